@@ -1,0 +1,255 @@
+/**
+ * `compile` does all the work once. The space of answers is finite, so every answer is built and
+ * frozen here; `decide` picks.
+ */
+import { type CredentialHeaders, type Extraction, extractCredential } from './credentials.ts'
+import { type Answers, type Cell, decide, deny, type Row } from './decide.ts'
+import type { AcceptedKind, Decision, NamedConflict, Question } from './decision.ts'
+import { digestOf } from './digest.ts'
+import type { Api, Matrix, TokenKind } from './matrix.ts'
+import { messageOf } from './messages.ts'
+import { CREDENTIAL_REASONS, type CredentialReason, type Reason } from './reasons.ts'
+
+export interface CompileOptions {
+  /** Deny every cell that a conflict of the source names. Default: each conflict's resolution rules. */
+  readonly strict?: boolean
+}
+
+export interface Engine {
+  /** SHA-256 over the matrix in canonical JSON (RFC 8785): names the exact rules that decide. */
+  readonly digest: string
+  readonly strict: boolean
+  /** By id, in the order of the matrix. */
+  readonly tokenKinds: ReadonlyMap<string, TokenKind>
+  /** By id, in the order of the matrix. */
+  readonly apis: ReadonlyMap<string, CompiledApi>
+  readonly conflicts: readonly NamedConflict[]
+  /** Decides. Total: any input whatever gets a decision. Allocates nothing. */
+  decide(question: Question): Decision
+  /** The denial for a credential that never became a token. An unknown API takes precedence. */
+  deny(api: string, reason: CredentialReason): Decision
+  /** Finds the one credential among request headers (§5.2), or says what is wrong with them. Total. */
+  extract(headers: CredentialHeaders): Extraction
+  /** Every decision that this engine can give, each once: for whoever encodes them beforehand. */
+  decisions(): Iterable<Decision>
+}
+
+/** An API with the conflicts' resolutions and the mode applied. */
+export interface CompiledApi {
+  readonly id: string
+  readonly title: string
+  readonly section: string
+  /** Kinds that open it, in the order of the matrix. */
+  readonly accepted: readonly AcceptedKind[]
+  /** Ids of the kinds whose cell a conflict names. */
+  readonly contested: readonly string[]
+  /** The conflicts that bear on a cell of this API, by kind id. */
+  readonly conflicts: ReadonlyMap<string, readonly NamedConflict[]>
+}
+
+const NONE: readonly never[] = Object.freeze([])
+
+/**
+ * Compiles a matrix. The engine keeps nothing of the object given: later changes to it have no effect.
+ *
+ * @throws TypeError where ids repeat or refer to nothing; a matrix from `loadMatrix` never does.
+ */
+export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
+  refuseInconsistent(matrix)
+  const strict = options.strict === true
+  const { title, tokenKinds, apis: apiRows, statements, conflicts: declared } = matrix
+  // The parts by name: what else an object carries, such as the `$schema` of the file, is not the matrix.
+  const digest = digestOf({ title, tokenKinds, apis: apiRows, statements, conflicts: declared })
+  const kinds = matrix.tokenKinds.map((kind) => deepFreeze(plainCopy(kind)))
+  const conflicts = Object.freeze(nameConflicts(matrix))
+  const byApi = conflictsByApi(conflicts)
+  const advice = adviceByKind(matrix)
+  const apis = new Map<string, CompiledApi>()
+  const rows = new Map<string, Row>()
+  const decisions: Decision[] = []
+
+  const build = (
+    reason: Reason,
+    api?: CompiledApi,
+    kind?: TokenKind,
+    advised = NONE as readonly string[],
+  ) => {
+    const decision: Decision = Object.freeze({
+      allowed: reason === 'ALLOWED',
+      reason,
+      message: messageOf(reason, { kinds, api, kind }),
+      header: kind?.header ?? '',
+      accepted: reason === 'ALLOWED' ? NONE : (api?.accepted ?? NONE),
+      conflicts: (kind && api?.conflicts.get(kind.id)) ?? NONE,
+      advice: advised,
+      digest,
+    })
+    decisions.push(decision)
+    return decision
+  }
+
+  for (const row of matrix.apis) {
+    const bearing = byApi.get(row.id) ?? NONE
+    const verdicts = new Map(kinds.map((kind) => [kind.id, verdictOf(row, kind, bearing, strict)]))
+    const api = compileApi(row, kinds, bearing, verdicts)
+    apis.set(api.id, api)
+    rows.set(api.id, {
+      cells: new Map(
+        kinds.map((kind) => {
+          const verdict = verdicts.get(kind.id) as Reason
+          const cell = (advised: readonly string[], byHolder?: Map<string, Cell>): Cell =>
+            buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
+          const byHolder = advice.get(kind.id)
+          return [kind.id, cell(NONE, byHolder && mapValues(byHolder, (advised) => cell(advised)))]
+        }),
+      ),
+      unknownKind: build('UNKNOWN_TOKEN_KIND', api),
+      faults: new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])),
+    })
+  }
+
+  const answers: Answers = { rows, unknownApi: build('UNKNOWN_API') }
+  const headers = new Set(kinds.map((kind) => kind.header.toLowerCase()))
+  return Object.freeze({
+    digest,
+    strict,
+    tokenKinds: new Map(kinds.map((kind) => [kind.id, kind])),
+    apis,
+    conflicts,
+    decide: (question: Question) => decide(answers, question),
+    deny: (api: string, reason: CredentialReason) => deny(answers, api, reason),
+    extract: (list: CredentialHeaders) => extractCredential(list, headers),
+    decisions: () => decisions.values(),
+  })
+}
+
+/** What the matrix says of one cell: the table, unless a conflict is resolved for the prose or the mode is strict. */
+function verdictOf(row: Api, kind: TokenKind, conflicts: readonly NamedConflict[], strict: boolean): Reason {
+  const contesting = conflicts.filter((conflict) => contests(conflict, row.id, kind.id))
+  const reversed = contesting.some((conflict) => conflict.resolution === 'prose')
+  if (row.accepts.includes(kind.id) === reversed) return 'TOKEN_KIND_NOT_ACCEPTED'
+  return strict && contesting.length > 0 ? 'CONTESTED' : 'ALLOWED'
+}
+
+function contests(conflict: NamedConflict, api: string, kind: string): boolean {
+  return conflict.cells.some((cell) => cell.api === api && cell.kind === kind)
+}
+
+function compileApi(
+  row: Api,
+  kinds: readonly TokenKind[],
+  conflicts: readonly NamedConflict[],
+  verdicts: ReadonlyMap<string, Reason>,
+): CompiledApi {
+  const bearing = (kind: TokenKind) =>
+    conflicts.filter((conflict) => conflict.apis.includes(row.id) || contests(conflict, row.id, kind.id))
+  return Object.freeze({
+    id: row.id,
+    title: row.title,
+    section: row.section,
+    accepted: Object.freeze(
+      kinds
+        .filter((kind) => verdicts.get(kind.id) === 'ALLOWED')
+        .map((kind) =>
+          Object.freeze({ kind: kind.id, header: kind.header, issuable: kind.obtained.by === 'issue' }),
+        ),
+    ),
+    contested: Object.freeze(
+      kinds.map((kind) => kind.id).filter((kind) => conflicts.some((one) => contests(one, row.id, kind))),
+    ),
+    conflicts: new Map(kinds.map((kind) => [kind.id, Object.freeze(bearing(kind))])),
+  })
+}
+
+function buildCell(
+  kind: TokenKind,
+  verdict: Reason,
+  build: (reason: Reason) => Decision,
+  advised?: ReadonlyMap<string, Cell>,
+): Cell {
+  const said = build(verdict)
+  return {
+    projectBound: kind.scopeLevel === 'project',
+    invalidScope: build('INVALID_SCOPE'),
+    verdict: said,
+    // A cell that denies never gets as far as the target.
+    accountMismatch: said.allowed ? build('ACCOUNT_MISMATCH') : said,
+    projectMismatch: said.allowed && kind.scopeLevel === 'project' ? build('PROJECT_MISMATCH') : said,
+    advised,
+  }
+}
+
+function nameConflicts(matrix: Matrix): NamedConflict[] {
+  const sections = new Map(matrix.statements.map((statement) => [statement.id, statement.section]))
+  const table = new Map(matrix.apis.map((api) => [api.id, api.section]))
+  return matrix.conflicts.map(({ statements, ...conflict }) => {
+    const named = new Set(statements.map((id) => sections.get(id) as string))
+    // A contested cell is one of the table's, so the table's section takes part.
+    for (const { api } of conflict.cells) named.add(table.get(api) as string)
+    return deepFreeze({ ...plainCopy(conflict), sections: [...named].sort() })
+  })
+}
+
+/** The conflicts that bear on an API, whole or on one of its cells, in the order of the matrix. */
+function conflictsByApi(conflicts: readonly NamedConflict[]): Map<string, NamedConflict[]> {
+  const byApi = new Map<string, NamedConflict[]>()
+  for (const conflict of conflicts)
+    for (const api of new Set([...conflict.apis, ...conflict.cells.map((cell) => cell.api)]))
+      byApi.set(api, [...(byApi.get(api) ?? []), conflict])
+  return byApi
+}
+
+/** Kind id → type of holder → advice. */
+function adviceByKind(matrix: Matrix): Map<string, Map<string, readonly string[]>> {
+  const advice = new Map<string, Map<string, readonly string[]>>()
+  for (const { claim } of matrix.statements) {
+    if (claim.type !== 'advice') continue
+    for (const kind of claim.kinds) {
+      const byHolder = advice.get(kind) ?? new Map<string, readonly string[]>()
+      byHolder.set(claim.holder, Object.freeze([...(byHolder.get(claim.holder) ?? []), claim.text]))
+      advice.set(kind, byHolder)
+    }
+  }
+  return advice
+}
+
+function refuseInconsistent(matrix: Matrix): void {
+  const kinds = uniqueIds('token kinds', matrix.tokenKinds)
+  const apis = uniqueIds('apis', matrix.apis)
+  const statements = uniqueIds('statements', matrix.statements)
+  uniqueIds('conflicts', matrix.conflicts)
+  const refer = (where: string, ids: readonly string[], known: ReadonlySet<string>) => {
+    for (const id of ids)
+      if (!known.has(id)) throw new TypeError(`${where} refers to \`${id}\`, which is not there`)
+  }
+  for (const api of matrix.apis) refer(`api \`${api.id}\``, api.accepts, kinds)
+  for (const conflict of matrix.conflicts) {
+    const where = `conflict \`${conflict.id}\``
+    refer(where, [...conflict.apis, ...conflict.cells.map((cell) => cell.api)], apis)
+    refer(where, [...conflict.kinds, ...conflict.cells.map((cell) => cell.kind)], kinds)
+    refer(where, conflict.statements, statements)
+  }
+}
+
+function uniqueIds(what: string, rows: readonly { readonly id: string }[]): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const { id } of rows) {
+    if (ids.has(id)) throw new TypeError(`two ${what} have the id \`${id}\``)
+    ids.add(id)
+  }
+  return ids
+}
+
+function mapValues<K, V, W>(map: ReadonlyMap<K, V>, change: (value: V) => W): Map<K, W> {
+  return new Map(Array.from(map, ([key, value]) => [key, change(value)]))
+}
+
+function plainCopy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}

@@ -1,0 +1,75 @@
+/** Finding the credential among the headers of a request (§5.2). */
+import type { CredentialReason } from './reasons.ts'
+
+/**
+ * Headers as they arrived: pairs of name and value, a repeated header as several pairs or as a list of
+ * values. `Object.entries(request.headersDistinct)` of Node and a `Headers` of fetch both fit.
+ */
+export type CredentialHeaders = Iterable<readonly [name: string, value: string | readonly string[]]>
+
+/** A token as it arrived, not yet believed; or what is wrong with the headers. */
+export type Extraction =
+  | {
+      readonly ok: true
+      /** Name of the header it came in, in lower case. */
+      readonly header: string
+      readonly value: string
+    }
+  | { readonly ok: false; readonly reason: CredentialReason }
+
+/** Longest credential that is looked at, in characters. */
+export const CREDENTIAL_LENGTH_MAX = 8192
+
+/** Visible ASCII, no white space: all that a token can consist of in a header. */
+const TOKEN = /^[\x21-\x7e]+$/
+
+/**
+ * Finds the one credential. Total: what cannot be read is malformed.
+ *
+ * @param credentialHeaders names of the headers that carry credentials, in lower case
+ */
+export function extractCredential(
+  headers: CredentialHeaders,
+  credentialHeaders: ReadonlySet<string>,
+): Extraction {
+  try {
+    const found: { header: string; value: string }[] = []
+    for (const [name, values] of headers) {
+      const header = lowerCase(name)
+      if (!credentialHeaders.has(header)) continue
+      for (const value of typeof values === 'string' ? [values] : values)
+        found.push({ header, value: trimmed(value) })
+    }
+    return judge(found)
+  } catch {
+    return fault('CREDENTIAL_MALFORMED')
+  }
+}
+
+function judge(found: readonly { header: string; value: string }[]): Extraction {
+  const [first] = found
+  if (first === undefined || found.some(({ value }) => value === '')) return fault('CREDENTIAL_MISSING')
+  // Intermediaries join a repeated header with a comma, which no token contains.
+  if (found.length > 1 || first.value.includes(',')) return fault('CREDENTIAL_AMBIGUOUS')
+  if (first.value.length > CREDENTIAL_LENGTH_MAX || !TOKEN.test(first.value))
+    return fault('CREDENTIAL_MALFORMED')
+  return { ok: true, ...first }
+}
+
+const fault = (reason: CredentialReason): Extraction => ({ ok: false, reason })
+
+/** White space around a field value is not part of it (RFC 9110 §5.5). One pass: a value can be a megabyte of spaces. */
+function trimmed(value: string): string {
+  let start = 0
+  let end = value.length
+  while (start < end && isBlank(value.charCodeAt(start))) start++
+  while (end > start && isBlank(value.charCodeAt(end - 1))) end--
+  return value.slice(start, end)
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+
+/** Header names are ASCII; other letters must not be folded into them (`K` the Kelvin sign, for one). */
+function lowerCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}

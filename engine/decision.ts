@@ -1,0 +1,54 @@
+import type { Conflict } from './matrix.ts'
+import type { Reason } from './reasons.ts'
+
+/** What a token is bound to, or what a resource belongs to. */
+export interface Scope {
+  /** Account number (`<account_id>`, §2.2). */
+  readonly account: string
+  /** Project name within the account. Absent: the whole account. */
+  readonly project?: string | undefined
+}
+
+/** May a token of this kind and scope open this API? */
+export interface Question {
+  readonly api: string
+  readonly kind: string
+  /** What the token is bound to. */
+  readonly scope: Scope
+  /** What the resource asked for belongs to. Absent: only the matrix is asked. */
+  readonly target?: Scope | undefined
+  /** Type of the token's holder, where it is known: brings the advice that the source gives for it (§5.1). */
+  readonly holder?: string | undefined
+}
+
+/** A kind that an API would take. */
+export interface AcceptedKind {
+  readonly kind: string
+  /** Request header that carries it (§5.2). */
+  readonly header: string
+  /** Whether the sidecar's `Issue` can obtain it; a static token it cannot (§4.2). */
+  readonly issuable: boolean
+}
+
+/** A conflict as decisions name it: with the sections where its statements stand. */
+export interface NamedConflict extends Omit<Conflict, 'statements'> {
+  readonly sections: readonly string[]
+}
+
+/** An answer that explains itself. Shared and frozen: the same question gets the same object. */
+export interface Decision {
+  readonly allowed: boolean
+  readonly reason: Reason
+  /** One sentence a person can act on. */
+  readonly message: string
+  /** Header that carries the kind asked about; empty where the kind is not known. */
+  readonly header: string
+  /** On a denial, every kind that the API would take; empty when allowed. */
+  readonly accepted: readonly AcceptedKind[]
+  /** The conflicts of the source that bear on this cell. */
+  readonly conflicts: readonly NamedConflict[]
+  /** What the source recommends about such a token. */
+  readonly advice: readonly string[]
+  /** Names the matrix that decided. */
+  readonly digest: string
+}

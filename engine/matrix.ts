@@ -1,0 +1,130 @@
+/**
+ * The matrix as data: which API accepts which kind of token, what the source's prose says, and where
+ * the two conflict. Ids are strings; nothing in the code knows the three kinds or the thirty APIs.
+ */
+
+/** What a token of a kind is bound to (§1): a whole account, or one project of it. */
+export type ScopeLevel = 'account' | 'project'
+
+/** A row of the table of token families (§1, §5.1, §5.2, §8). */
+export interface TokenKind {
+  readonly id: string
+  /** Name for people, usable in a sentence: "account-scoped IAM token". */
+  readonly title: string
+  /** Kinds of one family share a header. */
+  readonly family: string
+  readonly scopeLevel: ScopeLevel
+  /** Request header that carries it (§5.2), in the source's spelling. */
+  readonly header: string
+  /** Type of holder it is issued to: `service_user` or `control_panel_user` (§5.1). */
+  readonly issuedTo: string
+  readonly obtained: {
+    /** `issue`: by an API request (§4.1). `control_panel`: by a person (§4.2). */
+    readonly by: 'issue' | 'control_panel'
+    /** What the person does, one step an item. */
+    readonly steps?: readonly string[]
+  }
+  /** Scopes of permission of which the holder needs one (§5.1). Empty: none is needed. */
+  readonly permissionScopes: readonly ('account' | 'projects')[]
+  /** Lifetime in seconds (§8); `null`: no expiry. */
+  readonly lifetimeSeconds: number | null
+  readonly section: string
+}
+
+/** A row of the support matrix (§5.4). */
+export interface Api {
+  readonly id: string
+  /** As the source prints it. */
+  readonly title: string
+  /** Ids of the kinds that the row marks as accepted. */
+  readonly accepts: readonly string[]
+  readonly section: string
+}
+
+/**
+ * What a statement of the prose claims, in a form that can be compared with the rows.
+ *
+ * - `manages`: the kind opens these APIs; `complete` says that the list names all of them.
+ * - `does_not_manage`: the kind opens none of these APIs.
+ * - `only_option`: these APIs, and no others, accept this kind and nothing else.
+ * - `most`: the kind opens more than half of the APIs.
+ * - `bound_to`: what a token of the kind is bound to.
+ * - `issued_to`: who the kind is issued to; `exclusive` says to nobody else.
+ * - `row_repeated`: the table prints the row of this API once more, with these kinds.
+ * - `advice`: something to tell whoever uses a token of these kinds held by such a holder.
+ * - `remark`: says something about the kinds that no row can contradict.
+ */
+export type Claim =
+  | {
+      readonly type: 'manages'
+      readonly kind: string
+      readonly apis: readonly string[]
+      readonly complete: boolean
+    }
+  | { readonly type: 'does_not_manage'; readonly kind: string; readonly apis: readonly string[] }
+  | { readonly type: 'only_option'; readonly kind: string; readonly apis: readonly string[] }
+  | { readonly type: 'most'; readonly kind: string }
+  | { readonly type: 'bound_to'; readonly kind: string; readonly scopeLevel: ScopeLevel }
+  | {
+      readonly type: 'issued_to'
+      readonly kinds: readonly string[]
+      readonly holder: string
+      readonly exclusive: boolean
+    }
+  | { readonly type: 'row_repeated'; readonly api: string; readonly accepts: readonly string[] }
+  | {
+      readonly type: 'advice'
+      readonly kinds: readonly string[]
+      readonly holder: string
+      readonly text: string
+    }
+  | { readonly type: 'remark'; readonly kinds: readonly string[] }
+
+/** One claim of the source's prose. */
+export interface Statement {
+  readonly id: string
+  readonly section: string
+  /** The words of the source. */
+  readonly text: string
+  readonly claim: Claim
+}
+
+/** A cell of the matrix. */
+export interface Cell {
+  readonly api: string
+  readonly kind: string
+}
+
+/**
+ * - `contradiction`: table or prose says yes where the other says no.
+ * - `omission`: the table accepts, and a list that should name the cell is silent.
+ * - `duplicate_row`: the table prints a row twice with equal values.
+ * - `overstatement`: the prose promises more than the table holds.
+ */
+export type ConflictType = 'contradiction' | 'omission' | 'duplicate_row' | 'overstatement'
+
+/** Two statements of the source that cannot both be the whole truth, and how that is resolved. */
+export interface Conflict {
+  readonly id: string
+  readonly type: ConflictType
+  /** The contested cells: their value is in doubt, and strict mode denies them. */
+  readonly cells: readonly Cell[]
+  /** APIs that the conflict speaks of without putting a cell in doubt. */
+  readonly apis: readonly string[]
+  /** Kinds that the conflict speaks of without putting a cell in doubt. */
+  readonly kinds: readonly string[]
+  /** Ids of the statements that take part. */
+  readonly statements: readonly string[]
+  /** Which side rules. `prose` reverses what the table says of the contested cells. */
+  readonly resolution: 'table' | 'prose'
+  readonly reason: string
+}
+
+/** A whole matrix. Load one with `loadMatrix` of `portcullis/matrix`, which checks all of it. */
+export interface Matrix {
+  readonly title: string
+  readonly tokenKinds: readonly TokenKind[]
+  readonly apis: readonly Api[]
+  readonly statements: readonly Statement[]
+  readonly conflicts: readonly Conflict[]
+}

@@ -1,0 +1,83 @@
+/** One sentence for each reason: what is wrong, and what would be right. */
+import type { CompiledApi } from './compile.ts'
+import type { TokenKind } from './matrix.ts'
+import type { Reason } from './reasons.ts'
+
+/** What a message can speak of. An API or a kind that is not in the matrix is absent. */
+export interface Subject {
+  readonly kinds: readonly TokenKind[]
+  readonly api?: CompiledApi | undefined
+  readonly kind?: TokenKind | undefined
+}
+
+/** The sentence for a reason; lower case, no final period, ids in backticks, never a credential. */
+export function messageOf(reason: Reason, subject: Subject): string {
+  const { kinds, api, kind } = subject
+  const apiId = `\`${api?.id}\``
+  const token = kind?.title ?? ''
+  const headers = oneOf([...new Set(kinds.map((each) => `\`${each.header}\``))])
+  switch (reason) {
+    case 'UNKNOWN_API':
+      return 'the api id is not in the matrix'
+    case 'CREDENTIAL_MISSING':
+      return `no credential arrived; ${whatOpens(subject)}`
+    case 'CREDENTIAL_AMBIGUOUS':
+      return `more than one credential arrived; send one token, once, in ${headers}`
+    case 'CREDENTIAL_MALFORMED':
+      return 'the credential is no token: expected visible ASCII characters without spaces, within the length limit'
+    case 'WRONG_HEADER':
+      return `the token arrived in the header of another kind; send ${list(
+        kinds.map((each) => `${article(each.title)} in \`${each.header}\``),
+        'or',
+      )}`
+    case 'CREDENTIAL_INVALID':
+      return 'no authority vouches for the credential; obtain a new one'
+    case 'CREDENTIAL_EXPIRED':
+      return 'the token is past its lifetime; obtain a new one'
+    case 'CREDENTIAL_REVOKED':
+      return 'the token was revoked, or its holder, their password or their permission is no longer the same; obtain a new one'
+    case 'ADDRESS_NOT_ALLOWED':
+      return 'the account restricts client addresses, and this one is not among those allowed'
+    case 'UNKNOWN_TOKEN_KIND':
+      return `the token kind is not in the matrix; expected ${oneOf(kinds.map((each) => `\`${each.id}\``))}`
+    case 'INVALID_SCOPE':
+      return kind?.scopeLevel === 'project'
+        ? `the scope does not fit ${article(token)}: expected an account and a project`
+        : `the scope does not fit ${article(token)}: expected an account and no project`
+    case 'TOKEN_KIND_NOT_ACCEPTED':
+      return `${apiId} does not accept ${article(token)}; ${whatOpens(subject, 'it')}`
+    case 'CONTESTED':
+      return `strict mode: the source contradicts itself on whether ${apiId} accepts ${article(token)}; ${whatOpens(subject, 'without doubt it')}`
+    case 'ACCOUNT_MISMATCH':
+      return `the target of ${apiId} belongs to another account than the token`
+    case 'PROJECT_MISMATCH':
+      return `the token is bound to one project, and the target of ${apiId} is in another or in none`
+    case 'ALLOWED':
+      return `${apiId} accepts ${article(token)} in \`${kind?.header}\``
+  }
+}
+
+/** What would open the API. `it` names the API in the sentence; by default its id does. */
+function whatOpens({ kinds, api }: Subject, it = `\`${api?.id}\``): string {
+  const accepted = (api?.accepted ?? []).map(({ kind, header }) => {
+    const title = kinds.find((each) => each.id === kind)?.title ?? kind
+    return `${article(title)} in \`${header}\``
+  })
+  if (accepted.length > 0) return `${it} accepts ${list(accepted, 'or')}`
+  return api?.contested.length
+    ? 'no kind of token opens it without contradiction'
+    : `no kind of token opens \`${api?.id}\``
+}
+
+function oneOf(items: readonly string[]): string {
+  return list(items, 'or')
+}
+
+function list(items: readonly string[], word: string): string {
+  if (items.length < 2) return items.join('')
+  return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
+}
+
+function article(title: string): string {
+  return `${/^[aeiou]/i.test(title) ? 'an' : 'a'} ${title}`
+}
