@@ -1,0 +1,78 @@
+/** Planning: which tokens a job needs for the APIs that it calls. */
+import type { Engine, TokenKind } from '../engine/index.ts'
+
+/** One token of a plan. */
+export interface PlannedToken {
+  readonly kind: TokenKind
+  /** The APIs among those asked for that it is to be used with; no API is given to two tokens. */
+  readonly apis: readonly string[]
+}
+
+export interface Plan {
+  /** The smallest set of kinds that opens all the APIs that any kind opens, in the order of the matrix. */
+  readonly tokens: readonly PlannedToken[]
+  /** APIs that no kind opens. */
+  readonly unopened: readonly string[]
+  /** Ids that are not in the matrix. */
+  readonly unknown: readonly string[]
+}
+
+/**
+ * Finds the smallest set of kinds that opens all the APIs. Among sets of one size, the one with the most
+ * kinds that can be issued by a call, then with the most that are bound to a project (the narrower grant),
+ * then the first in the order of the matrix.
+ */
+export function planTokens(engine: Engine, apis: readonly string[]): Plan {
+  const asked = [...new Set(apis)]
+  const unknown = asked.filter((api) => !engine.apis.has(api))
+  const known = asked.filter((api) => engine.apis.has(api))
+  const opens = (kind: TokenKind, api: string) =>
+    engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id) === true
+  const candidates = preferred([...engine.tokenKinds.values()]).filter((kind) =>
+    known.some((api) => opens(kind, api)),
+  )
+  const open = known.filter((api) => candidates.some((kind) => opens(kind, api)))
+  const covers = (kinds: readonly TokenKind[]) => open.every((api) => kinds.some((kind) => opens(kind, api)))
+
+  // A kind that alone opens some API is in every answer; only the rest has to be searched.
+  const forced = candidates.filter((kind) =>
+    open.some((api) => opens(kind, api) && candidates.every((other) => other === kind || !opens(other, api))),
+  )
+  const rest = candidates.filter((kind) => !forced.includes(kind))
+  const chosen = smallest(rest, (some) => covers([...forced, ...some]))
+  const kinds = candidates.filter((kind) => forced.includes(kind) || chosen.includes(kind))
+
+  const tokens = kinds.map((kind) => ({
+    kind,
+    apis: open.filter((api) => kinds.find((first) => opens(first, api)) === kind),
+  }))
+  const order = [...engine.tokenKinds.keys()]
+  return {
+    tokens: tokens.sort((a, b) => order.indexOf(a.kind.id) - order.indexOf(b.kind.id)),
+    unopened: known.filter((api) => !open.includes(api)),
+    unknown,
+  }
+}
+
+/** Kinds that a call can obtain first, and of those the ones bound to a project. */
+export function preferred(kinds: readonly TokenKind[]): TokenKind[] {
+  const rank = (kind: TokenKind) =>
+    (kind.obtained.by === 'issue' ? 0 : 2) + (kind.scopeLevel === 'project' ? 0 : 1)
+  return [...kinds].sort((a, b) => rank(a) - rank(b))
+}
+
+/** The first of the smallest selections that satisfy; sizes ascend, so the search ends early. */
+function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boolean): readonly T[] {
+  for (let size = 0; size < items.length; size++)
+    for (const some of selections(items, size)) if (satisfies(some)) return some
+  return items
+}
+
+function* selections<T>(items: readonly T[], size: number, from = 0): Generator<T[]> {
+  if (size === 0) {
+    yield []
+    return
+  }
+  for (let index = from; index <= items.length - size; index++)
+    for (const others of selections(items, size - 1, index + 1)) yield [items[index] as T, ...others]
+}

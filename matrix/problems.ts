@@ -1,0 +1,112 @@
+/** What is wrong with a document, and where. Never holds a value of the document: it may be a secret. */
+import type { ErrorObject } from 'ajv'
+
+/** Where in the document, and what was expected there. */
+export interface Problem {
+  /** JSON path, for example `apis[3].accepts[0]`; empty for the document as a whole. */
+  readonly path: string
+  /** What was expected; lower case, no final period. */
+  readonly expected: string
+}
+
+/** `path: expected …`, or just the sentence where the whole document is meant. */
+export function problemText(problem: Problem): string {
+  return problem.path === '' ? problem.expected : `${problem.path}: ${problem.expected}`
+}
+
+/** The JSON path of a list of keys and indexes. */
+export function pathOf(segments: readonly (string | number)[]): string {
+  let path = ''
+  for (const segment of segments) {
+    if (typeof segment === 'number') path += `[${segment}]`
+    else if (/^[A-Za-z_$][\w$]*$/.test(segment)) path += path === '' ? segment : `.${segment}`
+    else path += `[${JSON.stringify(segment.slice(0, 100))}]`
+  }
+  return path
+}
+
+/** A schema's errors as problems; one for each place. */
+export function schemaProblems(errors: readonly ErrorObject[], document: unknown): Problem[] {
+  const problems = new Map<string, Problem>()
+  for (const error of errors) {
+    // The branches of a union repeat what its discriminator says.
+    if (error.keyword === 'oneOf' || error.keyword === 'if') continue
+    const problem = schemaProblem(error, document)
+    if (!problems.has(problem.path)) problems.set(problem.path, problem)
+  }
+  return [...problems.values()]
+}
+
+function schemaProblem(error: ErrorObject, document: unknown): Problem {
+  const at = segmentsOf(error.instancePath, document)
+  const { params } = error
+  switch (error.keyword) {
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const field = String(params.additionalProperty ?? params.unevaluatedProperty)
+      return { path: pathOf([...at, field]), expected: `unknown field${knownFields(error)}` }
+    }
+    case 'required':
+      return {
+        path: pathOf([...at, String(params.missingProperty)]),
+        expected: 'expected this field, it is missing',
+      }
+    case 'type':
+      return { path: pathOf(at), expected: `expected ${[params.type].flat().map(withArticle).join(' or ')}` }
+    case 'enum':
+      return {
+        path: pathOf(at),
+        expected: `expected one of ${(params.allowedValues as unknown[]).map(quote).join(', ')}`,
+      }
+    case 'const':
+      return { path: pathOf(at), expected: `expected ${quote(params.allowedValue)}` }
+    case 'discriminator':
+      return { path: pathOf([...at, String(params.tag)]), expected: 'expected the name of a known type' }
+    case 'pattern':
+      return { path: pathOf(at), expected: `expected a string that matches ${params.pattern}` }
+    case 'not':
+      return { path: pathOf(at), expected: 'expected another value: this one is reserved' }
+    case 'minLength':
+      return { path: pathOf(at), expected: `expected at least ${count(params.limit, 'character')}` }
+    case 'maxLength':
+      return { path: pathOf(at), expected: `expected at most ${count(params.limit, 'character')}` }
+    case 'minItems':
+      return { path: pathOf(at), expected: `expected at least ${count(params.limit, 'item')}` }
+    case 'maxItems':
+      return { path: pathOf(at), expected: `expected at most ${count(params.limit, 'item')}` }
+    case 'uniqueItems':
+      return {
+        path: pathOf([...at, Number(params.i)]),
+        expected: 'expected no repetition of an earlier item',
+      }
+    case 'minimum':
+    case 'maximum':
+      return { path: pathOf(at), expected: `expected a number ${params.comparison} ${params.limit}` }
+    default:
+      return { path: pathOf(at), expected: error.message ?? `expected \`${error.keyword}\` to hold` }
+  }
+}
+
+/** The keys and indexes of a JSON pointer; the document tells which are which. */
+function segmentsOf(pointer: string, document: unknown): (string | number)[] {
+  const segments: (string | number)[] = []
+  let value = document
+  for (const escaped of pointer.split('/').slice(1)) {
+    const key = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
+    segments.push(Array.isArray(value) ? Number(key) : key)
+    value = (value as Record<string, unknown> | undefined)?.[key]
+  }
+  return segments
+}
+
+function knownFields(error: ErrorObject): string {
+  const fields = Object.keys((error.parentSchema?.properties as object | undefined) ?? {})
+  return fields.length > 0
+    ? `; expected one of ${fields.filter((field) => field !== '$schema').join(', ')}`
+    : ''
+}
+
+const quote = (value: unknown): string => (typeof value === 'string' ? `\`${value}\`` : JSON.stringify(value))
+const withArticle = (type: unknown): string =>
+  type === 'null' ? 'null' : `${/^[aeiou]/.test(String(type)) ? 'an' : 'a'} ${type}`
+const count = (limit: unknown, unit: string): string => `${limit} ${unit}${limit === 1 ? '' : 's'}`
