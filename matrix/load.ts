@@ -1,10 +1,12 @@
 /** Reads a matrix from its file's text, and refuses what is not right in every detail. */
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Cell, Matrix } from '../engine/index.ts'
 import { readJson } from './json.ts'
 import { lintMatrix } from './lint.ts'
-import { type Problem, pathOf, problemText, schemaProblems } from './problems.ts'
+import { type Problem, pathOf, problemText } from './problems.ts'
+import { schemaChecker } from './schema.ts'
 import schema from './support-matrix.schema.json' with { type: 'json' }
+
+const schemaProblemsOf = schemaChecker(schema)
 
 /** Largest matrix file that is read, in bytes. */
 export const MATRIX_BYTES_MAX = 32 * 1024 * 1024
@@ -38,8 +40,8 @@ export function loadMatrix(file: string | Uint8Array): Matrix {
 export function parseMatrix(file: string | Uint8Array): Matrix {
   const reading = readJson(textOf(file))
   if (!reading.ok) throw new MatrixError(reading.problems)
-  const validate = validator()
-  if (!validate(reading.value)) throw new MatrixError(schemaProblems(validate.errors ?? [], reading.value))
+  const misfits = schemaProblemsOf(reading.value)
+  if (misfits.length > 0) throw new MatrixError(misfits)
   const { $schema: _, ...matrix } = reading.value as Matrix & { $schema?: string }
   const problems = referenceProblems(matrix)
   if (problems.length > 0) throw new MatrixError(problems)
@@ -59,19 +61,6 @@ function textOf(file: string | Uint8Array): string {
     throw new MatrixError([{ path: '', expected: 'expected UTF-8 text' }])
   }
 }
-
-/** Compiled at the first use: who only wants the shipped matrix pays nothing for it. */
-function validator() {
-  compiled ??= new Ajv2020({
-    strict: true,
-    allowUnionTypes: true,
-    allErrors: true,
-    discriminator: true,
-    verbose: true,
-  }).compile(schema)
-  return compiled
-}
-let compiled: ReturnType<Ajv2020['compile']> | undefined
 
 /** Ids that repeat, and ids that refer to nothing. */
 function referenceProblems(matrix: Matrix): Problem[] {

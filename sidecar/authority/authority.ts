@@ -1,0 +1,56 @@
+/** What verifies and issues tokens. The embedded one stands on a directory; an upstream one on an identity endpoint. */
+import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
+import type { Secret } from '../secret.ts'
+
+/** Who holds a token. */
+export interface Subject {
+  readonly id: string
+  readonly name: string
+  /** `service_user` or `control_panel_user` (§5.1). */
+  readonly type: string
+}
+
+/** A credential that the authority vouches for. */
+export interface VerifiedToken {
+  readonly kind: string
+  readonly scope: Scope
+  readonly subject: Subject
+  /** Names the token without revealing it. */
+  readonly tokenId: string
+  /** Milliseconds since the epoch. */
+  readonly issuedAtMs: number
+  /** Milliseconds since the epoch; `undefined`: never (§8). */
+  readonly expiresAtMs: number | undefined
+}
+
+/** The outcome of verifying. An expired or revoked token is still named, so that a log can say which. */
+export type Verification =
+  | { readonly ok: true; readonly token: VerifiedToken }
+  | { readonly ok: false; readonly reason: CredentialReason; readonly token?: VerifiedToken }
+
+/** A service user who asks for a token with their own password (§2.2). */
+export interface PasswordRequester {
+  readonly userName: string
+  readonly account: string
+  readonly password: Secret
+}
+
+/** A token that was just issued. */
+export interface IssuedToken {
+  readonly value: Secret
+  readonly token: VerifiedToken
+}
+
+export interface Authority {
+  /**
+   * How tokens of this form are obtained, judged by the form alone: enough to tell that a credential
+   * arrived in the wrong header before anyone asks whether it is genuine. `undefined`: cannot be told.
+   */
+  formOf(value: string): TokenKind['obtained']['by'] | undefined
+  /** Verifies a credential. Never throws for what the credential is; `NoAnswer` where the directory does not answer. */
+  verify(value: string, kinds: ReadonlyMap<string, TokenKind>): Verification | Promise<Verification>
+  /** Issues a token of a kind for a scope, if §5.1 allows it. @throws NoAnswer */
+  issue(requester: PasswordRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken>
+  /** Revokes a token; returns when that first happened. After `expiresAtMs` the record may be forgotten. */
+  revoke(tokenId: string, expiresAtMs: number | undefined): number | Promise<number>
+}

@@ -1,0 +1,174 @@
+/** The client: a connection to a sidecar, and one method for each call of the contract. */
+import {
+  type CallOptions,
+  ChannelCredentials,
+  type ClientReadableStream,
+  type ClientUnaryCall,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js'
+import { AuthorizationServiceClient } from '../gen/portcullis/v1/authorization.ts'
+import { PortcullisError } from './error.ts'
+import {
+  type Check,
+  type CheckAnswer,
+  checkAnswer,
+  checkRequest,
+  type IssuedToken,
+  type IssueQuestion,
+  issuedToken,
+  issueRequest,
+  type MatrixAnswer,
+  matrixAnswer,
+  type PlanAnswer,
+  planAnswer,
+  type RevokedToken,
+} from './values.ts'
+
+export interface ClientOptions {
+  /** How long a call may take, in milliseconds. Default: 5,000. Streams have no deadline. */
+  readonly deadlineMs?: number
+  /** For calls that need to know the caller: issuing by profile, revoking by token id. A secret. */
+  readonly callerToken?: string
+  /** PEM files' contents, for a sidecar on another machine. Default: plaintext, for one on this machine. */
+  readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
+}
+
+/** Default address of a sidecar. */
+export const DEFAULT_ADDRESS = '127.0.0.1:50051'
+
+/**
+ * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection is made at the first call, and made again when it broke.
+ * Every method rejects with a {@link PortcullisError} where there is no answer; a denial is an answer.
+ */
+export function connect(address: string = DEFAULT_ADDRESS, options: ClientOptions = {}): Client {
+  return new Client(address, options)
+}
+
+export class Client {
+  readonly #stub: AuthorizationServiceClient
+  readonly #metadata = new Metadata()
+  readonly #deadlineMs: number
+
+  constructor(address: string, { deadlineMs = 5_000, callerToken, tls }: ClientOptions) {
+    const credentials =
+      tls === undefined
+        ? ChannelCredentials.createInsecure()
+        : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
+    // A batch of the largest length answers with more than the 4 MiB that gRPC takes by default.
+    this.#stub = new AuthorizationServiceClient(address, credentials, {
+      'grpc.max_receive_message_length': 64 * 1024 * 1024,
+    })
+    this.#deadlineMs = deadlineMs
+    if (callerToken !== undefined) this.#metadata.set('authorization', `Bearer ${callerToken}`)
+  }
+
+  /** May this credential open this API? */
+  async check(check: Check): Promise<CheckAnswer> {
+    return checkAnswer(await this.#call(this.#stub.check, checkRequest(check)))
+  }
+
+  /** Many checks in one round trip: same order, same length. */
+  async checkBatch(checks: readonly Check[]): Promise<CheckAnswer[]> {
+    const request = { checks: checks.map(checkRequest) }
+    const { results } = await this.#call(this.#stub.checkBatch, request)
+    // A short answer would let the caller pair a question with another's answer.
+    if (results.length !== checks.length) throw new Error('the sidecar answered another number of checks than asked')
+    return results.map(checkAnswer)
+  }
+
+  /** Checks as they come; answers in order. Ends when the questions end. */
+  async *checkStream(checks: AsyncIterable<Check> | Iterable<Check>): AsyncGenerator<CheckAnswer> {
+    const stream = this.#stub.checkStream(this.#metadata)
+    const asking = (async () => {
+      let id = 0
+      for await (const check of checks) {
+        if (stream.destroyed) return
+        const more = stream.write({ id: String(id++), check: checkRequest(check) })
+        if (!more) await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve))
+      }
+      stream.end()
+    })()
+    let failure: { readonly error: unknown } | undefined
+    asking.catch((error: unknown) => {
+      failure = { error }
+      stream.cancel()
+    })
+    try {
+      for await (const { result } of answersOf(stream)) if (result !== undefined) yield checkAnswer(result)
+      await asking
+    } catch (error) {
+      // Questions that cannot be read end the stream; that is the error, not the cancelled stream.
+      throw failure === undefined ? error : failure.error
+    } finally {
+      stream.cancel()
+    }
+  }
+
+  /** Obtains a token for a scope, or for a set of APIs. */
+  async issue(question: IssueQuestion): Promise<IssuedToken> {
+    return issuedToken(await this.#call(this.#stub.issue, issueRequest(question)))
+  }
+
+  /** Revokes a token by its value, or by its id with a caller token. */
+  async revoke(token: { readonly value: string } | { readonly tokenId: string }): Promise<RevokedToken> {
+    return this.#call(this.#stub.revoke, {
+      token:
+        'value' in token
+          ? { $case: 'value', value: token.value }
+          : { $case: 'tokenId', value: token.tokenId },
+    })
+  }
+
+  /** The smallest set of tokens that opens all the APIs. */
+  async plan(apis: readonly string[]): Promise<PlanAnswer> {
+    return planAnswer(await this.#call(this.#stub.plan, { apis: [...apis] }))
+  }
+
+  /** The matrix that decides now. */
+  async getMatrix(): Promise<MatrixAnswer> {
+    return matrixAnswer((await this.#call(this.#stub.getMatrix, {})).matrix)
+  }
+
+  /** The matrix that decides now, and each one that replaces it. Stop with `break`. */
+  async *watchMatrix(): AsyncGenerator<MatrixAnswer> {
+    const stream = this.#stub.watchMatrix({}, this.#metadata)
+    try {
+      for await (const { matrix } of answersOf(stream)) yield matrixAnswer(matrix)
+    } finally {
+      stream.cancel()
+    }
+  }
+
+  close(): void {
+    this.#stub.close()
+  }
+
+  #call<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const options = { deadline: Date.now() + this.#deadlineMs }
+      method.call(this.#stub, request, this.#metadata, options, (error, response) => {
+        if (error === null) resolve(response)
+        else reject(new PortcullisError(error))
+      })
+    })
+  }
+}
+
+type UnaryMethod<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: Partial<CallOptions>,
+  callback: (error: ServiceError | null, response: Response) => void,
+) => ClientUnaryCall
+
+/** The messages of a stream, with its errors as the client's. */
+async function* answersOf<T>(stream: ClientReadableStream<T>): AsyncGenerator<T> {
+  // A stream that is cancelled reports so when nobody iterates any more.
+  stream.on('error', () => {})
+  try {
+    for await (const message of stream) yield message as T
+  } catch (error) {
+    throw typeof (error as ServiceError).code === 'number' ? new PortcullisError(error as ServiceError) : error
+  }
+}

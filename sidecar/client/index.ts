@@ -1,0 +1,17 @@
+/**
+ * `portcullis/client`: asks a running sidecar.
+ *
+ * @module
+ */
+export { Client, type ClientOptions, connect, DEFAULT_ADDRESS } from './client.ts'
+export { PortcullisError } from './error.ts'
+export type {
+  Check,
+  CheckAnswer,
+  IssuedToken,
+  IssueQuestion,
+  MatrixAnswer,
+  PlanAnswer,
+  RevokedToken,
+  VerifiedToken,
+} from './values.ts'

@@ -1,0 +1,174 @@
+/** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
+import { problemText } from '../../matrix/index.ts'
+import { schemaChecker } from '../../matrix/schema.ts'
+import schema from './config.schema.json' with { type: 'json' }
+import { readTextFile } from './text-file.ts'
+
+/** As in the configuration file; see `config.schema.json` for what each key means. */
+export interface Config {
+  readonly grpc: {
+    readonly address: string
+    readonly max_message_bytes: number
+    readonly max_concurrent_streams: number
+    readonly max_batch_length: number
+    readonly max_connection_idle_ms: number
+    readonly tls?: { readonly certificate: string; readonly key: string; readonly client_ca: string }
+  }
+  readonly http: { readonly address: string }
+  readonly data: string
+  readonly matrix?: string
+  readonly matrix_poll_ms: number
+  readonly strict: boolean
+  readonly cache_for_ms: number
+  readonly passwords: { readonly concurrent: number; readonly waiting: number }
+  readonly drain_ms: number
+  readonly log_level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+  readonly profiles?: Readonly<
+    Record<
+      string,
+      {
+        readonly account: string
+        readonly user_name: string
+        readonly password_file: string
+        readonly static_token_file?: string
+      }
+    >
+  >
+  readonly callers?: readonly {
+    readonly name: string
+    readonly token_file: string
+    readonly profiles?: readonly string[]
+    readonly administrator?: boolean
+  }[]
+}
+
+/** A configuration that cannot be used; each line names where, the key, and what was expected. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** A key that takes one value, for example `grpc.address`. */
+export interface ScalarKey {
+  /** `grpc.address` as `['grpc', 'address']`. */
+  readonly path: readonly string[]
+  /** `PORTCULLIS_GRPC_ADDRESS`. */
+  readonly variable: string
+  readonly type: 'string' | 'integer' | 'boolean'
+  readonly description: string
+  readonly default: unknown
+}
+
+interface KeySchema {
+  readonly type?: string
+  readonly enum?: readonly string[]
+  readonly $ref?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, KeySchema>>
+}
+
+/** Every key that a variable can set, read from the schema. */
+export const scalarKeys: readonly ScalarKey[] = scalarKeysOf(schema as KeySchema, [])
+
+/**
+ * Reads the configuration: flags win over the environment, that over the file, that over the defaults.
+ *
+ * @throws ConfigError
+ */
+export function readConfig(
+  path: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, string | number | boolean | undefined>>,
+): Config {
+  const config: Tree = Object.create(null) as Tree
+  for (const key of scalarKeys) if (key.default !== undefined) assign(config, key.path, key.default)
+  if (path !== undefined) merge(config, fileConfig(path))
+  for (const key of scalarKeys) {
+    const text = environment[key.variable]
+    if (text === undefined) continue
+    refuse(key.variable, valueProblem(key, text))
+    assign(config, key.path, valueOf(key, text))
+  }
+  const known = new Map(scalarKeys.map((key) => [key.path.join('.'), key.path]))
+  for (const [name, value] of Object.entries(flags)) {
+    const path = known.get(name)
+    if (path !== undefined && value !== undefined) assign(config, path, value)
+  }
+  refuse('configuration', check(config).map(problemText))
+  return config as unknown as Config
+}
+
+const check = schemaChecker(schema)
+
+type Tree = { [key: string]: unknown }
+
+function fileConfig(path: string): Tree {
+  const reading = readTextFile(path)
+  if (!reading.ok) throw new ConfigError(reading.problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
+  refuse(path, check(reading.value).map(problemText))
+  return reading.value as Tree
+}
+
+function refuse(where: string, problems: readonly string[]): void {
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${where}: ${problem}`).join('\n'))
+}
+
+/** What the schema says against the value of one variable, named by the variable. */
+function valueProblem(key: ScalarKey, text: string): string[] {
+  const value = valueOf(key, text)
+  if (key.type === 'boolean' && typeof value !== 'boolean') return ['expected true or false']
+  if (key.type === 'integer' && typeof value !== 'number') return ['expected a whole number']
+  const single: Tree = {}
+  assign(single, key.path, value)
+  // Of a group whose other keys are set elsewhere, only this key is judged here.
+  return check(single)
+    .filter((problem) => problem.path === key.path.join('.'))
+    .map(({ expected }) => expected)
+}
+
+function valueOf(key: ScalarKey, text: string): unknown {
+  if (key.type === 'boolean') return text === 'true' || (text === 'false' ? false : text)
+  if (key.type === 'integer') return /^\d{1,15}$/.test(text) ? Number(text) : text
+  return text
+}
+
+function scalarKeysOf({ properties = {} }: KeySchema, path: readonly string[]): ScalarKey[] {
+  return Object.entries(properties).flatMap(([name, key]) => {
+    const at = [...path, name]
+    if (key.properties !== undefined) return scalarKeysOf(key, at)
+    const type = key.enum !== undefined || key.$ref === '#/$defs/path' ? 'string' : key.type
+    if (type !== 'string' && type !== 'integer' && type !== 'boolean') return []
+    return [
+      {
+        path: at,
+        variable: `PORTCULLIS_${at.join('_').toUpperCase()}`,
+        type,
+        description: key.description ?? '',
+        default: key.default,
+      },
+    ]
+  })
+}
+
+/** Only paths of the schema come here, so no key is `__proto__`. */
+function assign(tree: Tree, path: readonly string[], value: unknown): void {
+  const [name = '', ...rest] = path
+  if (rest.length === 0) tree[name] = value
+  else {
+    tree[name] ??= {}
+    assign(tree[name] as Tree, rest, value)
+  }
+}
+
+/** The file was checked against the schema, so groups meet groups and values meet values. */
+function merge(tree: Tree, from: Tree): void {
+  for (const [key, value] of Object.entries(from)) {
+    const into = tree[key]
+    if (isGroup(into) && isGroup(value)) merge(into, value)
+    else tree[key] = value
+  }
+}
+
+function isGroup(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

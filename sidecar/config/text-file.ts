@@ -1,0 +1,41 @@
+/** YAML or JSON files, read strictly: no duplicate keys, no aliases, and no value of the file in an error. */
+import { readFileSync, statSync } from 'node:fs'
+import { parseDocument } from 'yaml'
+import type { Problem } from '../../matrix/index.ts'
+
+/** Largest file that is read, in bytes. */
+const BYTES_MAX = 16 * 1024 * 1024
+
+export type FileReading =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** Reads a YAML or JSON file. JSON is YAML, so one reader serves both. */
+export function readTextFile(path: string): FileReading {
+  try {
+    if (statSync(path).size > BYTES_MAX) return failure(`expected at most ${BYTES_MAX} bytes`)
+    return parseText(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return failure(code === 'ENOENT' ? 'expected a file, there is none' : `cannot be read (${code ?? 'not UTF-8'})`)
+  }
+}
+
+function parseText(text: string): FileReading {
+  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false })
+  const [error] = document.errors
+  if (error !== undefined) {
+    const line = text.slice(0, error.pos[0]).split('\n').length
+    return failure(`expected YAML or JSON; ${error.code} at line ${line}`)
+  }
+  try {
+    // An empty file is an empty configuration. Aliases are refused: a few lines of them make gigabytes.
+    return { ok: true, value: document.toJS({ maxAliasCount: 0 }) ?? {} }
+  } catch {
+    return failure('expected YAML without aliases')
+  }
+}
+
+function failure(expected: string): FileReading {
+  return { ok: false, problems: [{ path: '', expected }] }
+}

@@ -1,0 +1,51 @@
+/** The one error that use cases throw: there is no answer, and this is why. A denial is not an error. */
+
+/** Stable codes, named as gRPC names them; each protocol translates them in one place. */
+export type ErrorCode =
+  | 'INVALID_ARGUMENT'
+  | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED'
+  | 'FAILED_PRECONDITION'
+  | 'NOT_FOUND'
+  | 'RESOURCE_EXHAUSTED'
+  | 'UNAVAILABLE'
+  | 'CANCELLED'
+
+/** A field of the request that is not as expected. Never holds the value. */
+export interface FieldViolation {
+  /** Path in the request, for example `checks[3].target.account`. */
+  readonly field: string
+  readonly expected: string
+}
+
+export interface NoAnswerDetails {
+  /** Machine-readable reason in upper snake case, stable. */
+  readonly reason: string
+  readonly violations?: readonly FieldViolation[]
+  /** Further facts for a machine; never a secret. */
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/** There is no answer. A client treats it as a denial. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+  readonly code: ErrorCode
+  readonly reason: string
+  readonly violations: readonly FieldViolation[]
+  readonly metadata: Readonly<Record<string, string>>
+
+  constructor(code: ErrorCode, message: string, details: NoAnswerDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.reason = details.reason
+    this.violations = details.violations ?? []
+    this.metadata = details.metadata ?? {}
+  }
+}
+
+/** The request is not well formed; every violation is named. */
+export function invalidArgument(...violations: readonly FieldViolation[]): NoAnswer {
+  const message = violations.map(({ field, expected }) => `${field}: expected ${expected}`).join('; ')
+  return new NoAnswer('INVALID_ARGUMENT', message, { reason: 'INVALID_ARGUMENT', violations })
+}

@@ -1,0 +1,211 @@
+/**
+ * `portcullis.v1.AuthorizationService`: each handler reads the request, calls a use case, and writes the
+ * response. Bytes come in and go out as they are, so that an answer encoded once is sent as often as asked.
+ */
+import type {
+  handleBidiStreamingCall,
+  handleServerStreamingCall,
+  handleUnaryCall,
+  Metadata,
+  sendUnaryData,
+  ServiceDefinition,
+} from '@grpc/grpc-js'
+import type { Engine } from '../../engine/index.ts'
+import { planTokens } from '../../matrix/index.ts'
+import { invalidArgument, NoAnswer } from '../errors.ts'
+import { AuthorizationServiceService } from '../gen/portcullis/v1/authorization.ts'
+import type { Services } from '../services.ts'
+import { checkClaims, checkCredentials } from '../usecases/check.ts'
+import { issue } from '../usecases/issue.ts'
+import { profileFor } from '../usecases/profiles.ts'
+import { revoke } from '../usecases/revoke.ts'
+import {
+  type CheckQuestion,
+  readCheckBatchRequest,
+  readCheckRequest,
+  readCheckStreamRequest,
+  readIssueRequest,
+  readPlanRequest,
+  readRevokeRequest,
+} from './requests.ts'
+import {
+  checkBatchResponse,
+  checkStreamResponse,
+  EncodedAnswers,
+  issueResponse,
+  matrixResponse,
+  planResponse,
+  revokeResponse,
+} from './responses.ts'
+import { serviceError } from './status.ts'
+
+export interface AuthorizationLimits {
+  /** Longest `CheckBatch`. */
+  readonly batchLengthMax: number
+}
+
+type Unary = handleUnaryCall<Buffer, Buffer>
+type ServerStream = handleServerStreamingCall<Buffer, Buffer>
+type BidiStream = handleBidiStreamingCall<Buffer, Buffer>
+
+type Service = typeof AuthorizationServiceService
+/** The generated service with bytes for messages. */
+type Handlers = {
+  [Method in keyof Service]: Service[Method]['responseStream'] extends false
+    ? Unary
+    : Service[Method]['requestStream'] extends false
+      ? ServerStream
+      : BidiStream
+}
+
+/** The generated definition with pass-through serialisers. */
+export const authorizationService = Object.fromEntries(
+  Object.entries(AuthorizationServiceService).map(([name, method]) => [
+    name,
+    { ...method, requestDeserialize: same, responseSerialize: same },
+  ]),
+) as unknown as ServiceDefinition<Handlers>
+
+function same(bytes: Buffer): Buffer {
+  return bytes
+}
+
+/** The handlers; `endStreams` ends what would otherwise never end. */
+export function authorizationHandlers(
+  services: Services,
+  limits: AuthorizationLimits,
+): { handlers: Handlers; endStreams: () => void } {
+  const { rules, authority, callers, profiles, now, log } = services
+  const watching = new Set<() => void>()
+  let answers = new EncodedAnswers(rules.engine, services.cacheForMs)
+  let engine = rules.engine
+  rules.watch((changed) => {
+    // Both together, so that no question meets answers of another engine.
+    answers = new EncodedAnswers(changed, services.cacheForMs)
+    engine = changed
+  })
+
+  const answer = (checked: CheckQuestion): Buffer | Promise<Buffer> => {
+    if (checked.type === 'claims') return answers.forClaims(checkClaims(engine, checked.question))
+    const encoded = answers
+    const outcome = checkCredentials(engine, authority, checked.question)
+    return outcome instanceof Promise
+      ? outcome.then((value) => encoded.forCredentials(value, now()))
+      : encoded.forCredentials(outcome, now())
+  }
+
+  const failure = (error: unknown) => {
+    if (!(error instanceof NoAnswer)) log.error({ err: error }, 'a call failed for a reason that should not occur')
+    else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
+      log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
+    return serviceError(error)
+  }
+
+  const unary =
+    (handle: (request: Buffer, metadata: Metadata, engine: Engine) => Buffer | Promise<Buffer>): Unary =>
+    (call, callback: sendUnaryData<Buffer>) => {
+      try {
+        const response = handle(call.request, call.metadata, engine)
+        if (response instanceof Promise)
+          response.then(
+            (bytes) => callback(null, bytes),
+            (error) => callback(failure(error)),
+          )
+        else callback(null, response)
+      } catch (error) {
+        callback(failure(error))
+      }
+    }
+
+  const callerOf = (metadata: Metadata) => callers.find(metadata.get('authorization').map(String))
+
+  const handlers: Handlers = {
+    check: unary((request) => answer(readCheckRequest(request))),
+
+    checkBatch: unary((request) => {
+      const results = readCheckBatchRequest(request, limits.batchLengthMax).map(answer)
+      return results.some((result) => result instanceof Promise)
+        ? Promise.all(results).then(checkBatchResponse)
+        : checkBatchResponse(results as Buffer[])
+    }),
+
+    checkStream: (call) => {
+      // One question at a time: answers keep their order, and a slow reader holds back the sender.
+      const answerAll = async () => {
+        for await (const request of call) {
+          const { id, question } = readCheckStreamRequest(request)
+          const result = answer(question)
+          const response = checkStreamResponse(id, result instanceof Promise ? await result : result)
+          if (!call.write(response)) await drained(call)
+        }
+        call.end()
+      }
+      answerAll().catch((error) => {
+        if (!call.cancelled) call.emit('error', failure(error))
+      })
+    },
+
+    issue: unary(async (request, metadata, engine) => {
+      const { requester, purpose } = readIssueRequest(request)
+      const holder =
+        requester.type === 'password' ? requester : profileFor(profiles, requester.name, callerOf(metadata))
+      return issueResponse(await issue(engine, authority, holder, purpose))
+    }),
+
+    revoke: unary(async (request, metadata, engine) => {
+      const revocation = readRevokeRequest(request)
+      return revokeResponse(
+        await revoke(
+          engine,
+          authority,
+          revocation.type === 'value' ? revocation : { ...revocation, caller: callerOf(metadata) },
+        ),
+      )
+    }),
+
+    plan: unary((request, _metadata, engine) => {
+      const plan = planTokens(engine, readPlanRequest(request).apis)
+      if (plan.unknown.length > 0) {
+        const { apis } = readPlanRequest(request)
+        throw invalidArgument(
+          ...plan.unknown.map((api) => ({
+            field: `apis[${apis.indexOf(api)}]`,
+            expected: 'the id of an api of the matrix',
+          })),
+        )
+      }
+      return planResponse(engine, plan)
+    }),
+
+    getMatrix: unary((_request, _metadata, engine) => matrixResponse(engine)),
+
+    watchMatrix: (call) => {
+      const unwatch = rules.watch((changed) => call.write(matrixResponse(changed)))
+      const end = () => call.end()
+      const forget = () => {
+        unwatch()
+        watching.delete(end)
+      }
+      watching.add(end)
+      for (const event of ['cancelled', 'close', 'error', 'finish']) call.on(event, forget)
+      call.write(matrixResponse(rules.engine))
+    },
+  }
+  return {
+    handlers,
+    endStreams: () => {
+      for (const end of watching) end()
+    },
+  }
+}
+
+/** Resolves when the reader has taken what was written, or is gone. */
+function drained(call: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      for (const event of ['drain', 'cancelled', 'close', 'error']) call.removeListener(event, done)
+      resolve()
+    }
+    for (const event of ['drain', 'cancelled', 'close', 'error']) call.once(event, done)
+  })
+}

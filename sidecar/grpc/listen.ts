@@ -1,0 +1,70 @@
+/** Listening: on a TCP port, on a Unix socket, and with which credentials. */
+import { chmodSync, lstatSync, mkdirSync, readFileSync, unlinkSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import { type Server, ServerCredentials } from '@grpc/grpc-js'
+import { isLoopback, parseAddress } from '../address.ts'
+
+/** Files (PEM) of a listener that others can reach. The client's certificate is always asked for. */
+export interface TlsFiles {
+  readonly certificate: string
+  readonly key: string
+  readonly client_ca: string
+}
+
+/**
+ * Binds the server.
+ *
+ * @returns the address with the port that was bound
+ * @throws Error where the address is in use, or reaches beyond this machine without TLS
+ */
+export async function listen(server: Server, address: string, tls: TlsFiles | undefined): Promise<string> {
+  const parsed = parseAddress(address)
+  if (parsed.type === 'unix') return listenOnSocket(server, parsed.path)
+  if (!isLoopback(parsed.host) && tls === undefined)
+    throw new Error(`grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`)
+  const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls)
+  const port = await bind(server, address, credentials)
+  const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
+  return `${host}:${port}`
+}
+
+async function listenOnSocket(server: Server, path: string): Promise<string> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  await removeStaleSocket(path)
+  await bind(server, `unix:${path}`, ServerCredentials.createInsecure())
+  // The default lets everybody connect.
+  chmodSync(path, 0o660)
+  return `unix:${path}`
+}
+
+/** A server that was killed leaves its socket behind. One that still answers is not taken over. */
+async function removeStaleSocket(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (!found.isSocket()) throw new Error(`grpc address unix:${path}: expected a socket or nothing there, found something else`)
+  const answers = await new Promise<boolean>((resolve) => {
+    const probe = connect(path)
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
+  if (answers) throw new Error(`grpc address unix:${path} is in use`)
+  unlinkSync(path)
+}
+
+function tlsCredentials({ certificate, key, client_ca }: TlsFiles): ServerCredentials {
+  const pair = { cert_chain: readFileSync(certificate), private_key: readFileSync(key) }
+  return ServerCredentials.createSsl(readFileSync(client_ca), [pair], true)
+}
+
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, port) => {
+      if (error === null) resolve(port)
+      else reject(new Error(/EADDRINUSE/.test(error.message) ? `grpc address ${address} is in use` : error.message))
+    })
+  })
+}

@@ -1,0 +1,186 @@
+/** Requests: wire → values. What is not as the contract says is refused here, with the path of the field. */
+import { isIP } from 'node:net'
+import { BinaryReader } from '@bufbuild/protobuf/wire'
+import type { Scope } from '../../engine/index.ts'
+import type { PasswordRequester } from '../authority/authority.ts'
+import { PASSWORD_LENGTH_MAX } from '../authority/password.ts'
+import { type FieldViolation, invalidArgument, NoAnswer } from '../errors.ts'
+import * as wire from '../gen/portcullis/v1/authorization.ts'
+import type { Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
+import { Secret } from '../secret.ts'
+import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
+import type { Purpose } from '../usecases/issue.ts'
+
+/** A check, as one of the two use cases takes it. */
+export type CheckQuestion =
+  | { readonly type: 'claims'; readonly question: ClaimsQuestion }
+  | { readonly type: 'credentials'; readonly question: CredentialsQuestion }
+
+export type Requester =
+  | { readonly type: 'password'; readonly requester: PasswordRequester }
+  | { readonly type: 'profile'; readonly name: string }
+
+export type RevocationRequest =
+  | { readonly type: 'value'; readonly value: Secret }
+  | { readonly type: 'token_id'; readonly tokenId: string }
+
+/** Longest list of APIs that one `Issue` or `Plan` takes. */
+const APIS_MAX = 10_000
+
+/** @param path where the request stands in a larger one, for example `checks[3].` */
+export function readCheckRequest(bytes: Uint8Array, path = ''): CheckQuestion {
+  const request = decoded(() => wire.CheckRequest.decode(bytes), path)
+  const { api, subject, clientAddress } = request
+  const violations: FieldViolation[] = []
+  if (api === '') violations.push({ field: `${path}api`, expected: 'the id of an api' })
+  const fields = fieldNumbers(bytes)
+  if (fields.has(2) && fields.has(3))
+    violations.push({ field: `${path}subject`, expected: 'exactly one of credentials and token, not both' })
+  else if (subject === undefined)
+    violations.push({ field: `${path}subject`, expected: 'exactly one of credentials and token, not neither' })
+  if (request.target !== undefined && request.target.account === '')
+    violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
+  if (clientAddress !== '' && isIP(clientAddress) === 0)
+    violations.push({ field: `${path}client_address`, expected: 'an IPv4 or IPv6 address' })
+  if (violations.length > 0 || subject === undefined) throw invalidArgument(...violations)
+
+  const target = scopeOf(request.target)
+  if (subject.$case === 'token') {
+    const { kind, scope } = subject.value
+    return { type: 'claims', question: { api, kind, scope: scopeOf(scope), target } }
+  }
+  const headers = subject.value.headers.map(({ name, value }) => [name, value] as const)
+  return { type: 'credentials', question: { api, headers, target } }
+}
+
+/** The checks of a batch, each still on the wire; read one by one so that a violation has its index. */
+export function readCheckBatchRequest(bytes: Uint8Array, lengthMax: number): CheckQuestion[] {
+  const checks = decoded(() => {
+    const found: Uint8Array[] = []
+    const reader = new BinaryReader(bytes)
+    while (reader.pos < reader.len) {
+      const [field, type] = reader.tag()
+      if (field === 1 && type === LENGTH_DELIMITED) found.push(reader.bytes())
+      else reader.skip(type, field)
+    }
+    return found
+  })
+  if (checks.length > lengthMax)
+    throw invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, not ${checks.length}` })
+  return checks.map((check, index) => readCheckRequest(check, `checks[${index}].`))
+}
+
+export function readCheckStreamRequest(bytes: Uint8Array): { id: string; question: CheckQuestion } {
+  const { id, check } = decoded(() => {
+    const reader = new BinaryReader(bytes)
+    let id = ''
+    let check: Uint8Array | undefined
+    while (reader.pos < reader.len) {
+      const [field, type] = reader.tag()
+      if (field === 1 && type === LENGTH_DELIMITED) id = reader.string()
+      else if (field === 2 && type === LENGTH_DELIMITED) check = reader.bytes()
+      else reader.skip(type, field)
+    }
+    return { id, check }
+  })
+  if (check === undefined) throw invalidArgument({ field: 'check', expected: 'a check' })
+  return { id, question: readCheckRequest(check, 'check.') }
+}
+
+export function readIssueRequest(bytes: Uint8Array): { requester: Requester; purpose: Purpose } {
+  const { requester, purpose } = decoded(() => wire.IssueRequest.decode(bytes))
+  const fields = fieldNumbers(bytes)
+  const violations: FieldViolation[] = []
+  const need = (field: string, value: string | undefined, expected: string) => {
+    if (value === undefined || value === '') violations.push({ field, expected })
+  }
+  if ((fields.has(1) && fields.has(2)) || requester === undefined)
+    violations.push({ field: 'requester', expected: 'exactly one of password and profile' })
+  else if (requester.$case === 'profile') need('profile', requester.value, 'the name of a profile')
+  else {
+    const { userName, account, password } = requester.value
+    need('password.user_name', userName, 'the service user name (§2.2)')
+    need('password.account', account, 'the account number (§2.2)')
+    need('password.password', password, 'the service user password (§2.2)')
+    if (password.length > PASSWORD_LENGTH_MAX)
+      violations.push({ field: 'password.password', expected: `at most ${PASSWORD_LENGTH_MAX} characters` })
+  }
+  if ((fields.has(3) && fields.has(4)) || purpose === undefined)
+    violations.push({ field: 'purpose', expected: 'exactly one of scope and apis' })
+  else if (purpose.$case === 'scope') need('scope.account', purpose.value.account, 'the account number (§2.2)')
+  else violations.push(...apiListViolations('apis.apis', purpose.value.apis))
+  if (violations.length > 0 || requester === undefined || purpose === undefined)
+    throw invalidArgument(...violations)
+
+  return {
+    requester:
+      requester.$case === 'profile'
+        ? { type: 'profile', name: requester.value }
+        : {
+            type: 'password',
+            requester: { ...requester.value, password: new Secret(requester.value.password) },
+          },
+    purpose:
+      purpose.$case === 'scope'
+        ? { type: 'scope', scope: scopeOf(purpose.value) as Scope }
+        : { type: 'apis', apis: purpose.value.apis, project: purpose.value.project || undefined },
+  }
+}
+
+export function readRevokeRequest(bytes: Uint8Array): RevocationRequest {
+  const { token } = decoded(() => wire.RevokeRequest.decode(bytes))
+  const fields = fieldNumbers(bytes)
+  if ((fields.has(1) && fields.has(2)) || token === undefined || token.value === '')
+    throw invalidArgument({ field: 'token', expected: 'exactly one of value and token_id, not empty' })
+  if (token.$case === 'value') return { type: 'value', value: new Secret(token.value) }
+  if (!/^[\w-]{22}$/.test(token.value))
+    throw invalidArgument({ field: 'token_id', expected: 'a token id: 22 characters of base64url' })
+  return { type: 'token_id', tokenId: token.value }
+}
+
+export function readPlanRequest(bytes: Uint8Array): { apis: string[] } {
+  const { apis } = decoded(() => wire.PlanRequest.decode(bytes))
+  const violations = apiListViolations('apis', apis)
+  if (violations.length > 0) throw invalidArgument(...violations)
+  return { apis }
+}
+
+function apiListViolations(field: string, apis: readonly string[]): FieldViolation[] {
+  if (apis.length > 0 && apis.length <= APIS_MAX) return []
+  return [{ field, expected: `1 to ${APIS_MAX} ids of apis, not ${apis.length}` }]
+}
+
+/** On the wire an empty project is no project, and a scope of nothing is no scope. */
+function scopeOf(scope: WireScope | undefined): Scope | undefined {
+  if (scope === undefined) return undefined
+  return { account: scope.account, project: scope.project === '' ? undefined : scope.project }
+}
+
+const LENGTH_DELIMITED = 2
+
+/** Decodes, or refuses what is no message of that type. */
+function decoded<T>(decode: () => T, path = ''): T {
+  try {
+    return decode()
+  } catch (error) {
+    throw new NoAnswer('INVALID_ARGUMENT', `${path}the bytes are no message of the contract`, {
+      reason: 'INVALID_ARGUMENT',
+      cause: error,
+    })
+  }
+}
+
+/**
+ * The numbers of the fields that are present. Decoding a `oneof` of which both sides arrived keeps the last;
+ * here both are a mistake that must not pass in silence.
+ */
+function fieldNumbers(bytes: Uint8Array): ReadonlySet<number> {
+  const found = new Set<number>()
+  const reader = new BinaryReader(bytes)
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    found.add(field)
+    reader.skip(type, field)
+  }
+  return found
+}

@@ -1,0 +1,76 @@
+/** The gRPC server: the service, health and reflection, with every limit set. */
+import { join } from 'node:path'
+import { Server } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { ReflectionService } from '@grpc/reflection'
+import { HealthImplementation, protoPath as healthProtoPath } from 'grpc-health-check'
+import { packageFolder } from '../package.ts'
+import type { Services } from '../services.ts'
+import { authorizationHandlers, authorizationService } from './authorization.ts'
+import { listen, type TlsFiles } from './listen.ts'
+
+export interface GrpcOptions {
+  readonly address: string
+  readonly tls?: TlsFiles | undefined
+  readonly maxMessageBytes: number
+  readonly maxConcurrentStreams: number
+  readonly maxBatchLength: number
+  /** How long a connection may stand without a call, in milliseconds. */
+  readonly maxConnectionIdleMs: number
+}
+
+export interface GrpcServer {
+  /** With the port that was bound. */
+  readonly address: string
+  /** Tells health checks, ends watches, lets calls finish for `drainMs`, then closes what is left. */
+  close(drainMs: number): Promise<void>
+}
+
+const SERVICE = 'portcullis.v1.AuthorizationService'
+
+/** Memory that one connection's HTTP/2 session may hold, in megabytes. */
+const SESSION_MEMORY_MB = 16
+
+export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
+  const server = new Server({
+    // grpc-js bounds nothing by itself.
+    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_concurrent_streams': options.maxConcurrentStreams,
+    'grpc.max_connection_idle_ms': options.maxConnectionIdleMs,
+    'grpc-node.max_session_memory': SESSION_MEMORY_MB,
+    // Pings find connections whose other end is gone.
+    'grpc.keepalive_time_ms': 60_000,
+    'grpc.keepalive_timeout_ms': 20_000,
+    // Channelz keeps books on every call; nobody reads them here.
+    'grpc.enable_channelz': 0,
+  })
+  const { handlers, endStreams } = authorizationHandlers(services, { batchLengthMax: options.maxBatchLength })
+  server.addService(authorizationService, handlers)
+  const health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' })
+  health.addToServer(server)
+  reflection().addToServer(server)
+
+  const address = await listen(server, options.address, options.tls)
+  return {
+    address,
+    close: (drainMs) => {
+      health.setStatus('', 'NOT_SERVING')
+      health.setStatus(SERVICE, 'NOT_SERVING')
+      endStreams()
+      return new Promise((resolve) => {
+        const deadline = setTimeout(() => server.forceShutdown(), drainMs)
+        server.tryShutdown(() => {
+          clearTimeout(deadline)
+          resolve()
+        })
+      })
+    },
+  }
+}
+
+/** Reflection (`v1` and `v1alpha`) reads the protos themselves, comments and all. */
+function reflection(): ReflectionService {
+  const protos = join(packageFolder, 'proto')
+  const files = ['authorization', 'decision', 'matrix'].map((name) => join(protos, 'portcullis', 'v1', `${name}.proto`))
+  return new ReflectionService(loadSync([...files, healthProtoPath], { includeDirs: [protos] }))
+}

@@ -1,0 +1,58 @@
+/** The one place where an error becomes a gRPC status, with `google.rpc` details in the trailer. */
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { type ErrorCode, NoAnswer } from '../errors.ts'
+import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
+import { Status } from '../gen/google/rpc/status.ts'
+
+/** `domain` of every `google.rpc.ErrorInfo` that Portcullis sends. */
+export const ERROR_DOMAIN = 'portcullis'
+
+/** What a handler hands to grpc-js. An unknown throwable says nothing of its cause; the caller of this logs it. */
+export function serviceError(error: unknown): Pick<ServiceError, 'code' | 'details' | 'metadata'> & Error {
+  const answer = error instanceof NoAnswer ? error : undefined
+  const code = answer === undefined ? status.INTERNAL : statusOf(answer.code)
+  const message = answer?.message ?? 'internal error'
+  const details = [
+    ErrorInfo.encode({
+      reason: answer?.reason ?? 'INTERNAL',
+      domain: ERROR_DOMAIN,
+      metadata: { ...answer?.metadata },
+    }).finish(),
+  ].map((value) => ({ typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: Buffer.from(value) }))
+  if (answer !== undefined && answer.violations.length > 0) {
+    const fieldViolations = answer.violations.map(({ field, expected }) => ({
+      field,
+      description: `expected ${expected}`,
+      reason: 'INVALID_FIELD',
+      localizedMessage: undefined,
+    }))
+    details.push({
+      typeUrl: 'type.googleapis.com/google.rpc.BadRequest',
+      value: Buffer.from(BadRequest.encode({ fieldViolations }).finish()),
+    })
+  }
+  const metadata = new Metadata()
+  metadata.set('grpc-status-details-bin', Buffer.from(Status.encode({ code, message, details }).finish()))
+  return Object.assign(new Error(message), { code, details: message, metadata })
+}
+
+function statusOf(code: ErrorCode): status {
+  switch (code) {
+    case 'INVALID_ARGUMENT':
+      return status.INVALID_ARGUMENT
+    case 'UNAUTHENTICATED':
+      return status.UNAUTHENTICATED
+    case 'PERMISSION_DENIED':
+      return status.PERMISSION_DENIED
+    case 'FAILED_PRECONDITION':
+      return status.FAILED_PRECONDITION
+    case 'NOT_FOUND':
+      return status.NOT_FOUND
+    case 'RESOURCE_EXHAUSTED':
+      return status.RESOURCE_EXHAUSTED
+    case 'UNAVAILABLE':
+      return status.UNAVAILABLE
+    case 'CANCELLED':
+      return status.CANCELLED
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * `portcullis/sidecar`: the sidecar as a value, for programs that run it themselves.
+ *
+ * @module
+ */
+export type { Administration, Applied, DirectoryFile, NewSecret } from './authority/administration.ts'
+export { type Config, ConfigError, readConfig } from './config/config.ts'
+export { type Sidecar, type StartOptions, startSidecar } from './sidecar.ts'

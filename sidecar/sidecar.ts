@@ -1,0 +1,155 @@
+/** The composition root: opens everything that the sidecar is made of, and closes it in the right order. */
+import { readFileSync } from 'node:fs'
+import { type Logger, pino } from 'pino'
+import type { Administration } from './authority/administration.ts'
+import { openEmbeddedAuthority } from './authority/open.ts'
+import { type Config, ConfigError } from './config/config.ts'
+import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
+import { type HttpServer, startHttpServer } from './http/server.ts'
+import { Rules } from './rules.ts'
+import { Secret } from './secret.ts'
+import { type Caller, Callers } from './usecases/callers.ts'
+import type { Profile } from './usecases/issue.ts'
+
+/** A running sidecar. */
+export interface Sidecar {
+  /** Where gRPC listens: `HOST:PORT` or `unix:PATH`. */
+  readonly grpcAddress: string
+  /** Where HTTP listens; `undefined` where it is off. */
+  readonly httpAddress: string | undefined
+  /** Digest of the matrix in force now. */
+  readonly matrixDigest: string
+  readonly rules: Rules
+  readonly administration: Administration
+  /** Reads the matrix file again. */
+  reload(): void
+  /** Lets calls finish, then closes. Safe to call twice. */
+  close(): Promise<void>
+}
+
+export interface StartOptions {
+  /** Where log lines go; default: standard error. */
+  readonly log?: Logger
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now?: () => number
+}
+
+/** Starts a sidecar. @throws ConfigError, MatrixError, or an Error that names the address or the file */
+export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
+  const now = options.now ?? Date.now
+  const log = options.log ?? pino({ level: config.log_level, base: null }, pino.destination({ fd: 2, sync: true }))
+  // Secrets of the configuration first: nothing is opened for a configuration that cannot be served.
+  const profiles = readProfiles(config)
+  const callers = readCallers(config, profiles)
+  const rules = new Rules({
+    path: config.matrix,
+    strict: config.strict,
+    pollMs: config.matrix_poll_ms,
+    onRefused: (error) =>
+      log.error({ matrix: config.matrix, problem: error.message }, 'the matrix file cannot be used; the last good one stays in force'),
+  })
+  rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
+  const opened = openEmbeddedAuthority({
+    folder: config.data,
+    tokenKinds: rules.engine.tokenKinds.values(),
+    passwordLimits: config.passwords,
+    now,
+  })
+  const administrator: Caller = { name: 'administrator', profiles: new Set(profiles.keys()), administrator: true }
+  const services = {
+    rules,
+    authority: opened.authority,
+    callers: new Callers([...callers, { token: opened.administratorToken, caller: administrator }]),
+    profiles,
+    cacheForMs: config.cache_for_ms,
+    now,
+    log,
+  }
+
+  let grpc: GrpcServer | undefined
+  let http: HttpServer | undefined
+  const close = async () => {
+    http?.stopBeingReady()
+    await grpc?.close(config.drain_ms)
+    await http?.close()
+    rules.close()
+    opened.close()
+  }
+  try {
+    grpc = await startGrpcServer(services, {
+      address: config.grpc.address,
+      tls: config.grpc.tls,
+      maxMessageBytes: config.grpc.max_message_bytes,
+      maxConcurrentStreams: config.grpc.max_concurrent_streams,
+      maxBatchLength: config.grpc.max_batch_length,
+      maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
+    })
+    if (config.http.address !== 'off') http = await startHttpServer(config.http.address)
+  } catch (error) {
+    await close()
+    throw error
+  }
+
+  let closing: Promise<void> | undefined
+  return {
+    grpcAddress: grpc.address,
+    httpAddress: http?.address,
+    get matrixDigest() {
+      return rules.engine.digest
+    },
+    rules,
+    administration: opened.administration,
+    reload: () => rules.reload(),
+    close: () => {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+function readProfiles(config: Config): Map<string, Profile> {
+  return new Map(
+    Object.entries(config.profiles ?? {}).map(([name, profile]) => {
+      const at = `profiles.${name}`
+      const { account, user_name: userName, static_token_file: staticTokenFile } = profile
+      return [
+        name,
+        {
+          requester: { account, userName, password: readSecret(`${at}.password_file`, profile.password_file) },
+          staticToken: staticTokenFile === undefined ? undefined : readSecret(`${at}.static_token_file`, staticTokenFile),
+        },
+      ]
+    }),
+  )
+}
+
+function readCallers(config: Config, profiles: ReadonlyMap<string, Profile>): { token: Secret; caller: Caller }[] {
+  return (config.callers ?? []).map((caller, index) => {
+    const at = `callers[${index}]`
+    for (const [position, name] of (caller.profiles ?? []).entries())
+      if (!profiles.has(name)) throw new ConfigError(`${at}.profiles[${position}]: expected the name of a profile`)
+    const token = readSecret(`${at}.token_file`, caller.token_file)
+    if (token.reveal().length < 32) throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
+    return {
+      token,
+      caller: {
+        name: caller.name,
+        profiles: new Set(caller.profiles),
+        administrator: caller.administrator === true,
+      },
+    }
+  })
+}
+
+/** The first line of a file; an error names the key and the file, never what is in it. */
+function readSecret(key: string, path: string): Secret {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${key}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  const [line = ''] = text.split(/\r?\n/)
+  if (line === '') throw new ConfigError(`${key}: expected a secret in the first line of ${path}`)
+  return new Secret(line)
+}

@@ -1,0 +1,39 @@
+/** Who may do more than ask with their own credential: callers, known by a token each. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { NoAnswer } from '../errors.ts'
+import type { Secret } from '../secret.ts'
+
+export interface Caller {
+  readonly name: string
+  /** Names of the profiles that the caller may use. */
+  readonly profiles: ReadonlySet<string>
+  readonly administrator: boolean
+}
+
+/** Finds callers by their token. */
+export class Callers {
+  readonly #known: readonly { readonly digest: Buffer; readonly caller: Caller }[]
+
+  constructor(callers: readonly { readonly token: Secret; readonly caller: Caller }[]) {
+    this.#known = callers.map(({ token, caller }) => ({ digest: digestOf(token.reveal()), caller }))
+  }
+
+  /** The caller that an `authorization` value names. None given: `undefined`. @throws NoAnswer where it names nobody */
+  find(authorization: readonly string[]): Caller | undefined {
+    const [value] = authorization
+    if (value === undefined) return undefined
+    const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
+    if (authorization.length === 1 && token !== undefined) {
+      const digest = digestOf(token)
+      for (const { digest: known, caller } of this.#known) if (timingSafeEqual(digest, known)) return caller
+    }
+    throw new NoAnswer('UNAUTHENTICATED', 'the caller token is not known; expected one `authorization: Bearer …`', {
+      reason: 'CALLER_TOKEN_INVALID',
+    })
+  }
+}
+
+/** Digests are of one length, which `timingSafeEqual` asks for. */
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}

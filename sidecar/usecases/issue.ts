@@ -1,0 +1,130 @@
+/** Obtains the right token for a scope or for a set of APIs. A token that opens none of them is never made. */
+import type { Engine, NamedConflict, Scope, TokenKind } from '../../engine/index.ts'
+import { planTokens, preferred } from '../../matrix/plan.ts'
+import type { Authority, PasswordRequester } from '../authority/authority.ts'
+import { invalidArgument, NoAnswer } from '../errors.ts'
+import type { Secret } from '../secret.ts'
+
+/** A credential that the sidecar's configuration holds, resolved. */
+export interface Profile {
+  readonly requester: PasswordRequester
+  readonly staticToken: Secret | undefined
+}
+
+/** What the token is for. */
+export type Purpose =
+  | { readonly type: 'scope'; readonly scope: Scope }
+  | { readonly type: 'apis'; readonly apis: readonly string[]; readonly project: string | undefined }
+
+/** A token, how to send it, and what the source says against it. */
+export interface Issued {
+  readonly header: string
+  readonly value: Secret
+  readonly kind: string
+  readonly scope: Scope
+  readonly tokenId: string
+  /** `undefined` for a static token that the configuration holds. */
+  readonly issuedAtMs: number | undefined
+  readonly expiresAtMs: number | undefined
+  readonly conflicts: readonly NamedConflict[]
+}
+
+/** @throws NoAnswer: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2) */
+export async function issue(
+  engine: Engine,
+  authority: Authority,
+  holder: { readonly requester: PasswordRequester; readonly staticToken?: Secret | undefined },
+  purpose: Purpose,
+): Promise<Issued> {
+  const { requester } = holder
+  const kind = purpose.type === 'scope' ? kindForScope(engine, purpose.scope) : kindForApis(engine, purpose)
+  const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, requester.account, purpose)
+  const conflicts = conflictsBearingOn(engine, kind, purpose)
+
+  if (kind.obtained.by !== 'issue') {
+    if (holder.staticToken === undefined) throw notIssuable(kind)
+    return {
+      header: kind.header,
+      value: holder.staticToken,
+      kind: kind.id,
+      scope,
+      tokenId: '',
+      issuedAtMs: undefined,
+      expiresAtMs: undefined,
+      conflicts,
+    }
+  }
+  const { value, token } = await authority.issue(requester, kind, scope)
+  const { tokenId, issuedAtMs, expiresAtMs } = token
+  return { header: kind.header, value, kind: kind.id, scope: token.scope, tokenId, issuedAtMs, expiresAtMs, conflicts }
+}
+
+/** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
+function kindForScope(engine: Engine, scope: Scope): TokenKind {
+  const level = scope.project === undefined ? 'account' : 'project'
+  for (const kind of engine.tokenKinds.values())
+    if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
+  throw new NoAnswer('FAILED_PRECONDITION', `no kind of token of the matrix can be issued with ${level} scope`, {
+    reason: 'NO_KIND_FOR_SCOPE',
+  })
+}
+
+/** A kind that every one of the APIs accepts: one that can be issued, and of those the narrowest that the project allows. */
+function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type: 'apis' }>): TokenKind {
+  const unknown = apis.flatMap((api, index) =>
+    engine.apis.has(api) ? [] : [{ field: `apis.apis[${index}]`, expected: 'the id of an api of the matrix' }],
+  )
+  if (unknown.length > 0) throw invalidArgument(...unknown)
+  const opensAll = preferred([...engine.tokenKinds.values()]).filter((kind) =>
+    apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
+  )
+  const [first] = opensAll
+  if (first === undefined) throw noSingleKind(engine, apis)
+  const usable = opensAll.find((kind) => kind.scopeLevel !== 'project' || project !== undefined)
+  if (usable === undefined || (first.obtained.by === 'issue' && usable.obtained.by !== 'issue'))
+    throw invalidArgument({
+      field: 'apis.project',
+      expected: `a project name: these APIs take a ${first.title}, which is bound to a project`,
+    })
+  return usable
+}
+
+function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose, { type: 'apis' }>): Scope {
+  return kind.scopeLevel === 'project' ? { account, project } : { account }
+}
+
+function noSingleKind(engine: Engine, apis: readonly string[]): NoAnswer {
+  const { tokens, unopened } = planTokens(engine, apis)
+  const plan = tokens.map((token) => `a ${token.kind.title} for ${token.apis.join(', ')}`)
+  const parts = [
+    ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
+    ...(unopened.length > 0 ? [`no kind opens ${unopened.join(', ')}`] : []),
+  ]
+  return new NoAnswer('FAILED_PRECONDITION', `no single kind of token opens all of these APIs; ${parts.join('; ')}`, {
+    reason: 'NO_SINGLE_KIND',
+    metadata: {
+      ...Object.fromEntries(tokens.map((token) => [`plan_${token.kind.id}`, token.apis.join(',')])),
+      ...(unopened.length > 0 && { unopened: unopened.join(',') }),
+    },
+  })
+}
+
+function notIssuable(kind: TokenKind): NoAnswer {
+  const steps = kind.obtained.steps ?? []
+  const how = steps.length > 0 ? `; in the control panel: ${steps.join(' ')}` : ''
+  return new NoAnswer(
+    'FAILED_PRECONDITION',
+    `a ${kind.title} is not issued by an API request (§4.2)${how}`,
+    {
+      reason: 'NOT_ISSUABLE',
+      metadata: { kind: kind.id, ...Object.fromEntries(steps.map((step, index) => [`step_${index + 1}`, step])) },
+    },
+  )
+}
+
+/** Conflicts about the kind as such, and about the cells that the token is asked for. */
+function conflictsBearingOn(engine: Engine, kind: TokenKind, purpose: Purpose): NamedConflict[] {
+  const cells = purpose.type === 'apis' ? purpose.apis : []
+  const named = new Set(cells.flatMap((api) => engine.apis.get(api)?.conflicts.get(kind.id) ?? []))
+  return engine.conflicts.filter((conflict) => conflict.kinds.includes(kind.id) || named.has(conflict))
+}

@@ -1,0 +1,39 @@
+/** Revokes a token: by its value, which whoever presents may, or by its id, which needs an administrator. */
+import type { Engine } from '../../engine/index.ts'
+import type { Authority } from '../authority/authority.ts'
+import { NoAnswer } from '../errors.ts'
+import type { Secret } from '../secret.ts'
+import type { Caller } from './callers.ts'
+
+/** Which token; `caller` is who asks, where they said. */
+export type Revocation =
+  | { readonly type: 'value'; readonly value: Secret }
+  | { readonly type: 'token_id'; readonly tokenId: string; readonly caller: Caller | undefined }
+
+export interface Revoked {
+  readonly tokenId: string
+  readonly revokedAtMs: number
+}
+
+/** Revoking twice is no error, and revoking an expired token neither. @throws NoAnswer */
+export async function revoke(engine: Engine, authority: Authority, revocation: Revocation): Promise<Revoked> {
+  if (revocation.type === 'token_id') {
+    const { tokenId, caller } = revocation
+    if (caller === undefined)
+      throw new NoAnswer('UNAUTHENTICATED', 'revoking by token id needs a caller token: metadata `authorization: Bearer …`', {
+        reason: 'CALLER_TOKEN_MISSING',
+      })
+    if (!caller.administrator)
+      throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` may not revoke by token id`, {
+        reason: 'CALLER_NOT_ADMINISTRATOR',
+      })
+    return { tokenId, revokedAtMs: await authority.revoke(tokenId, undefined) }
+  }
+  const verification = await authority.verify(revocation.value.reveal(), engine.tokenKinds)
+  const { token } = verification
+  if (token === undefined)
+    throw new NoAnswer('NOT_FOUND', 'no authority vouches for the token, so there is nothing to revoke', {
+      reason: 'CREDENTIAL_INVALID',
+    })
+  return { tokenId: token.tokenId, revokedAtMs: await authority.revoke(token.tokenId, token.expiresAtMs) }
+}
