@@ -11,7 +11,8 @@ export function parseAddress(address: string): ListenAddress {
   if (address.startsWith('unix:')) {
     const path = address.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
     // sun_path of a socket holds 108 bytes with its final zero.
-    if (path === '' || Buffer.byteLength(path) > 107) throw new Error('expected unix:PATH with a path of 1 to 107 bytes')
+    if (path === '' || Buffer.byteLength(path) > 107)
+      throw new Error('expected unix:PATH with a path of 1 to 107 bytes')
     return { type: 'unix', path }
   }
   const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(address)

@@ -1,7 +1,20 @@
 /** The data folder: who may read it, and files that come into being whole or not at all. */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+
+/** Name of the file in the data folder that holds the administrator's caller token. */
+export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 
 /** Makes the folder if need be; nobody but the owner may enter it. */
 export function openDataFolder(folder: string): void {

@@ -66,7 +66,9 @@ export class Rules {
     if (path === undefined) return compile(supportMatrix, { strict })
     const { size } = statSync(path)
     if (size > MATRIX_BYTES_MAX)
-      throw new MatrixError([{ path: '', expected: `expected at most ${MATRIX_BYTES_MAX} bytes, found ${size}` }])
+      throw new MatrixError([
+        { path: '', expected: `expected at most ${MATRIX_BYTES_MAX} bytes, found ${size}` },
+      ])
     return compile(loadMatrix(readFileSync(path)), { strict })
   }
 

@@ -37,7 +37,8 @@ export interface StartOptions {
 /** Starts a sidecar. @throws ConfigError, MatrixError, or an Error that names the address or the file */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const now = options.now ?? Date.now
-  const log = options.log ?? pino({ level: config.log_level, base: null }, pino.destination({ fd: 2, sync: true }))
+  const log =
+    options.log ?? pino({ level: config.log_level, base: null }, pino.destination({ fd: 2, sync: true }))
   // Secrets of the configuration first: nothing is opened for a configuration that cannot be served.
   const profiles = readProfiles(config)
   const callers = readCallers(config, profiles)
@@ -46,7 +47,10 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     strict: config.strict,
     pollMs: config.matrix_poll_ms,
     onRefused: (error) =>
-      log.error({ matrix: config.matrix, problem: error.message }, 'the matrix file cannot be used; the last good one stays in force'),
+      log.error(
+        { matrix: config.matrix, problem: error.message },
+        'the matrix file cannot be used; the last good one stays in force',
+      ),
   })
   rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
   const opened = openEmbeddedAuthority({
@@ -55,7 +59,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     passwordLimits: config.passwords,
     now,
   })
-  const administrator: Caller = { name: 'administrator', profiles: new Set(profiles.keys()), administrator: true }
+  const administrator: Caller = {
+    name: 'administrator',
+    profiles: new Set(profiles.keys()),
+    administrator: true,
+  }
   const services = {
     rules,
     authority: opened.authority,
@@ -115,21 +123,33 @@ function readProfiles(config: Config): Map<string, Profile> {
       return [
         name,
         {
-          requester: { account, userName, password: readSecret(`${at}.password_file`, profile.password_file) },
-          staticToken: staticTokenFile === undefined ? undefined : readSecret(`${at}.static_token_file`, staticTokenFile),
+          requester: {
+            account,
+            userName,
+            password: readSecret(`${at}.password_file`, profile.password_file),
+          },
+          staticToken:
+            staticTokenFile === undefined
+              ? undefined
+              : readSecret(`${at}.static_token_file`, staticTokenFile),
         },
       ]
     }),
   )
 }
 
-function readCallers(config: Config, profiles: ReadonlyMap<string, Profile>): { token: Secret; caller: Caller }[] {
+function readCallers(
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+): { token: Secret; caller: Caller }[] {
   return (config.callers ?? []).map((caller, index) => {
     const at = `callers[${index}]`
     for (const [position, name] of (caller.profiles ?? []).entries())
-      if (!profiles.has(name)) throw new ConfigError(`${at}.profiles[${position}]: expected the name of a profile`)
+      if (!profiles.has(name))
+        throw new ConfigError(`${at}.profiles[${position}]: expected the name of a profile`)
     const token = readSecret(`${at}.token_file`, caller.token_file)
-    if (token.reveal().length < 32) throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
+    if (token.reveal().length < 32)
+      throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
     return {
       token,
       caller: {

@@ -35,7 +35,12 @@ export interface NewSecret {
 
 /** What was created, and the secrets made on the way. */
 export interface Applied {
-  readonly created: { readonly accounts: number; readonly projects: number; readonly users: number; readonly static_tokens: number }
+  readonly created: {
+    readonly accounts: number
+    readonly projects: number
+    readonly users: number
+    readonly static_tokens: number
+  }
   readonly secrets: readonly NewSecret[]
 }
 
@@ -90,7 +95,13 @@ export class Administration {
           for (const key of static_tokens) {
             if (directory.hasStaticToken(user, key)) continue
             created.static_tokens++
-            secrets.push({ account, user: name, type: 'static_token', name: key, value: this.#addStaticToken(user, key) })
+            secrets.push({
+              account,
+              user: name,
+              type: 'static_token',
+              name: key,
+              value: this.#addStaticToken(user, key),
+            })
           }
         }
       }
@@ -125,7 +136,12 @@ export class Administration {
 
   #addStaticToken(userId: string, name: string): string {
     const value = newStaticToken()
-    this.#parts.directory.addStaticToken(userId, this.#staticKind(), name, hashStaticToken(value, this.#parts.pepper))
+    this.#parts.directory.addStaticToken(
+      userId,
+      this.#staticKind(),
+      name,
+      hashStaticToken(value, this.#parts.pepper),
+    )
     return value
   }
 
@@ -134,7 +150,9 @@ export class Administration {
     const kinds = [...this.#parts.tokenKinds].filter((kind) => kind.obtained.by === 'control_panel')
     const [kind] = kinds
     if (kind === undefined || kinds.length > 1)
-      throw new Error(`expected one token kind in the matrix that is obtained by control_panel, found ${kinds.length}`)
+      throw new Error(
+        `expected one token kind in the matrix that is obtained by control_panel, found ${kinds.length}`,
+      )
     return kind.id
   }
 }

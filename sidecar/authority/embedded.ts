@@ -87,7 +87,8 @@ export class EmbeddedAuthority implements Authority {
     const nowSeconds = this.#parts.now() / 1000
     if (claims === undefined || claims.iat > nowSeconds + CLOCK_SKEW_SECONDS) return INVALID
     const token = tokenOf(claims)
-    if (claims.exp !== undefined && nowSeconds >= claims.exp) return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
+    if (claims.exp !== undefined && nowSeconds >= claims.exp)
+      return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
     const stands = this.#parts.directory.iamTokenStands({
       tokenId: claims.jti,
       subjectId: claims.sub,
@@ -96,7 +97,9 @@ export class EmbeddedAuthority implements Authority {
       projectId: claims.project_id,
       permissionScopes: kinds.get(claims.kind)?.permissionScopes ?? [],
     })
-    return answered(stands, (stand) => (stand ? { ok: true, token } : { ok: false, reason: 'CREDENTIAL_REVOKED', token }))
+    return answered(stands, (stand) =>
+      stand ? { ok: true, token } : { ok: false, reason: 'CREDENTIAL_REVOKED', token },
+    )
   }
 
   #verifyStatic(value: string): Verification | Promise<Verification> {

@@ -1,5 +1,11 @@
 /** Keys that sign IAM tokens (Ed25519), and the file that holds them. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { readOrCreate } from '../data-folder.ts'
 
 /** A key pair under its id. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
-import { openDataFolder, readOrCreate } from '../data-folder.ts'
+import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate } from '../data-folder.ts'
 import { SqliteDirectory } from '../directory/sqlite.ts'
 import { Secret } from '../secret.ts'
 import { Administration } from './administration.ts'
@@ -26,16 +26,20 @@ export interface OpenOptions {
   readonly now: () => number
 }
 
-/** Name of the file in the data folder that holds the administrator's caller token. */
-export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
-
 /** Opens the folder, and makes it and what belongs in it on the first time. */
-export function openEmbeddedAuthority({ folder, tokenKinds, passwordLimits, now }: OpenOptions): OpenedAuthority {
+export function openEmbeddedAuthority({
+  folder,
+  tokenKinds,
+  passwordLimits,
+  now,
+}: OpenOptions): OpenedAuthority {
   openDataFolder(folder)
   const keys = openKeyRing(join(folder, 'signing-keys.json'))
   const pepper = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
   if (pepper.length !== 32) throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
-  const administratorToken = new Secret(readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim())
+  const administratorToken = new Secret(
+    readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
+  )
   const directory = new SqliteDirectory(join(folder, 'directory.sqlite'), now)
   const passwords = new Passwords(passwordLimits)
   return {

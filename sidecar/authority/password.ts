@@ -53,7 +53,9 @@ export class Passwords {
       throw new NoAnswer('RESOURCE_EXHAUSTED', 'too many passwords are being checked; try again later', {
         reason: 'PASSWORD_CHECKS_EXHAUSTED',
       })
-    return this.#limit(() => deriveTag('argon2id', { message: password, nonce, ...parameters, tagLength: TAG_LENGTH }))
+    return this.#limit(() =>
+      deriveTag('argon2id', { message: password, nonce, ...parameters, tagLength: TAG_LENGTH }),
+    )
   }
 }
 

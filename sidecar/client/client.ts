@@ -73,7 +73,8 @@ export class Client {
     const request = { checks: checks.map(checkRequest) }
     const { results } = await this.#call(this.#stub.checkBatch, request)
     // A short answer would let the caller pair a question with another's answer.
-    if (results.length !== checks.length) throw new Error('the sidecar answered another number of checks than asked')
+    if (results.length !== checks.length)
+      throw new Error('the sidecar answered another number of checks than asked')
     return results.map(checkAnswer)
   }
 
@@ -169,6 +170,8 @@ async function* answersOf<T>(stream: ClientReadableStream<T>): AsyncGenerator<T>
   try {
     for await (const message of stream) yield message as T
   } catch (error) {
-    throw typeof (error as ServiceError).code === 'number' ? new PortcullisError(error as ServiceError) : error
+    throw typeof (error as ServiceError).code === 'number'
+      ? new PortcullisError(error as ServiceError)
+      : error
   }
 }

@@ -25,7 +25,9 @@ export class PortcullisError extends Error {
   }
 }
 
-function detailsOf(trailer: Metadata | undefined): Pick<PortcullisError, 'reason' | 'violations' | 'metadata'> {
+function detailsOf(
+  trailer: Metadata | undefined,
+): Pick<PortcullisError, 'reason' | 'violations' | 'metadata'> {
   let reason = ''
   let metadata: Record<string, string> = {}
   let violations: { field: string; description: string }[] = []
@@ -34,7 +36,10 @@ function detailsOf(trailer: Metadata | undefined): Pick<PortcullisError, 'reason
     for (const { typeUrl, value } of Status.decode(bytes).details) {
       if (typeUrl.endsWith('/google.rpc.ErrorInfo')) ({ reason, metadata } = ErrorInfo.decode(value))
       if (typeUrl.endsWith('/google.rpc.BadRequest'))
-        violations = BadRequest.decode(value).fieldViolations.map(({ field, description }) => ({ field, description }))
+        violations = BadRequest.decode(value).fieldViolations.map(({ field, description }) => ({
+          field,
+          description,
+        }))
     }
   return { reason, violations, metadata }
 }

@@ -2,7 +2,11 @@
 import type { AcceptedKind, NamedConflict, Reason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Duration } from '../gen/google/protobuf/duration.ts'
 import type * as wire from '../gen/portcullis/v1/authorization.ts'
-import { type Conflict as WireConflict, Reason as WireReason, type Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
+import {
+  type Conflict as WireConflict,
+  Reason as WireReason,
+  type Scope as WireScope,
+} from '../gen/portcullis/v1/decision.ts'
 import type { Matrix as WireMatrix } from '../gen/portcullis/v1/matrix.ts'
 
 /** A check: of a credential as it arrived, or of claims that are already trusted. */

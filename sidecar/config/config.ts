@@ -87,7 +87,7 @@ export function readConfig(
     const text = environment[key.variable]
     if (text === undefined) continue
     refuse(key.variable, valueProblem(key, text))
-    assign(config, key.path, valueOf(key, text))
+    assign(config, key.path, parsedValue(key, text))
   }
   const known = new Map(scalarKeys.map((key) => [key.path.join('.'), key.path]))
   for (const [name, value] of Object.entries(flags)) {
@@ -104,7 +104,8 @@ type Tree = { [key: string]: unknown }
 
 function fileConfig(path: string): Tree {
   const reading = readTextFile(path)
-  if (!reading.ok) throw new ConfigError(reading.problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
+  if (!reading.ok)
+    throw new ConfigError(reading.problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
   refuse(path, check(reading.value).map(problemText))
   return reading.value as Tree
 }
@@ -115,7 +116,7 @@ function refuse(where: string, problems: readonly string[]): void {
 
 /** What the schema says against the value of one variable, named by the variable. */
 function valueProblem(key: ScalarKey, text: string): string[] {
-  const value = valueOf(key, text)
+  const value = parsedValue(key, text)
   if (key.type === 'boolean' && typeof value !== 'boolean') return ['expected true or false']
   if (key.type === 'integer' && typeof value !== 'number') return ['expected a whole number']
   const single: Tree = {}
@@ -126,7 +127,7 @@ function valueProblem(key: ScalarKey, text: string): string[] {
     .map(({ expected }) => expected)
 }
 
-function valueOf(key: ScalarKey, text: string): unknown {
+function parsedValue(key: ScalarKey, text: string): unknown {
   if (key.type === 'boolean') return text === 'true' || (text === 'false' ? false : text)
   if (key.type === 'integer') return /^\d{1,15}$/.test(text) ? Number(text) : text
   return text

@@ -17,7 +17,9 @@ export function readTextFile(path: string): FileReading {
     return parseText(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return failure(code === 'ENOENT' ? 'expected a file, there is none' : `cannot be read (${code ?? 'not UTF-8'})`)
+    return failure(
+      code === 'ENOENT' ? 'expected a file, there is none' : `cannot be read (${code ?? 'not UTF-8'})`,
+    )
   }
 }
 

@@ -64,7 +64,11 @@ export interface AccountListing {
   readonly controlPanelUsers: readonly {
     readonly name: string
     readonly enabled: boolean
-    readonly staticTokens: readonly { readonly name: string; readonly id: string; readonly revoked: boolean }[]
+    readonly staticTokens: readonly {
+      readonly name: string
+      readonly id: string
+      readonly revoked: boolean
+    }[]
   }[]
 }
 
@@ -77,7 +81,12 @@ export interface Directory {
   /** An enabled service user of an enabled account. Names are compared byte for byte. */
   serviceUser(account: string, name: string): Answer<ServiceUser | undefined>
   /** Whether the user holds one of the permissions for that scope (§5.1). */
-  permits(userId: string, account: string, project: string | undefined, scopes: readonly string[]): Answer<Grant | undefined>
+  permits(
+    userId: string,
+    account: string,
+    project: string | undefined,
+    scopes: readonly string[],
+  ): Answer<Grant | undefined>
   /** Revokes; returns when that first happened. The record is kept at least until `forgetAtMs`, or for good. */
   revoke(tokenId: string, atMs: number, forgetAtMs: number | undefined): Answer<number>
   close(): void

@@ -65,7 +65,15 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
        WHERE hash = :hash`,
       { hash },
     ) as
-      | { id: string; kind: string; created_at_ms: number; account: string; user_id: string; name: string; stands: number }
+      | {
+          id: string
+          kind: string
+          created_at_ms: number
+          account: string
+          user_id: string
+          name: string
+          stands: number
+        }
       | undefined
     return (
       row && {
@@ -91,7 +99,12 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
     return { ...user, passwordHash }
   }
 
-  permits(userId: string, account: string, project: string | undefined, scopes: readonly string[]): Grant | undefined {
+  permits(
+    userId: string,
+    account: string,
+    project: string | undefined,
+    scopes: readonly string[],
+  ): Grant | undefined {
     const row = this.#get(
       `SELECT projects.id AS project_id FROM users
        LEFT JOIN projects ON projects.account = users.account AND projects.name = :name AND projects.enabled
@@ -110,7 +123,9 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
          ON CONFLICT DO NOTHING`,
         { token: tokenId, at: atMs, forget: forgetAtMs ?? null },
       )
-      const row = this.#get('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', { token: tokenId })
+      const row = this.#get('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
+        token: tokenId,
+      })
       return (row as { revoked_at_ms: number }).revoked_at_ms
     })
   }
@@ -133,10 +148,15 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
   listing(): AccountListing[] {
     const accounts = this.#all('SELECT account FROM accounts ORDER BY account') as { account: string }[]
     return accounts.map(({ account }) => {
-      const projects = this.#all('SELECT name FROM projects WHERE account = :account ORDER BY name', { account })
-      const users = this.#all('SELECT id, name, type, enabled FROM users WHERE account = :account ORDER BY name', {
+      const projects = this.#all('SELECT name FROM projects WHERE account = :account ORDER BY name', {
         account,
-      }) as { id: string; name: string; type: UserType; enabled: number }[]
+      })
+      const users = this.#all(
+        'SELECT id, name, type, enabled FROM users WHERE account = :account ORDER BY name',
+        {
+          account,
+        },
+      ) as { id: string; name: string; type: UserType; enabled: number }[]
       const ofType = (type: UserType) => users.filter((user) => user.type === type)
       return {
         account,
@@ -171,9 +191,10 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
   }
 
   userId(account: string, name: string, type: UserType): string | undefined {
-    const row = this.#get('SELECT id, type FROM users WHERE account = :account AND name = :name', { account, name }) as
-      | { id: string; type: UserType }
-      | undefined
+    const row = this.#get('SELECT id, type FROM users WHERE account = :account AND name = :name', {
+      account,
+      name,
+    }) as { id: string; type: UserType } | undefined
     if (row !== undefined && row.type !== type)
       throw new Error(`user \`${name}\` of account \`${account}\` is a ${row.type}, expected a ${type}`)
     return row?.id
@@ -197,7 +218,10 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
   }
 
   setEnabled(userId: string, enabled: boolean): void {
-    this.#run('UPDATE users SET enabled = :enabled WHERE id = :user', { user: userId, enabled: enabled ? 1 : 0 })
+    this.#run('UPDATE users SET enabled = :enabled WHERE id = :user', {
+      user: userId,
+      enabled: enabled ? 1 : 0,
+    })
   }
 
   setPermissions(userId: string, account: string, permissions: readonly Permission[]): void {
@@ -205,7 +229,9 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
     this.#run('DELETE FROM project_permissions WHERE user_id = :user', { user: userId })
     for (const permission of permissions) {
       if (permission.scope === 'account')
-        this.#run('INSERT INTO account_permissions (user_id) VALUES (:user) ON CONFLICT DO NOTHING', { user: userId })
+        this.#run('INSERT INTO account_permissions (user_id) VALUES (:user) ON CONFLICT DO NOTHING', {
+          user: userId,
+        })
       else
         for (const project of permission.projects) {
           const found = this.#get('SELECT id FROM projects WHERE account = :account AND name = :project', {
@@ -222,7 +248,12 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
   }
 
   hasStaticToken(userId: string, name: string): boolean {
-    return this.#get('SELECT 1 FROM static_tokens WHERE user_id = :user AND name = :name', { user: userId, name }) !== undefined
+    return (
+      this.#get('SELECT 1 FROM static_tokens WHERE user_id = :user AND name = :name', {
+        user: userId,
+        name,
+      }) !== undefined
+    )
   }
 
   addStaticToken(userId: string, kind: string, name: string, hash: Buffer): void {
@@ -246,7 +277,9 @@ export class SqliteDirectory implements Directory, DirectoryAdministration {
     ) as { name: string }[]
     return [
       ...(account === undefined ? [] : [{ scope: 'account' as const }]),
-      ...(projects.length === 0 ? [] : [{ scope: 'projects' as const, projects: projects.map(({ name }) => name) }]),
+      ...(projects.length === 0
+        ? []
+        : [{ scope: 'projects' as const, projects: projects.map(({ name }) => name) }]),
     ]
   }
 

@@ -7,8 +7,8 @@ import type {
   handleServerStreamingCall,
   handleUnaryCall,
   Metadata,
-  sendUnaryData,
   ServiceDefinition,
+  sendUnaryData,
 } from '@grpc/grpc-js'
 import type { Engine } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
@@ -95,7 +95,8 @@ export function authorizationHandlers(
   }
 
   const failure = (error: unknown) => {
-    if (!(error instanceof NoAnswer)) log.error({ err: error }, 'a call failed for a reason that should not occur')
+    if (!(error instanceof NoAnswer))
+      log.error({ err: error }, 'a call failed for a reason that should not occur')
     else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
       log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
     return serviceError(error)

@@ -22,7 +22,9 @@ export async function listen(server: Server, address: string, tls: TlsFiles | un
   const parsed = parseAddress(address)
   if (parsed.type === 'unix') return listenOnSocket(server, parsed.path)
   if (!isLoopback(parsed.host) && tls === undefined)
-    throw new Error(`grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`)
+    throw new Error(
+      `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
+    )
   const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls)
   const port = await bind(server, address, credentials)
   const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
@@ -42,7 +44,8 @@ async function listenOnSocket(server: Server, path: string): Promise<string> {
 async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
-  if (!found.isSocket()) throw new Error(`grpc address unix:${path}: expected a socket or nothing there, found something else`)
+  if (!found.isSocket())
+    throw new Error(`grpc address unix:${path}: expected a socket or nothing there, found something else`)
   const answers = await new Promise<boolean>((resolve) => {
     const probe = connect(path)
     probe.once('connect', () => {
@@ -64,7 +67,10 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, port) => {
       if (error === null) resolve(port)
-      else reject(new Error(/EADDRINUSE/.test(error.message) ? `grpc address ${address} is in use` : error.message))
+      else
+        reject(
+          new Error(/EADDRINUSE/.test(error.message) ? `grpc address ${address} is in use` : error.message),
+        )
     })
   })
 }

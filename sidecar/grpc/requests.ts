@@ -37,7 +37,10 @@ export function readCheckRequest(bytes: Uint8Array, path = ''): CheckQuestion {
   if (fields.has(2) && fields.has(3))
     violations.push({ field: `${path}subject`, expected: 'exactly one of credentials and token, not both' })
   else if (subject === undefined)
-    violations.push({ field: `${path}subject`, expected: 'exactly one of credentials and token, not neither' })
+    violations.push({
+      field: `${path}subject`,
+      expected: 'exactly one of credentials and token, not neither',
+    })
   if (request.target !== undefined && request.target.account === '')
     violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
   if (clientAddress !== '' && isIP(clientAddress) === 0)
@@ -107,7 +110,8 @@ export function readIssueRequest(bytes: Uint8Array): { requester: Requester; pur
   }
   if ((fields.has(3) && fields.has(4)) || purpose === undefined)
     violations.push({ field: 'purpose', expected: 'exactly one of scope and apis' })
-  else if (purpose.$case === 'scope') need('scope.account', purpose.value.account, 'the account number (§2.2)')
+  else if (purpose.$case === 'scope')
+    need('scope.account', purpose.value.account, 'the account number (§2.2)')
   else violations.push(...apiListViolations('apis.apis', purpose.value.apis))
   if (violations.length > 0 || requester === undefined || purpose === undefined)
     throw invalidArgument(...violations)

@@ -3,9 +3,13 @@ import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { Decision, Engine, NamedConflict, Reason, Scope } from '../../engine/index.ts'
 import type { Plan } from '../../matrix/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
-import { Duration } from '../gen/google/protobuf/duration.ts'
+import type { Duration } from '../gen/google/protobuf/duration.ts'
 import * as wire from '../gen/portcullis/v1/authorization.ts'
-import { type Conflict, Reason as WireReason, type Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
+import {
+  type Conflict,
+  Reason as WireReason,
+  type Scope as WireScope,
+} from '../gen/portcullis/v1/decision.ts'
 import type { Matrix } from '../gen/portcullis/v1/matrix.ts'
 import type { CheckOutcome } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
@@ -179,7 +183,14 @@ function conflictMessage(conflict: NamedConflict): Conflict {
   }
 }
 
-function tokenMessage({ kind, scope, subject, tokenId, issuedAtMs, expiresAtMs }: VerifiedToken): wire.VerifiedToken {
+function tokenMessage({
+  kind,
+  scope,
+  subject,
+  tokenId,
+  issuedAtMs,
+  expiresAtMs,
+}: VerifiedToken): wire.VerifiedToken {
   return {
     kind,
     scope: scopeMessage(scope),

@@ -71,6 +71,8 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
 /** Reflection (`v1` and `v1alpha`) reads the protos themselves, comments and all. */
 function reflection(): ReflectionService {
   const protos = join(packageFolder, 'proto')
-  const files = ['authorization', 'decision', 'matrix'].map((name) => join(protos, 'portcullis', 'v1', `${name}.proto`))
+  const files = ['authorization', 'decision', 'matrix'].map((name) =>
+    join(protos, 'portcullis', 'v1', `${name}.proto`),
+  )
   return new ReflectionService(loadSync([...files, healthProtoPath], { includeDirs: [protos] }))
 }

@@ -18,7 +18,9 @@ const BODY_BYTES_MAX = 114_688
 export async function startHttpServer(address: string): Promise<HttpServer> {
   const parsed = parseAddress(address)
   if (parsed.type !== 'tcp' || !isLoopback(parsed.host))
-    throw new Error(`http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`)
+    throw new Error(
+      `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
+    )
   let ready = true
   const hosts = new Set<string>()
   const server = Fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, requestTimeout: 10_000 })
@@ -26,7 +28,9 @@ export async function startHttpServer(address: string): Promise<HttpServer> {
   // A page in a browser on this machine can have its host name resolve to 127.0.0.1 and then ask here.
   server.addHook('onRequest', async (request, reply) => {
     if (!hosts.has(request.headers.host?.toLowerCase() ?? '') || request.headers.origin !== undefined)
-      await reply.code(403).send({ error: 'expected a request to this machine by its own name, and no Origin' })
+      await reply
+        .code(403)
+        .send({ error: 'expected a request to this machine by its own name, and no Origin' })
   })
   server.get('/healthz', async () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) =>
@@ -39,7 +43,8 @@ export async function startHttpServer(address: string): Promise<HttpServer> {
   try {
     await server.listen({ host: parsed.host, port: parsed.port })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw new Error(`http address ${address} is in use`)
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
+      throw new Error(`http address ${address} is in use`)
     throw error
   }
   const { port } = server.server.address() as AddressInfo

@@ -27,9 +27,13 @@ export class Callers {
       const digest = digestOf(token)
       for (const { digest: known, caller } of this.#known) if (timingSafeEqual(digest, known)) return caller
     }
-    throw new NoAnswer('UNAUTHENTICATED', 'the caller token is not known; expected one `authorization: Bearer …`', {
-      reason: 'CALLER_TOKEN_INVALID',
-    })
+    throw new NoAnswer(
+      'UNAUTHENTICATED',
+      'the caller token is not known; expected one `authorization: Bearer …`',
+      {
+        reason: 'CALLER_TOKEN_INVALID',
+      },
+    )
   }
 }
 

@@ -56,7 +56,16 @@ export async function issue(
   }
   const { value, token } = await authority.issue(requester, kind, scope)
   const { tokenId, issuedAtMs, expiresAtMs } = token
-  return { header: kind.header, value, kind: kind.id, scope: token.scope, tokenId, issuedAtMs, expiresAtMs, conflicts }
+  return {
+    header: kind.header,
+    value,
+    kind: kind.id,
+    scope: token.scope,
+    tokenId,
+    issuedAtMs,
+    expiresAtMs,
+    conflicts,
+  }
 }
 
 /** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
@@ -64,15 +73,21 @@ function kindForScope(engine: Engine, scope: Scope): TokenKind {
   const level = scope.project === undefined ? 'account' : 'project'
   for (const kind of engine.tokenKinds.values())
     if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
-  throw new NoAnswer('FAILED_PRECONDITION', `no kind of token of the matrix can be issued with ${level} scope`, {
-    reason: 'NO_KIND_FOR_SCOPE',
-  })
+  throw new NoAnswer(
+    'FAILED_PRECONDITION',
+    `no kind of token of the matrix can be issued with ${level} scope`,
+    {
+      reason: 'NO_KIND_FOR_SCOPE',
+    },
+  )
 }
 
 /** A kind that every one of the APIs accepts: one that can be issued, and of those the narrowest that the project allows. */
 function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type: 'apis' }>): TokenKind {
   const unknown = apis.flatMap((api, index) =>
-    engine.apis.has(api) ? [] : [{ field: `apis.apis[${index}]`, expected: 'the id of an api of the matrix' }],
+    engine.apis.has(api)
+      ? []
+      : [{ field: `apis.apis[${index}]`, expected: 'the id of an api of the matrix' }],
   )
   if (unknown.length > 0) throw invalidArgument(...unknown)
   const opensAll = preferred([...engine.tokenKinds.values()]).filter((kind) =>
@@ -100,26 +115,29 @@ function noSingleKind(engine: Engine, apis: readonly string[]): NoAnswer {
     ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
     ...(unopened.length > 0 ? [`no kind opens ${unopened.join(', ')}`] : []),
   ]
-  return new NoAnswer('FAILED_PRECONDITION', `no single kind of token opens all of these APIs; ${parts.join('; ')}`, {
-    reason: 'NO_SINGLE_KIND',
-    metadata: {
-      ...Object.fromEntries(tokens.map((token) => [`plan_${token.kind.id}`, token.apis.join(',')])),
-      ...(unopened.length > 0 && { unopened: unopened.join(',') }),
+  return new NoAnswer(
+    'FAILED_PRECONDITION',
+    `no single kind of token opens all of these APIs; ${parts.join('; ')}`,
+    {
+      reason: 'NO_SINGLE_KIND',
+      metadata: {
+        ...Object.fromEntries(tokens.map((token) => [`plan_${token.kind.id}`, token.apis.join(',')])),
+        ...(unopened.length > 0 && { unopened: unopened.join(',') }),
+      },
     },
-  })
+  )
 }
 
 function notIssuable(kind: TokenKind): NoAnswer {
   const steps = kind.obtained.steps ?? []
   const how = steps.length > 0 ? `; in the control panel: ${steps.join(' ')}` : ''
-  return new NoAnswer(
-    'FAILED_PRECONDITION',
-    `a ${kind.title} is not issued by an API request (§4.2)${how}`,
-    {
-      reason: 'NOT_ISSUABLE',
-      metadata: { kind: kind.id, ...Object.fromEntries(steps.map((step, index) => [`step_${index + 1}`, step])) },
+  return new NoAnswer('FAILED_PRECONDITION', `a ${kind.title} is not issued by an API request (§4.2)${how}`, {
+    reason: 'NOT_ISSUABLE',
+    metadata: {
+      kind: kind.id,
+      ...Object.fromEntries(steps.map((step, index) => [`step_${index + 1}`, step])),
     },
-  )
+  })
 }
 
 /** Conflicts about the kind as such, and about the cells that the token is asked for. */

@@ -14,9 +14,13 @@ export function profileFor(
   caller: Caller | undefined,
 ): Profile {
   if (caller === undefined)
-    throw new NoAnswer('UNAUTHENTICATED', 'issuing by profile needs a caller token: metadata `authorization: Bearer …`', {
-      reason: 'CALLER_TOKEN_MISSING',
-    })
+    throw new NoAnswer(
+      'UNAUTHENTICATED',
+      'issuing by profile needs a caller token: metadata `authorization: Bearer …`',
+      {
+        reason: 'CALLER_TOKEN_MISSING',
+      },
+    )
   const profile = profiles.get(name)
   if (profile === undefined || !caller.profiles.has(name))
     throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` is not bound to that profile`, {

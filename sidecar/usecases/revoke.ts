@@ -20,9 +20,13 @@ export async function revoke(engine: Engine, authority: Authority, revocation: R
   if (revocation.type === 'token_id') {
     const { tokenId, caller } = revocation
     if (caller === undefined)
-      throw new NoAnswer('UNAUTHENTICATED', 'revoking by token id needs a caller token: metadata `authorization: Bearer …`', {
-        reason: 'CALLER_TOKEN_MISSING',
-      })
+      throw new NoAnswer(
+        'UNAUTHENTICATED',
+        'revoking by token id needs a caller token: metadata `authorization: Bearer …`',
+        {
+          reason: 'CALLER_TOKEN_MISSING',
+        },
+      )
     if (!caller.administrator)
       throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` may not revoke by token id`, {
         reason: 'CALLER_NOT_ADMINISTRATOR',

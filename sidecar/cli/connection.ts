@@ -1,0 +1,56 @@
+/** Connecting to a sidecar from the command line, and reading secrets without putting them on it. */
+import { readFileSync } from 'node:fs'
+import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
+import type { ConnectionOptions } from './output.ts'
+
+/** Asks the sidecar and closes the connection, whatever the answer. */
+export async function asking<T>(
+  options: ConnectionOptions & { readonly callerToken?: string | undefined },
+  ask: (client: Client) => Promise<T>,
+): Promise<T> {
+  const address = options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
+  const client = connect(address, {
+    deadlineMs: options.deadline,
+    ...(options.callerToken !== undefined && { callerToken: options.callerToken }),
+  })
+  try {
+    return await ask(client)
+  } finally {
+    client.close()
+  }
+}
+
+/** The first line of a file; `-` is standard input. */
+export function readSecretLine(option: string, path: string): string {
+  const [line = ''] = readText(option, path).split(/\r?\n/)
+  if (line === '') throw new Error(`${option}: expected a secret in the first line of ${path}`)
+  return line
+}
+
+/**
+ * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one a line (`@-`: standard input), which keeps
+ * the credential out of the process list.
+ */
+export function readHeaders(values: readonly string[]): [name: string, value: string][] {
+  const lines = values.flatMap((value) =>
+    value.startsWith('@')
+      ? readText('--header', value.slice(1))
+          .split(/\r?\n/)
+          .filter((line) => line !== '')
+      : [value],
+  )
+  return lines.map((line) => {
+    const colon = line.indexOf(':')
+    // The line may be a credential, so it is not shown.
+    if (colon < 1) throw new Error("--header: expected 'NAME: VALUE', or @FILE with one a line")
+    return [line.slice(0, colon), line.slice(colon + 1)]
+  })
+}
+
+function readText(option: string, path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    throw new Error(`${option}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}

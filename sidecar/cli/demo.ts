@@ -1,0 +1,137 @@
+/** The development sidecar: a fresh data folder, a demo account with one of everything, and what to try next. */
+import { randomInt } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEFAULT_ADDRESS } from '../client/index.ts'
+import type { Config } from '../config/config.ts'
+import { packageVersion } from '../package.ts'
+import type { Sidecar, StartOptions } from '../sidecar.ts'
+import { columns } from './output.ts'
+import { matrixTable } from './table.ts'
+
+/** What the demo account holds. */
+export interface Demo {
+  readonly account: string
+  readonly project: string
+  readonly serviceUser: { readonly name: string; readonly password: string }
+  readonly staticToken: string
+}
+
+export interface DemoSidecar {
+  /** Starts on the addresses of the configuration, or on free ports where the default ones are taken. */
+  start(startSidecar: (config: Config, options?: StartOptions) => Promise<Sidecar>): Promise<Sidecar>
+  populate(sidecar: Sidecar): Promise<Demo>
+  welcome(sidecar: Sidecar, demo: Demo): string
+  /** Removes the data folder, if it was made for this run. */
+  remove(): void
+}
+
+const PROJECT = 'demo-project'
+const SERVICE_USER = 'demo'
+const CONTROL_PANEL_USER = 'demo-owner'
+
+/** @param flags what was given on the command line: what was chosen is not changed */
+export async function prepareDemo(
+  config: Config,
+  flags: Readonly<Record<string, string | boolean | undefined>>,
+): Promise<DemoSidecar> {
+  const given = flags.data as string | undefined
+  if (given !== undefined && existsSync(given) && readdirSync(given).length > 0)
+    throw new Error(
+      `--dev: expected an empty data folder or none, ${given} holds something; serve it without --dev`,
+    )
+  const data = given ?? mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const remove = () => {
+    if (given === undefined) rmSync(data, { recursive: true, force: true })
+  }
+  return {
+    start: async (startSidecar) => {
+      const quiet: Config = { ...config, data, log_level: 'warn' }
+      try {
+        return await startSidecar(quiet).catch((error: Error) => {
+          if (
+            !error.message.endsWith('is in use') ||
+            'grpc.address' in definedOf(flags) ||
+            'http.address' in definedOf(flags)
+          )
+            throw error
+          return startSidecar({
+            ...quiet,
+            grpc: { ...quiet.grpc, address: '127.0.0.1:0' },
+            http: { address: '127.0.0.1:0' },
+          })
+        })
+      } catch (error) {
+        remove()
+        throw error
+      }
+    },
+    populate,
+    welcome,
+    remove,
+  }
+}
+
+function definedOf(flags: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
+}
+
+async function populate({ administration }: Sidecar): Promise<Demo> {
+  const account = String(randomInt(100_000, 1_000_000))
+  const { secrets } = await administration.apply({
+    accounts: [
+      {
+        account,
+        projects: [PROJECT],
+        service_users: [{ name: SERVICE_USER, permissions: [{ scope: 'account' }] }],
+        control_panel_users: [{ name: CONTROL_PANEL_USER, static_tokens: ['demo'] }],
+      },
+    ],
+  })
+  const secretOf = (type: 'password' | 'static_token') =>
+    secrets.find((secret) => secret.type === type)?.value ?? ''
+  return {
+    account,
+    project: PROJECT,
+    serviceUser: { name: SERVICE_USER, password: secretOf('password') },
+    staticToken: secretOf('static_token'),
+  }
+}
+
+function welcome(sidecar: Sidecar, { account, project, serviceUser, staticToken }: Demo): string {
+  const { engine } = sidecar.rules
+  const elsewhere =
+    sidecar.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${sidecar.grpcAddress}`]
+  return `Portcullis ${packageVersion}, a development sidecar. Its data are gone when it stops (Ctrl-C).
+
+${columns([
+  ['  gRPC', sidecar.grpcAddress],
+  ['  HTTP', sidecar.httpAddress === undefined ? 'off' : `http://${sidecar.httpAddress} (/healthz, /readyz)`],
+  ['  matrix', engine.digest],
+])}
+
+Demo account ${account} with project ${project}. Its secrets are shown this once:
+
+${columns([
+  ['  service user', serviceUser.name, 'password', serviceUser.password],
+  ['  control panel user', CONTROL_PANEL_USER, 'static token', staticToken],
+])}
+
+${matrixTable(engine)}
+
+Try it, in another terminal:
+
+${[
+  ...elsewhere,
+  `export PORTCULLIS_PASSWORD=${serviceUser.password}`,
+  `TOKEN=$(npx portcullis issue --account ${account} --user ${serviceUser.name})`,
+  'npx portcullis check balance -H "$TOKEN"        # allowed: balance takes an account-scoped IAM token',
+  'npx portcullis check reports -H "$TOKEN"        # denied: reports takes a static token only',
+  `npx portcullis check reports -H 'X-Token: ${staticToken}'`,
+  'npx portcullis explain audit-logs               # what the source says, and where it contradicts itself',
+]
+  .map((line) => `  ${line}`)
+  .join('\n')}
+`
+}

@@ -1,0 +1,130 @@
+/** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
+import type { Command } from 'commander'
+import type { Administration, Applied, DirectoryFile, NewSecret } from '../authority/administration.ts'
+import { columns, print, printJson } from './output.ts'
+import type { RulesOptions } from './rules.ts'
+
+interface DirectoryOptions extends RulesOptions {
+  readonly data: string
+}
+
+export function addDirectoryCommand(program: Command): void {
+  const directory = program
+    .command('directory')
+    .description(
+      'Administer the directory of the embedded authority: a running sidecar on the same data folder sees every change at once.',
+    )
+  withOptions(directory.command('apply'))
+    .description(
+      'Create what the file names and is not there yet, and set permissions. New secrets are shown once.',
+    )
+    .argument('<file>', 'directory file, YAML or JSON')
+    .action(async (file: string, options: DirectoryOptions) => {
+      const wanted = await readDirectoryFile(file)
+      const applied = await administering(options, (administration) => administration.apply(wanted))
+      if (options.json) printJson(applied)
+      else print(describeApplied(applied))
+    })
+  withOptions(directory.command('show'))
+    .description('Show accounts, projects, users, permissions and static tokens. Never a secret.')
+    .action(async (options: DirectoryOptions) => {
+      const accounts = await administering(options, async (administration) => administration.listing())
+      if (options.json) printJson({ accounts })
+      else print(columns(accounts.flatMap(accountRows)))
+    })
+  withOptions(directory.command('replace-password'))
+    .description("Give a service user a new password, shown once; the user's tokens no longer stand.")
+    .argument('<account>', 'account number')
+    .argument('<user>', 'name of the service user')
+    .action(async (account: string, user: string, options: DirectoryOptions) => {
+      const secret = await administering(options, (administration) =>
+        administration.replacePassword(account, user),
+      )
+      if (options.json) printJson(secret)
+      else print(describeSecrets([secret]))
+    })
+}
+
+function withOptions(command: Command): Command {
+  return command
+    .requiredOption('--data <dir>', 'data folder of the embedded authority')
+    .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
+    .option('--json', 'print the result as one line of JSON')
+}
+
+async function administering<T>(
+  options: DirectoryOptions,
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
+  const { openEmbeddedAuthority } = await import('../authority/open.ts')
+  const { readRules } = await import('./rules.ts')
+  const opened = openEmbeddedAuthority({
+    folder: options.data,
+    tokenKinds: readRules(options).engine.tokenKinds.values(),
+    passwordLimits: { concurrent: 2, waiting: 2 },
+    now: Date.now,
+  })
+  try {
+    return await work(opened.administration)
+  } finally {
+    opened.close()
+  }
+}
+
+async function readDirectoryFile(path: string): Promise<DirectoryFile> {
+  const { readTextFile } = await import('../config/text-file.ts')
+  const { schemaChecker } = await import('../../matrix/schema.ts')
+  const { problemText } = await import('../../matrix/index.ts')
+  const { default: schema } = await import('../config/directory.schema.json', { with: { type: 'json' } })
+  const reading = readTextFile(path)
+  const problems = reading.ok ? schemaChecker(schema)(reading.value) : reading.problems
+  if (!reading.ok || problems.length > 0)
+    throw new Error(problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
+  return reading.value as DirectoryFile
+}
+
+function describeApplied({ created, secrets }: Applied): string {
+  const counts = Object.entries(created).map(([what, count]) => `${count} ${what.replaceAll('_', ' ')}`)
+  return [`created ${counts.join(', ')}`, ...(secrets.length > 0 ? [describeSecrets(secrets)] : [])].join(
+    '\n',
+  )
+}
+
+function describeSecrets(secrets: readonly NewSecret[]): string {
+  const rows = secrets.map(({ account, user, type, name, value }) => [
+    account,
+    user,
+    type === 'password' ? 'password' : `static token ${name}`,
+    value,
+  ])
+  return `new secrets, shown this once:\n${columns(rows)}`
+}
+
+function accountRows({
+  account,
+  projects,
+  serviceUsers,
+  controlPanelUsers,
+}: ReturnType<Administration['listing']>[number]): string[][] {
+  return [
+    [account, 'projects', projects.join(', ')],
+    ...serviceUsers.map(({ name, enabled, permissions }) => [
+      account,
+      'service user',
+      name,
+      permissions
+        .map((permission) =>
+          permission.scope === 'account' ? 'Account' : `Projects: ${permission.projects.join(', ')}`,
+        )
+        .join('; '),
+      enabled ? '' : 'disabled',
+    ]),
+    ...controlPanelUsers.map(({ name, enabled, staticTokens }) => [
+      account,
+      'control panel user',
+      name,
+      staticTokens.map((token) => `${token.name}${token.revoked ? ' (revoked)' : ''}`).join(', '),
+      enabled ? '' : 'disabled',
+    ]),
+  ]
+}

@@ -1,0 +1,43 @@
+/** The command line. Each command is a file; what it needs is loaded when it runs. */
+import { Command, CommanderError } from 'commander'
+import { packageVersion } from '../package.ts'
+import { addCheckCommand } from './check.ts'
+import { addDirectoryCommand } from './directory.ts'
+import { addExplainCommand } from './explain.ts'
+import { addIssueCommand } from './issue.ts'
+import { addLintCommand } from './lint.ts'
+import { addMatrixCommand } from './matrix.ts'
+import { EXIT, failWith } from './output.ts'
+import { addPlanCommand } from './plan.ts'
+import { addRevokeCommand } from './revoke.ts'
+import { addServeCommand } from './serve.ts'
+
+/** Runs one command and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command('portcullis')
+    .description(
+      'Decides which credential opens which product API, and obtains the right credential for a call.',
+    )
+    .version(packageVersion)
+    .addHelpText('after', '\nExit codes: 0 allowed or done, 1 denied or problems found, 2 no answer.')
+    .exitOverride()
+  for (const add of [
+    addServeCommand,
+    addCheckCommand,
+    addIssueCommand,
+    addExplainCommand,
+    addMatrixCommand,
+    addLintCommand,
+    addPlanCommand,
+    addRevokeCommand,
+    addDirectoryCommand,
+  ])
+    add(program)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    // Commander has already printed its help or its complaint.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.noAnswer
+    else failWith(error)
+  }
+}

@@ -1,0 +1,75 @@
+/** What every command shares: exit codes, errors, and lines for people. */
+import type { Command } from 'commander'
+import { PortcullisError } from '../client/error.ts'
+
+export const EXIT = { done: 0, denied: 1, noAnswer: 2 } as const
+
+/** Prints lines, or the value as JSON. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value))
+}
+
+/** Prints why there is no answer and sets the exit code. Never prints a stack: what went wrong is in the message. */
+export function failWith(error: unknown): void {
+  process.stderr.write(`portcullis: ${errorText(error)}\n`)
+  process.exitCode = EXIT.noAnswer
+}
+
+function errorText(error: unknown): string {
+  if (error instanceof PortcullisError) {
+    const reason = error.reason === '' || error.reason === error.code ? '' : ` ${error.reason}`
+    const hint =
+      error.code === 'UNAVAILABLE' && error.reason === ''
+        ? '; is a sidecar running? start one with `portcullis serve`'
+        : ''
+    return `no answer, ${error.code}${reason}: ${error.message}${hint}`
+  }
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Rows as columns, each as wide as its widest cell. */
+export function columns(rows: readonly (readonly string[])[], gap = '  '): string {
+  const count = Math.max(0, ...rows.map((row) => row.length))
+  const widths = Array.from({ length: count }, (_, index) =>
+    Math.max(...rows.map((row) => row[index]?.length ?? 0)),
+  )
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join(gap)
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** For an option that may be given several times. */
+export function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value]
+}
+
+/** The options of every command that asks a sidecar. */
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .option(
+      '--address <addr>',
+      'the sidecar: HOST:PORT or unix:PATH (default: PORTCULLIS_GRPC_ADDRESS or 127.0.0.1:50051)',
+    )
+    .option('--deadline <ms>', 'how long to wait for the answer, in milliseconds', wholeNumber, 5_000)
+    .option('--json', 'print the answer as one line of JSON')
+}
+
+export interface ConnectionOptions {
+  readonly address?: string
+  readonly deadline: number
+  readonly json?: boolean
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error('--deadline: expected a whole number of milliseconds')
+  return Number(text)
+}

@@ -1,0 +1,63 @@
+/** The rules that commands without a sidecar look at: the shipped matrix, or a file. */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { compile, type Engine, type Matrix } from '../../engine/index.ts'
+import { loadMatrix, supportMatrix } from '../../matrix/index.ts'
+
+export interface RulesOptions {
+  readonly matrix?: string
+  readonly strict?: boolean
+  readonly json?: boolean
+}
+
+export function addRulesOptions(command: Command): Command {
+  return command
+    .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
+    .option('--strict', 'deny every cell that a conflict of the source names')
+    .option('--json', 'print the answer as one line of JSON')
+}
+
+/** The matrix and its engine. @throws MatrixError, or an Error that names the file */
+export function readRules({ matrix: path, strict = false }: RulesOptions): {
+  matrix: Matrix
+  engine: Engine
+} {
+  const matrix = path === undefined ? supportMatrix : loadMatrix(readMatrixFile(path))
+  return { matrix, engine: compile(matrix, { strict }) }
+}
+
+export function readMatrixFile(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new Error(`matrix file ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+/** The id, or an error that names the nearest ones. */
+export function knownId(what: string, id: string, ids: Iterable<string>): string {
+  const all = [...ids]
+  if (all.includes(id)) return id
+  const near = all.filter((each) => distance(each, id) <= 2 || each.startsWith(id) || id.startsWith(each))
+  const hint =
+    near.length > 0
+      ? `; did you mean ${near.join(' or ')}?`
+      : `; expected one of ${all.slice(0, 40).join(', ')}`
+  throw new Error(`no ${what} \`${id.slice(0, 100)}\` in the matrix${hint}`)
+}
+
+/** Levenshtein distance. */
+function distance(one: string, other: string): number {
+  let previous = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column++)
+      current[column] = Math.min(
+        (previous[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (previous[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1),
+      )
+    previous = current
+  }
+  return previous[other.length] ?? 0
+}
