@@ -84,7 +84,10 @@ async function readDirectoryFile(path: string): Promise<DirectoryFile> {
 }
 
 function describeApplied({ created, secrets }: Applied): string {
-  const counts = Object.entries(created).map(([what, count]) => `${count} ${what.replaceAll('_', ' ')}`)
+  const counts = Object.entries(created).map(([what, count]) => {
+    const words = what.replaceAll('_', ' ')
+    return `${count} ${count === 1 ? words.replace(/s$/, '') : words}`
+  })
   return [`created ${counts.join(', ')}`, ...(secrets.length > 0 ? [describeSecrets(secrets)] : [])].join(
     '\n',
   )

@@ -1,0 +1,96 @@
+/** Holds the README to the code: what it shows is what a reader gets. */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { REASONS } from '../../engine/index.ts'
+import { readConfig } from '../../sidecar/config/config.ts'
+import { startDemo } from '../helpers/demo.ts'
+import { blocksOf, derivedParts, launcher, partOf, readme } from './readme.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-readme-'))
+const text = readme()
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('what follows from the code is current (npx node test/docs/readme.ts writes it)', () => {
+  test.each(Object.keys(derivedParts))('%s', (name) => {
+    expect(partOf(text, name)).toBe(derivedParts[name]?.())
+  })
+
+  test('the reasons are those of the engine, in order', () => {
+    const listed = Array.from(text.matchAll(/^`[A-Z][A-Z_` ]+`$/gm), ([line]) => line.split(' ')).flat()
+    expect(listed).toEqual(REASONS.map((reason) => `\`${reason}\``))
+  })
+
+  test('links lead somewhere', () => {
+    const links = Array.from(text.matchAll(/\]\(([^)#]+)\)/g), ([, link]) => link ?? '')
+    expect(links.length).toBeGreaterThan(3)
+    for (const link of links) expect(existsSync(join(root, link)), link).toBe(true)
+  })
+})
+
+describe('what is printed after a program is what it prints', () => {
+  test('embedding in TypeScript', async () => {
+    const [program = ''] = blocksOf(text, 'ts')
+    const file = join(folder, 'embed.ts')
+    writeFileSync(
+      file,
+      program
+        .replace("'portcullis'", `'${join(root, 'engine/index.ts')}'`)
+        .replace("'portcullis/matrix'", `'${join(root, 'matrix/index.ts')}'`),
+    )
+    const { stdout } = await run(process.execPath, [file])
+    expect(blocksOf(text, 'text')).toContain(stdout)
+  })
+})
+
+describe('the files shown are accepted', () => {
+  const [directory = '', profiles = ''] = blocksOf(text, 'yaml')
+
+  test('the directory file', async () => {
+    const file = join(folder, 'directory.yaml')
+    writeFileSync(file, directory)
+    const { stdout } = await run(process.execPath, [
+      launcher,
+      'directory',
+      'apply',
+      file,
+      '--data',
+      join(folder, 'data'),
+    ])
+    expect(stdout).toContain('created 1 account, 2 projects, 3 users, 1 static token')
+  })
+
+  test('the configuration file', () => {
+    const file = join(folder, 'config.yaml')
+    writeFileSync(file, profiles)
+    expect(readConfig(file, {}, {})).toMatchObject(parse(profiles))
+  })
+})
+
+describe('the commands that a development sidecar suggests', () => {
+  test('do what is said beside them', async () => {
+    const demo = await startDemo(['--grpc', '127.0.0.1:0', '--http', 'off'])
+    try {
+      const commands = demo.output.split('Try it, in another terminal:')[1]?.trim().split('\n') ?? []
+      const script = commands
+        .map((line) => line.trim().replaceAll('npx portcullis', `'${process.execPath}' '${launcher}'`))
+        .map((line) =>
+          line.startsWith('export') || line.startsWith('TOKEN') ? line : `${line}\necho "exit $?"`,
+        )
+        .join('\n')
+      const { stdout } = await run('bash', ['-c', script])
+      const exits = Array.from(stdout.matchAll(/^exit (\d)$/gm), ([, code]) => code)
+      expect(exits).toEqual(['0', '1', '0', '0'])
+      expect(stdout).toContain('denied    reports: TOKEN_KIND_NOT_ACCEPTED')
+    } finally {
+      await demo.stop()
+    }
+  })
+})
