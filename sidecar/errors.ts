@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'PERMISSION_DENIED'
   | 'FAILED_PRECONDITION'
   | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
   | 'RESOURCE_EXHAUSTED'
   | 'UNAVAILABLE'
   | 'CANCELLED'
@@ -48,4 +49,9 @@ export class NoAnswer extends Error {
 export function invalidArgument(...violations: readonly FieldViolation[]): NoAnswer {
   const message = violations.map(({ field, expected }) => `${field}: expected ${expected}`).join('; ')
   return new NoAnswer('INVALID_ARGUMENT', message, { reason: 'INVALID_ARGUMENT', violations })
+}
+
+/** Something that was named is not there. */
+export function notFound(message: string): NoAnswer {
+  return new NoAnswer('NOT_FOUND', message, { reason: 'NOT_FOUND' })
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
-export type { Administration, Applied, DirectoryFile, NewSecret } from './authority/administration.ts'
+export type { Administration } from './authority/administration.ts'
+export type { AccountListing, Applied, DirectoryFile, NewSecret } from './authority/directory-file.ts'
 export { type Config, ConfigError, readConfig } from './config/config.ts'
 export { type Sidecar, type StartOptions, startSidecar } from './sidecar.ts'

@@ -55,8 +55,9 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
   const opened = openEmbeddedAuthority({
     folder: config.data,
-    tokenKinds: rules.engine.tokenKinds.values(),
+    tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: config.passwords,
+    throttleLimits: { failures: config.login_throttle.failures, pauseMs: config.login_throttle.pause_ms },
     now,
   })
   const administrator: Caller = {
@@ -81,7 +82,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     await grpc?.close(config.drain_ms)
     await http?.close()
     rules.close()
-    opened.close()
+    await opened.close()
   }
   try {
     grpc = await startGrpcServer(services, {

@@ -47,10 +47,34 @@ export interface Authority {
    * arrived in the wrong header before anyone asks whether it is genuine. `undefined`: cannot be told.
    */
   formOf(value: string): TokenKind['obtained']['by'] | undefined
-  /** Verifies a credential. Never throws for what the credential is; `NoAnswer` where the directory does not answer. */
-  verify(value: string, kinds: ReadonlyMap<string, TokenKind>): Verification | Promise<Verification>
-  /** Issues a token of a kind for a scope, if §5.1 allows it. @throws NoAnswer */
-  issue(requester: PasswordRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken>
-  /** Revokes a token; returns when that first happened. After `expiresAtMs` the record may be forgotten. */
-  revoke(tokenId: string, expiresAtMs: number | undefined): number | Promise<number>
+  /**
+   * Verifies a credential. Never throws for what the credential is; `NoAnswer` where the directory does not answer.
+   *
+   * @param clientAddress where the credential came from, for accounts that restrict addresses (§1)
+   */
+  verify(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    clientAddress?: string,
+  ): Verification | Promise<Verification>
+  /**
+   * Issues a token of a kind for a scope, if §5.1 allows it.
+   *
+   * @param from address that the request came from, or what stands for it; `undefined`: this machine
+   * @throws NoAnswer
+   */
+  issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: string): Promise<IssuedToken>
+  /** Revokes a token; returns when that first happened. */
+  revoke(revocation: Revocation): Promise<number>
+}
+
+/** A token that no longer stands, and who said so. */
+export interface Revocation {
+  readonly tokenId: string
+  /** Empty where it is not known. */
+  readonly account: string
+  /** After that the record may be forgotten; `undefined`: never. */
+  readonly expiresAtMs: number | undefined
+  /** For the audit trail. */
+  readonly actor: string
 }

@@ -1,22 +1,33 @@
 /** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import type { Answer, Directory, StaticToken } from '../directory/directory.ts'
+import type { Answer } from '../directory/database.ts'
+import type { Directory, Standing } from '../directory/directory.ts'
+import type { DirectoryStore } from '../directory/store.ts'
 import { NoAnswer } from '../errors.ts'
 import { Secret } from '../secret.ts'
-import type { Authority, IssuedToken, PasswordRequester, Verification, VerifiedToken } from './authority.ts'
-import { type IamClaims, IamTokenSigner, looksLikeIamToken } from './iam-token.ts'
-import type { KeyRing } from './keys.ts'
+import { isAllowed } from './addresses.ts'
+import type {
+  Authority,
+  IssuedToken,
+  PasswordRequester,
+  Revocation,
+  Verification,
+  VerifiedToken,
+} from './authority.ts'
+import { type IamClaims, type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { Passwords } from './password.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
+import type { FailedLogins } from './throttle.ts'
 
 export interface EmbeddedAuthorityParts {
-  readonly directory: Directory
-  readonly keys: KeyRing
+  readonly store: DirectoryStore
+  readonly signer: IamTokenSigner
   /** Key of the static tokens' hashes, kept apart from the directory. */
   readonly pepper: Buffer
   readonly passwords: Passwords
+  readonly failedLogins: FailedLogins
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -29,16 +40,16 @@ const SIGNATURES_MAX = 50_000
 
 export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
-  readonly #signer: IamTokenSigner
+  readonly #directory: Directory
   /**
    * Claims whose signature was verified, by SHA-256 of the token. Only what never changes is remembered:
-   * expiry and revocation are looked at on every call.
+   * expiry and standing are looked at on every call.
    */
   readonly #verified = new LRUCache<string, IamClaims>({ max: SIGNATURES_MAX })
 
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts
-    this.#signer = new IamTokenSigner(parts.keys)
+    this.#directory = parts.store.verification
   }
 
   formOf(value: string): TokenKind['obtained']['by'] | undefined {
@@ -46,50 +57,57 @@ export class EmbeddedAuthority implements Authority {
     return looksLikeIamToken(value) ? 'issue' : undefined
   }
 
-  verify(value: string, kinds: ReadonlyMap<string, TokenKind>): Verification | Promise<Verification> {
-    if (looksLikeStaticToken(value)) return this.#verifyStatic(value)
-    return looksLikeIamToken(value) ? this.#verifyIam(value, kinds) : INVALID
+  verify(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    clientAddress?: string,
+  ): Verification | Promise<Verification> {
+    if (looksLikeStaticToken(value)) return this.#verifyStatic(value, clientAddress)
+    return looksLikeIamToken(value) ? this.#verifyIam(value, kinds, clientAddress) : INVALID
   }
 
-  async issue(requester: PasswordRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken> {
-    const { directory, passwords, now } = this.#parts
-    const user = await directory.serviceUser(requester.account, requester.userName)
-    if (!(await passwords.verify(requester.password, user?.passwordHash)) || user === undefined)
+  async issue(
+    requester: PasswordRequester,
+    kind: TokenKind,
+    scope: Scope,
+    from?: string,
+  ): Promise<IssuedToken> {
+    const { passwords, failedLogins, now } = this.#parts
+    const { account, userName, password } = requester
+    failedLogins.admit(account, userName, from ?? THIS_MACHINE)
+    const user = await this.#directory.serviceUser(account, userName)
+    if (!(await passwords.verify(password, user?.passwordHash)) || user === undefined) {
+      failedLogins.failed(account, userName, from ?? THIS_MACHINE)
       throw new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
         reason: 'LOGIN_FAILED',
       })
-    const grant = await directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
-    if (grant === undefined) throw permissionMissing(kind)
-
-    const nowSeconds = Math.floor(now() / 1000)
-    const claims: IamClaims = {
-      kind: kind.id,
-      account: user.account,
-      ...(scope.project !== undefined && { project: scope.project }),
-      ...(grant.projectId !== undefined && { project_id: grant.projectId }),
-      sub: user.id,
-      name: user.name,
-      type: 'service_user',
-      gen: user.generation,
-      jti: randomBytes(16).toString('base64url'),
-      iat: nowSeconds,
-      ...(kind.lifetimeSeconds !== null && { exp: nowSeconds + kind.lifetimeSeconds }),
     }
-    return { value: new Secret(this.#signer.sign(claims)), token: tokenOf(claims) }
+    failedLogins.succeeded(account, userName, from ?? THIS_MACHINE)
+    // Whoever asks from this machine is not at the endpoint that the account restricts; the token they get still is.
+    if (from !== undefined && !isAllowed(from, user.addresses)) throw addressNotAllowed()
+    const grant = await this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
+    if (grant === undefined) throw permissionMissing(kind)
+    const holder = { ...user, type: 'service_user' }
+    const claims = newClaims({ holder, kind, scope, projectId: grant.projectId, nowMs: now() })
+    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
   }
 
-  revoke(tokenId: string, expiresAtMs: number | undefined): Answer<number> {
-    return this.#parts.directory.revoke(tokenId, this.#parts.now(), expiresAtMs)
+  revoke({ tokenId, account, expiresAtMs, actor }: Revocation): Promise<number> {
+    return this.#parts.store.change(actor, (change) => change.revoke(tokenId, account, expiresAtMs))
   }
 
-  #verifyIam(value: string, kinds: ReadonlyMap<string, TokenKind>): Verification | Promise<Verification> {
+  #verifyIam(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    clientAddress: string | undefined,
+  ): Verification | Promise<Verification> {
     const claims = this.#claimsOf(value)
     const nowSeconds = this.#parts.now() / 1000
     if (claims === undefined || claims.iat > nowSeconds + CLOCK_SKEW_SECONDS) return INVALID
     const token = tokenOf(claims)
     if (claims.exp !== undefined && nowSeconds >= claims.exp)
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
-    const stands = this.#parts.directory.iamTokenStands({
+    const standing = this.#directory.iamTokenStanding({
       tokenId: claims.jti,
       subjectId: claims.sub,
       generation: claims.gen,
@@ -97,25 +115,23 @@ export class EmbeddedAuthority implements Authority {
       projectId: claims.project_id,
       permissionScopes: kinds.get(claims.kind)?.permissionScopes ?? [],
     })
-    return answered(stands, (stand) =>
-      stand ? { ok: true, token } : { ok: false, reason: 'CREDENTIAL_REVOKED', token },
-    )
+    return answered(standing, (found) => judged(token, found, clientAddress))
   }
 
-  #verifyStatic(value: string): Verification | Promise<Verification> {
+  #verifyStatic(value: string, clientAddress: string | undefined): Verification | Promise<Verification> {
     if (!isWellFormedStaticToken(value)) return INVALID
-    const found = this.#parts.directory.staticToken(hashStaticToken(value, this.#parts.pepper))
-    return answered<StaticToken | undefined, Verification>(found, (record) => {
-      if (record === undefined) return INVALID
+    const record = this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper))
+    return answered(record, (found) => {
+      if (found === undefined) return INVALID
       const token: VerifiedToken = {
-        kind: record.kind,
-        scope: { account: record.account },
-        subject: { ...record.holder, type: 'control_panel_user' },
-        tokenId: record.id,
-        issuedAtMs: record.createdAtMs,
+        kind: found.kind,
+        scope: { account: found.account },
+        subject: { ...found.holder, type: 'control_panel_user' },
+        tokenId: found.id,
+        issuedAtMs: found.createdAtMs,
         expiresAtMs: undefined,
       }
-      return record.stands ? { ok: true, token } : { ok: false, reason: 'CREDENTIAL_REVOKED', token }
+      return judged(token, found, clientAddress)
     })
   }
 
@@ -123,7 +139,7 @@ export class EmbeddedAuthority implements Authority {
     const digest = createHash('sha256').update(value).digest('base64')
     const remembered = this.#verified.get(digest)
     if (remembered !== undefined) return remembered
-    const claims = this.#signer.verify(value)
+    const claims = this.#parts.signer.verify(value)
     if (claims !== undefined) this.#verified.set(digest, claims)
     return claims
   }
@@ -131,15 +147,24 @@ export class EmbeddedAuthority implements Authority {
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
-function tokenOf(claims: IamClaims): VerifiedToken {
-  return {
-    kind: claims.kind,
-    scope: { account: claims.account, project: claims.project },
-    subject: { id: claims.sub, name: claims.name, type: claims.type },
-    tokenId: claims.jti,
-    issuedAtMs: claims.iat * 1000,
-    expiresAtMs: claims.exp === undefined ? undefined : claims.exp * 1000,
-  }
+/** Stands for the address of whoever asks over the sidecar's own listener. */
+const THIS_MACHINE = ''
+
+function judged(token: VerifiedToken, standing: Standing, clientAddress: string | undefined): Verification {
+  if (!standing.stands) return { ok: false, reason: 'CREDENTIAL_REVOKED', token }
+  if (!isAllowed(clientAddress, standing.addresses))
+    return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
+  return { ok: true, token }
+}
+
+function addressNotAllowed(): NoAnswer {
+  return new NoAnswer(
+    'PERMISSION_DENIED',
+    'the account restricts client addresses, and this one is not among those allowed (§1)',
+    {
+      reason: 'ADDRESS_NOT_ALLOWED',
+    },
+  )
 }
 
 /** One text for a missing permission and for a project that does not exist: nobody learns which projects there are. */

@@ -3,7 +3,9 @@
  * clients. The protected header is not parsed but compared: it has to be, byte for byte, the one that a
  * known key writes, so that nothing in a token can choose an algorithm.
  */
-import { sign, verify } from 'node:crypto'
+import { randomBytes, sign, verify } from 'node:crypto'
+import type { Scope, TokenKind } from '../../engine/index.ts'
+import type { VerifiedToken } from './authority.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
 
 /** What a token says. Times in seconds since the epoch, as JWT has them. */
@@ -53,6 +55,48 @@ export class IamTokenSigner {
     if (signature.toString('base64url') !== token.slice(signedEnd + 1)) return undefined
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
     return JSON.parse(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString()) as IamClaims
+  }
+}
+
+/** The claims of a token that is issued now. */
+export function newClaims(issuance: {
+  readonly holder: {
+    readonly id: string
+    readonly name: string
+    readonly type: string
+    readonly generation: number
+  }
+  readonly kind: TokenKind
+  readonly scope: Scope
+  readonly projectId: string | undefined
+  readonly nowMs: number
+}): IamClaims {
+  const { holder, kind, scope, projectId, nowMs } = issuance
+  const iat = Math.floor(nowMs / 1000)
+  return {
+    kind: kind.id,
+    account: scope.account,
+    ...(scope.project !== undefined && { project: scope.project }),
+    ...(projectId !== undefined && { project_id: projectId }),
+    sub: holder.id,
+    name: holder.name,
+    type: holder.type,
+    gen: holder.generation,
+    jti: randomBytes(16).toString('base64url'),
+    iat,
+    ...(kind.lifetimeSeconds !== null && { exp: iat + kind.lifetimeSeconds }),
+  }
+}
+
+/** The token that claims describe. */
+export function tokenOf(claims: IamClaims): VerifiedToken {
+  return {
+    kind: claims.kind,
+    scope: { account: claims.account, project: claims.project },
+    subject: { id: claims.sub, name: claims.name, type: claims.type },
+    tokenId: claims.jti,
+    issuedAtMs: claims.iat * 1000,
+    expiresAtMs: claims.exp === undefined ? undefined : claims.exp * 1000,
   }
 }
 

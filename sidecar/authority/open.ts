@@ -3,50 +3,52 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
 import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate } from '../data-folder.ts'
-import { SqliteDirectory } from '../directory/sqlite.ts'
+import { openSqlite } from '../directory/sqlite.ts'
+import { DirectoryStore } from '../directory/store.ts'
 import { Secret } from '../secret.ts'
 import { Administration } from './administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
+import { IamTokenSigner } from './iam-token.ts'
 import { openKeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
+import { FailedLogins, type ThrottleLimits } from './throttle.ts'
 
 export interface OpenedAuthority {
   readonly authority: EmbeddedAuthority
   readonly administration: Administration
   /** Whoever can read this file of the data folder may administer. */
   readonly administratorToken: Secret
-  close(): void
+  close(): Promise<void>
 }
 
 export interface OpenOptions {
   readonly folder: string
-  readonly tokenKinds: Iterable<TokenKind>
+  /** The kinds of the matrix in force. */
+  readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
+  readonly throttleLimits: ThrottleLimits
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
 
 /** Opens the folder, and makes it and what belongs in it on the first time. */
-export function openEmbeddedAuthority({
-  folder,
-  tokenKinds,
-  passwordLimits,
-  now,
-}: OpenOptions): OpenedAuthority {
+export function openEmbeddedAuthority(options: OpenOptions): OpenedAuthority {
+  const { folder, tokenKinds, passwordLimits, throttleLimits, now } = options
   openDataFolder(folder)
-  const keys = openKeyRing(join(folder, 'signing-keys.json'))
+  const signer = new IamTokenSigner(openKeyRing(join(folder, 'signing-keys.json')))
   const pepper = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
   if (pepper.length !== 32) throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
   const administratorToken = new Secret(
     readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
   )
-  const directory = new SqliteDirectory(join(folder, 'directory.sqlite'), now)
+  const store = new DirectoryStore(openSqlite(join(folder, 'directory.sqlite')), now)
   const passwords = new Passwords(passwordLimits)
+  const failedLogins = new FailedLogins(throttleLimits, now)
   return {
-    authority: new EmbeddedAuthority({ directory, keys, pepper, passwords, now }),
-    administration: new Administration({ directory, passwords, pepper, tokenKinds }),
+    authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
+    administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
     administratorToken,
-    close: () => directory.close(),
+    close: () => store.close(),
   }
 }
 

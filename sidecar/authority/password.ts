@@ -59,6 +59,11 @@ export class Passwords {
   }
 }
 
+/** 144 random bits, without characters that a shell or a URL would change. */
+export function newPassword(): string {
+  return randomBytes(18).toString('base64url')
+}
+
 function parse(hash: string): { parameters: typeof PARAMETERS; nonce: Buffer; tag: Buffer } {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(hash)
   if (parts === null) throw new Error('a stored password hash is not an argon2id PHC string')

@@ -1,6 +1,7 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
 import type { Command } from 'commander'
-import type { Administration, Applied, DirectoryFile, NewSecret } from '../authority/administration.ts'
+import type { Administration } from '../authority/administration.ts'
+import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
 import { columns, print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
 
@@ -28,7 +29,7 @@ export function addDirectoryCommand(program: Command): void {
   withOptions(directory.command('show'))
     .description('Show accounts, projects, users, permissions and static tokens. Never a secret.')
     .action(async (options: DirectoryOptions) => {
-      const accounts = await administering(options, async (administration) => administration.listing())
+      const accounts = await administering(options, (administration) => administration.listing())
       if (options.json) printJson({ accounts })
       else print(columns(accounts.flatMap(accountRows)))
     })
@@ -58,16 +59,18 @@ async function administering<T>(
 ): Promise<T> {
   const { openEmbeddedAuthority } = await import('../authority/open.ts')
   const { readRules } = await import('./rules.ts')
+  const { tokenKinds } = readRules(options).engine
   const opened = openEmbeddedAuthority({
     folder: options.data,
-    tokenKinds: readRules(options).engine.tokenKinds.values(),
+    tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2 },
+    throttleLimits: { failures: 1, pauseMs: 1 },
     now: Date.now,
   })
   try {
     return await work(opened.administration)
   } finally {
-    opened.close()
+    await opened.close()
   }
 }
 
@@ -103,12 +106,7 @@ function describeSecrets(secrets: readonly NewSecret[]): string {
   return `new secrets, shown this once:\n${columns(rows)}`
 }
 
-function accountRows({
-  account,
-  projects,
-  serviceUsers,
-  controlPanelUsers,
-}: ReturnType<Administration['listing']>[number]): string[][] {
+function accountRows({ account, projects, serviceUsers, controlPanelUsers }: AccountListing): string[][] {
   return [
     [account, 'projects', projects.join(', ')],
     ...serviceUsers.map(({ name, enabled, permissions }) => [

@@ -21,6 +21,7 @@ export interface Config {
   readonly strict: boolean
   readonly cache_for_ms: number
   readonly passwords: { readonly concurrent: number; readonly waiting: number }
+  readonly login_throttle: { readonly failures: number; readonly pause_ms: number }
   readonly drain_ms: number
   readonly log_level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
   readonly profiles?: Readonly<

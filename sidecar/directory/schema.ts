@@ -1,80 +1,146 @@
-/** The tables of the SQLite directory, and the steps that bring an older file up to them. */
-import type { DatabaseSync } from 'node:sqlite'
+/**
+ * The tables of the directory, in the words that SQLite and PostgreSQL share; where they differ, a mark in
+ * braces stands for each one's word. Booleans are 0 and 1, times milliseconds since the epoch.
+ */
 
-/** Each step takes the file from the version of its index to the next. */
+export type Dialect = 'sqlite' | 'postgres'
+
+/** The version that this code reads and writes. */
+export const SCHEMA_VERSION = 1
+
+/** Each step takes the directory from the version of its index to the next. */
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE accounts (
-    account TEXT PRIMARY KEY,
+    id {text} PRIMARY KEY,
+    account {text} NOT NULL,
     enabled INTEGER NOT NULL DEFAULT 1,
-    created_at_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
+    created_at_ms {integer} NOT NULL,
+    deleted_at_ms {integer}
+  ) {strict};
+  -- What is deleted keeps its row, so that what rested on it can be told from what never was; its name is free again.
+  CREATE UNIQUE INDEX accounts_live ON accounts (account) WHERE deleted_at_ms IS NULL;
 
   CREATE TABLE projects (
-    id TEXT PRIMARY KEY,
-    account TEXT NOT NULL REFERENCES accounts,
-    name TEXT NOT NULL,
+    id {text} PRIMARY KEY,
+    account_id {text} NOT NULL REFERENCES accounts,
+    name {text} NOT NULL,
     enabled INTEGER NOT NULL DEFAULT 1,
-    created_at_ms INTEGER NOT NULL,
-    UNIQUE (account, name)
-  ) STRICT, WITHOUT ROWID;
+    created_at_ms {integer} NOT NULL,
+    deleted_at_ms {integer}
+  ) {strict};
+  CREATE UNIQUE INDEX projects_live ON projects (account_id, name) WHERE deleted_at_ms IS NULL;
 
   CREATE TABLE users (
-    id TEXT PRIMARY KEY,
-    account TEXT NOT NULL REFERENCES accounts,
-    name TEXT NOT NULL,
-    type TEXT NOT NULL CHECK (type IN ('service_user', 'control_panel_user')),
-    password_hash TEXT CHECK ((type = 'service_user') = (password_hash IS NOT NULL)),
+    id {text} PRIMARY KEY,
+    account_id {text} NOT NULL REFERENCES accounts,
+    name {text} NOT NULL,
+    type {text} NOT NULL CHECK (type IN ('service_user', 'control_panel_user')),
+    password_hash {text} CHECK ((type = 'service_user') = (password_hash IS NOT NULL)),
     generation INTEGER NOT NULL DEFAULT 1,
     enabled INTEGER NOT NULL DEFAULT 1,
-    created_at_ms INTEGER NOT NULL,
-    UNIQUE (account, name)
-  ) STRICT, WITHOUT ROWID;
+    owner INTEGER NOT NULL DEFAULT 0,
+    created_at_ms {integer} NOT NULL,
+    deleted_at_ms {integer}
+  ) {strict};
+  CREATE UNIQUE INDEX users_live ON users (account_id, name) WHERE deleted_at_ms IS NULL;
+
+  CREATE TABLE user_roles (
+    user_id {text} NOT NULL REFERENCES users,
+    role {text} NOT NULL,
+    PRIMARY KEY (user_id, role)
+  ) {strict};
 
   -- A permission whose scope is Account, and one row for each project selected in one whose scope is Projects (§5.1).
   CREATE TABLE account_permissions (
-    user_id TEXT PRIMARY KEY REFERENCES users ON DELETE CASCADE
-  ) STRICT, WITHOUT ROWID;
+    user_id {text} PRIMARY KEY REFERENCES users
+  ) {strict};
   CREATE TABLE project_permissions (
-    user_id TEXT NOT NULL REFERENCES users ON DELETE CASCADE,
-    project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
+    user_id {text} NOT NULL REFERENCES users,
+    project_id {text} NOT NULL REFERENCES projects,
     PRIMARY KEY (user_id, project_id)
-  ) STRICT, WITHOUT ROWID;
+  ) {strict};
 
   CREATE TABLE static_tokens (
-    hash BLOB PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    user_id TEXT NOT NULL REFERENCES users ON DELETE CASCADE,
-    kind TEXT NOT NULL,
-    name TEXT NOT NULL,
-    created_at_ms INTEGER NOT NULL,
-    UNIQUE (user_id, name)
-  ) STRICT, WITHOUT ROWID;
+    hash {bytes} PRIMARY KEY,
+    id {text} NOT NULL UNIQUE,
+    user_id {text} NOT NULL REFERENCES users,
+    kind {text} NOT NULL,
+    name {text} NOT NULL,
+    created_at_ms {integer} NOT NULL,
+    revoked_at_ms {integer}
+  ) {strict};
+  CREATE UNIQUE INDEX static_tokens_live ON static_tokens (user_id, name) WHERE revoked_at_ms IS NULL;
 
-  -- Kept until the token would have expired anyway; a static token's for good.
+  -- The IAM token that a control panel user can copy (§5.1): what it says, never the token. One a user and project ('': account).
+  CREATE TABLE panel_tokens (
+    user_id {text} NOT NULL REFERENCES users,
+    project_id {text} NOT NULL,
+    claims {text} NOT NULL,
+    PRIMARY KEY (user_id, project_id)
+  ) {strict};
+
+  -- Kept until the token would have expired anyway; without such a time, for good.
   CREATE TABLE revocations (
-    token_id TEXT PRIMARY KEY,
-    revoked_at_ms INTEGER NOT NULL,
-    forget_at_ms INTEGER
-  ) STRICT, WITHOUT ROWID;
+    token_id {text} PRIMARY KEY,
+    revoked_at_ms {integer} NOT NULL,
+    forget_at_ms {integer}
+  ) {strict};
   CREATE INDEX revocations_forget ON revocations (forget_at_ms);
+
+  CREATE TABLE address_rules (
+    account_id {text} NOT NULL REFERENCES accounts,
+    cidr {text} NOT NULL,
+    PRIMARY KEY (account_id, cidr)
+  ) {strict};
+
+  CREATE TABLE audit (
+    sequence {sequence},
+    at_ms {integer} NOT NULL,
+    actor {text} NOT NULL,
+    action {text} NOT NULL,
+    account {text} NOT NULL,
+    subject {text} NOT NULL,
+    details {text} NOT NULL
+  ) {strict};
+  CREATE INDEX audit_account ON audit (account, sequence);
+  {append_only_audit}
   `,
 ]
 
-/** Brings the file to the current version; several processes may try at once. */
-export function migrate(database: DatabaseSync, path: string): void {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const row = database.prepare('PRAGMA user_version').get() as { user_version: number }
-    if (row.user_version > MIGRATIONS.length)
-      throw new Error(
-        `${path}: expected a directory of version ${MIGRATIONS.length} or earlier, found ${row.user_version}; a newer Portcullis wrote it`,
-      )
-    for (const step of MIGRATIONS.slice(row.user_version)) database.exec(step)
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
-    database.exec('COMMIT')
-  } catch (error) {
-    database.exec('ROLLBACK')
-    throw error
-  }
+const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
+  sqlite: {
+    text: 'TEXT',
+    integer: 'INTEGER',
+    bytes: 'BLOB',
+    strict: 'STRICT',
+    sequence: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+    append_only_audit: `
+      CREATE TRIGGER audit_not_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+      CREATE TRIGGER audit_not_deleted BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;`,
+  },
+  postgres: {
+    // Byte order, as SQLite has it: lists page the same way on both.
+    text: 'TEXT COLLATE "C"',
+    integer: 'BIGINT',
+    bytes: 'BYTEA',
+    strict: '',
+    sequence: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+    append_only_audit: `
+      CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
+      CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit
+        FOR EACH STATEMENT EXECUTE FUNCTION audit_append_only();`,
+  },
+}
+
+/** The steps from a version to the current one. @throws Error where a newer Portcullis wrote the directory */
+export function migrationsFrom(version: number, dialect: Dialect, place: string): string[] {
+  if (version > SCHEMA_VERSION)
+    throw new Error(
+      `${place}: expected a directory of version ${SCHEMA_VERSION} or earlier, found ${version}; a newer Portcullis wrote it`,
+    )
+  return MIGRATIONS.slice(version).map((step) =>
+    step.replace(/\{(\w+)\}/g, (_mark, word: string) => WORDS[dialect][word] ?? ''),
+  )
 }

@@ -53,7 +53,10 @@ export function readCheckRequest(bytes: Uint8Array, path = ''): CheckQuestion {
     return { type: 'claims', question: { api, kind, scope: scopeOf(scope), target } }
   }
   const headers = subject.value.headers.map(({ name, value }) => [name, value] as const)
-  return { type: 'credentials', question: { api, headers, target } }
+  return {
+    type: 'credentials',
+    question: { api, headers, target, clientAddress: clientAddress === '' ? undefined : clientAddress },
+  }
 }
 
 /** The checks of a batch, each still on the wire; read one by one so that a violation has its index. */

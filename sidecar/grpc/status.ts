@@ -48,6 +48,8 @@ function statusOf(code: ErrorCode): status {
       return status.FAILED_PRECONDITION
     case 'NOT_FOUND':
       return status.NOT_FOUND
+    case 'ALREADY_EXISTS':
+      return status.ALREADY_EXISTS
     case 'RESOURCE_EXHAUSTED':
       return status.RESOURCE_EXHAUSTED
     case 'UNAVAILABLE':

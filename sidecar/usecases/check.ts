@@ -15,6 +15,8 @@ export interface CredentialsQuestion {
   readonly api: string
   readonly headers: CredentialHeaders
   readonly target: Scope | undefined
+  /** Where the request came from, for accounts that restrict addresses (§1). */
+  readonly clientAddress: string | undefined
 }
 
 /** What a check of credentials came to. */
@@ -69,7 +71,7 @@ export function checkCredentials(
     })
     return { decision, token, verified: true }
   }
-  const verification = authority.verify(found.value, engine.tokenKinds)
+  const verification = authority.verify(found.value, engine.tokenKinds, question.clientAddress)
   return verification instanceof Promise ? verification.then(decided) : decided(verification)
 }
 

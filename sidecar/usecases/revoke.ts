@@ -31,7 +31,11 @@ export async function revoke(engine: Engine, authority: Authority, revocation: R
       throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` may not revoke by token id`, {
         reason: 'CALLER_NOT_ADMINISTRATOR',
       })
-    return { tokenId, revokedAtMs: await authority.revoke(tokenId, undefined) }
+    const actor = `caller ${caller.name}`
+    return {
+      tokenId,
+      revokedAtMs: await authority.revoke({ tokenId, account: '', expiresAtMs: undefined, actor }),
+    }
   }
   const verification = await authority.verify(revocation.value.reveal(), engine.tokenKinds)
   const { token } = verification
@@ -39,5 +43,10 @@ export async function revoke(engine: Engine, authority: Authority, revocation: R
     throw new NoAnswer('NOT_FOUND', 'no authority vouches for the token, so there is nothing to revoke', {
       reason: 'CREDENTIAL_INVALID',
     })
-  return { tokenId: token.tokenId, revokedAtMs: await authority.revoke(token.tokenId, token.expiresAtMs) }
+  const { tokenId, expiresAtMs, scope } = token
+  const actor = `whoever holds the token of ${token.subject.type} ${token.subject.id}`
+  return {
+    tokenId,
+    revokedAtMs: await authority.revoke({ tokenId, account: scope.account, expiresAtMs, actor }),
+  }
 }

@@ -1,0 +1,36 @@
+/** Address ranges that an account restricts its tokens to (§1). */
+import ipaddr from 'ipaddr.js'
+
+/** A range in its canonical form, for example `10.0.0.0/8`; a single address is a range of one. `undefined`: not a range. */
+export function canonicalRange(range: string): string | undefined {
+  const [address = '', bits, ...more] = range.split('/')
+  const parsed = canonical(address)
+  if (parsed === undefined || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
+    return undefined
+  const bitsMax = parsed.kind() === 'ipv4' ? 32 : 128
+  const length = bits === undefined ? bitsMax : Number(bits)
+  if (length > bitsMax) return undefined
+  const network =
+    parsed.kind() === 'ipv4'
+      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed}/${length}`)
+      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/${length}`)
+  return `${network}/${length}`
+}
+
+/** Whether the address is in one of the ranges. No ranges: no restriction. No address where there is one: no. */
+export function isAllowed(address: string | undefined, ranges: readonly string[]): boolean {
+  if (ranges.length === 0) return true
+  const parsed = address === undefined ? undefined : canonical(address)
+  if (parsed === undefined) return false
+  return ranges.some((range) => {
+    const [network, bits] = ipaddr.parseCIDR(range)
+    return network.kind() === parsed.kind() && parsed.match(network, bits)
+  })
+}
+
+/** `::ffff:10.1.2.3` is 10.1.2.3: a rule for 10.0.0.0/8 means it too. */
+function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  // The library also reads octal and hexadecimal IPv4, which other readers take for other addresses.
+  if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(address) && !address.includes(':')) return undefined
+  return ipaddr.isValid(address) && !/^0\d|\.0\d/.test(address) ? ipaddr.process(address) : undefined
+}

@@ -1,0 +1,230 @@
+/** The directory as a file: bringing the records to what it says, and writing them down for a look. */
+import type { DirectoryChange } from '../directory/change.ts'
+import type { AccountRecord, Page, Permission, UserRecord, UserType } from '../directory/directory.ts'
+import type { DirectoryRecords } from '../directory/records.ts'
+import type { Secret } from '../secret.ts'
+
+/** What a directory file says; its schema is `config/directory.schema.json`. */
+export interface DirectoryFile {
+  readonly accounts: readonly {
+    readonly account: string
+    readonly projects?: readonly string[]
+    readonly service_users?: readonly {
+      readonly name: string
+      readonly enabled?: boolean
+      readonly permissions: readonly Permission[]
+      readonly roles?: readonly string[]
+    }[]
+    readonly control_panel_users?: readonly {
+      readonly name: string
+      readonly enabled?: boolean
+      readonly owner?: boolean
+      readonly roles?: readonly string[]
+      readonly static_tokens?: readonly string[]
+    }[]
+  }[]
+}
+
+/** A secret that was just made. It is shown once and stored nowhere. */
+export interface NewSecret {
+  readonly account: string
+  readonly user: string
+  readonly type: 'password' | 'static_token'
+  /** Key name of a static token. */
+  readonly name?: string
+  readonly value: string
+}
+
+/** What was created, and the secrets made on the way. */
+export interface Applied {
+  readonly created: {
+    readonly accounts: number
+    readonly projects: number
+    readonly users: number
+    readonly static_tokens: number
+  }
+  readonly secrets: readonly NewSecret[]
+}
+
+/** How the secrets of new users come into being. */
+export interface SecretMakers {
+  readonly password: () => Promise<{ password: Secret; hash: string }>
+  readonly staticToken: (change: DirectoryChange, user: UserRecord, name: string) => Promise<string>
+}
+
+type Passwords = ReadonlyMap<string, { readonly password: Secret; readonly hash: string }>
+
+/** Passwords for the service users of the file who are not there yet: hashing takes its time, so it is done before the change. */
+export async function passwordsFor(
+  file: DirectoryFile,
+  records: DirectoryRecords,
+  make: SecretMakers,
+): Promise<Passwords> {
+  const made = new Map<string, { password: Secret; hash: string }>()
+  for (const { account, service_users = [] } of file.accounts)
+    for (const { name } of service_users)
+      if ((await records.user(account, name, 'service_user')) === undefined)
+        made.set(JSON.stringify([account, name]), await make.password())
+  return made
+}
+
+/** Brings the records to what the file says. Its accounts one after the other, each with what it needs before what needs it. */
+export class DirectoryFileChange {
+  readonly #change: DirectoryChange
+  readonly #passwords: Passwords
+  readonly #make: SecretMakers
+  readonly #secrets: NewSecret[] = []
+  readonly #created = { accounts: 0, projects: 0, users: 0, static_tokens: 0 }
+
+  constructor(change: DirectoryChange, passwords: Passwords, make: SecretMakers) {
+    this.#change = change
+    this.#passwords = passwords
+    this.#make = make
+  }
+
+  async apply(file: DirectoryFile): Promise<Applied> {
+    for (const {
+      account: name,
+      projects = [],
+      service_users = [],
+      control_panel_users = [],
+    } of file.accounts) {
+      const account = await this.#account(name)
+      for (const project of projects) await this.#project(account, project)
+      for (const user of service_users) await this.#serviceUser(account, user)
+      for (const user of control_panel_users) await this.#controlPanelUser(account, user)
+    }
+    return { created: this.#created, secrets: this.#secrets }
+  }
+
+  async #account(account: string): Promise<AccountRecord> {
+    const there = await this.#change.account(account)
+    if (there !== undefined) return there
+    await this.#change.createAccount(account)
+    this.#created.accounts++
+    return (await this.#change.account(account)) as AccountRecord
+  }
+
+  async #project(account: AccountRecord, name: string): Promise<void> {
+    if ((await this.#change.project(account.account, name)) !== undefined) return
+    await this.#change.createProject(account, name)
+    this.#created.projects++
+  }
+
+  async #serviceUser(
+    account: AccountRecord,
+    {
+      name,
+      permissions,
+      roles,
+      enabled,
+    }: NonNullable<DirectoryFile['accounts'][number]['service_users']>[number],
+  ): Promise<void> {
+    const user = await this.#user(account, name, 'service_user')
+    await this.#change.setPermissions(user, permissions)
+    if (roles !== undefined) await this.#change.setRoles(user, roles)
+    if (enabled !== undefined && enabled !== user.enabled) await this.#change.setUserEnabled(user, enabled)
+  }
+
+  async #controlPanelUser(
+    account: AccountRecord,
+    entry: NonNullable<DirectoryFile['accounts'][number]['control_panel_users']>[number],
+  ): Promise<void> {
+    const { name, static_tokens = [], enabled, owner, roles } = entry
+    const user = await this.#user(account, name, 'control_panel_user')
+    if (owner !== undefined && owner !== user.owner) await this.#change.setOwner(user, owner)
+    if (roles !== undefined) await this.#change.setRoles(user, roles)
+    if (enabled !== undefined && enabled !== user.enabled) await this.#change.setUserEnabled(user, enabled)
+    for (const key of static_tokens) {
+      if ((await this.#change.liveStaticToken(user.id, key)) !== undefined) continue
+      const value = await this.#make.staticToken(this.#change, user, key)
+      this.#created.static_tokens++
+      this.#secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
+    }
+  }
+
+  async #user(account: AccountRecord, name: string, type: UserType): Promise<UserRecord> {
+    const there = await this.#change.user(account.account, name, type)
+    if (there !== undefined) return there
+    const made =
+      type === 'service_user' ? this.#passwords.get(JSON.stringify([account.account, name])) : undefined
+    await this.#change.createUser(account, { name, type, passwordHash: made?.hash })
+    this.#created.users++
+    if (made !== undefined)
+      this.#secrets.push({
+        account: account.account,
+        user: name,
+        type: 'password',
+        value: made.password.reveal(),
+      })
+    return (await this.#change.user(account.account, name, type)) as UserRecord
+  }
+}
+
+/** An account with all that is in it; never a secret. */
+export interface AccountListing {
+  readonly account: string
+  readonly projects: readonly string[]
+  readonly serviceUsers: readonly Pick<UserRecord, 'name' | 'enabled' | 'permissions' | 'roles'>[]
+  readonly controlPanelUsers: readonly (Pick<UserRecord, 'name' | 'enabled' | 'owner' | 'roles'> & {
+    readonly staticTokens: readonly {
+      readonly name: string
+      readonly id: string
+      readonly revoked: boolean
+    }[]
+  })[]
+}
+
+/** Everything, for one look at a small directory. */
+export async function listDirectory(records: DirectoryRecords): Promise<AccountListing[]> {
+  const accounts = await everyPage(
+    (page) => records.accounts(page),
+    ({ account }) => account,
+  )
+  return Promise.all(
+    accounts.map(async ({ account }) => {
+      const [projects, serviceUsers, controlPanelUsers] = await Promise.all([
+        everyPage((page) => records.projects(account, page), nameOf),
+        everyPage((page) => records.users(account, 'service_user', page), nameOf),
+        everyPage((page) => records.users(account, 'control_panel_user', page), nameOf),
+      ])
+      return {
+        account,
+        projects: projects.map(nameOf),
+        serviceUsers: serviceUsers.map(({ name, enabled, permissions, roles }) => ({
+          name,
+          enabled,
+          permissions,
+          roles,
+        })),
+        controlPanelUsers: await Promise.all(
+          controlPanelUsers.map(async ({ id, name, enabled, owner, roles }) => {
+            const tokens = await everyPage(
+              (page) => records.staticTokens(id, page),
+              (token) => token.id,
+            )
+            const staticTokens = tokens.map((token) => ({
+              name: token.name,
+              id: token.id,
+              revoked: token.revokedAtMs !== undefined,
+            }))
+            return { name, enabled, owner, roles, staticTokens }
+          }),
+        ),
+      }
+    }),
+  )
+}
+
+const nameOf = ({ name }: { readonly name: string }): string => name
+
+async function everyPage<T>(list: (page: Page) => Promise<T[]>, keyOf: (record: T) => string): Promise<T[]> {
+  const all: T[] = []
+  const size = 500
+  for (;;) {
+    const last = all.at(-1)
+    const records = await list({ after: last === undefined ? '' : keyOf(last), size })
+    all.push(...records)
+    if (records.length < size) return all
+  }
+}

@@ -1,0 +1,239 @@
+/** Changes of the directory. Every one is recorded in the audit trail, in the same transaction. */
+import { randomBytes } from 'node:crypto'
+import type { Queries, Value } from './database.ts'
+import type { AccountRecord, Permission, ProjectRecord, UserRecord, UserType } from './directory.ts'
+import { DirectoryRecords } from './records.ts'
+
+export interface ChangeContext {
+  /** Who changes, for the audit trail. */
+  readonly actor: string
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+}
+
+/** Writes within one transaction, which ends with it. Throws `AlreadyThere` where a name is taken. */
+export class DirectoryChange extends DirectoryRecords {
+  readonly #context: ChangeContext
+
+  constructor(queries: Queries, context: ChangeContext) {
+    super(queries)
+    this.#context = context
+  }
+
+  async createAccount(account: string): Promise<void> {
+    await this.#insert('accounts', { id: newId(), account, created_at_ms: this.#context.nowMs })
+    await this.#record('account.create', account, account)
+  }
+
+  async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
+    await this.#update('accounts', id, { enabled: enabled ? 1 : 0 })
+    await this.#record(enabled ? 'account.enable' : 'account.disable', account, account)
+  }
+
+  /** With everything in it: no token of the account stands any more. */
+  async deleteAccount({ id, account }: AccountRecord): Promise<void> {
+    const deleted = { now: this.#context.nowMs, account: id }
+    for (const table of ['projects', 'users'])
+      await this.queries.all(
+        `UPDATE ${table} SET deleted_at_ms = :now WHERE account_id = :account AND deleted_at_ms IS NULL`,
+        deleted,
+      )
+    await this.#update('accounts', id, { deleted_at_ms: this.#context.nowMs })
+    await this.#record('account.delete', account, account)
+  }
+
+  async createProject(account: AccountRecord, name: string): Promise<void> {
+    await this.#insert('projects', {
+      id: newId(),
+      account_id: account.id,
+      name,
+      created_at_ms: this.#context.nowMs,
+    })
+    await this.#record('project.create', account.account, name)
+  }
+
+  async setProjectEnabled({ id, account, name }: ProjectRecord, enabled: boolean): Promise<void> {
+    await this.#update('projects', id, { enabled: enabled ? 1 : 0 })
+    await this.#record(enabled ? 'project.enable' : 'project.disable', account, name)
+  }
+
+  /** A project of that name made later is another one. */
+  async deleteProject({ id, account, name }: ProjectRecord): Promise<void> {
+    await this.#update('projects', id, { deleted_at_ms: this.#context.nowMs })
+    await this.#record('project.delete', account, name)
+  }
+
+  async createUser(
+    account: AccountRecord,
+    user: {
+      readonly name: string
+      readonly type: UserType
+      readonly passwordHash?: string | undefined
+      readonly owner?: boolean
+    },
+  ): Promise<string> {
+    const id = newId()
+    await this.#insert('users', {
+      id,
+      account_id: account.id,
+      name: user.name,
+      type: user.type,
+      password_hash: user.passwordHash ?? null,
+      owner: user.owner ? 1 : 0,
+      created_at_ms: this.#context.nowMs,
+    })
+    await this.#record(`${user.type}.create`, account.account, user.name, user.owner ? { owner: true } : {})
+    return id
+  }
+
+  /** A disabled user's IAM tokens never stand again, static tokens do once the user is enabled. */
+  async setUserEnabled(user: UserRecord, enabled: boolean): Promise<void> {
+    await this.queries.all(
+      enabled
+        ? 'UPDATE users SET enabled = 1 WHERE id = :id'
+        : 'UPDATE users SET enabled = 0, generation = generation + 1 WHERE id = :id',
+      { id: user.id },
+    )
+    await this.#record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user.account, user.name)
+  }
+
+  async setOwner(user: UserRecord, owner: boolean): Promise<void> {
+    await this.#update('users', user.id, { owner: owner ? 1 : 0 })
+    await this.#record(`${user.type}.set_owner`, user.account, user.name, { owner })
+  }
+
+  async setRoles(user: UserRecord, roles: readonly string[]): Promise<void> {
+    await this.queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
+    for (const role of new Set(roles)) await this.#insert('user_roles', { user_id: user.id, role })
+    await this.#record(`${user.type}.set_roles`, user.account, user.name, { roles })
+  }
+
+  /** All the permissions of the user from now on. @throws NoSuchProject */
+  async setPermissions(
+    user: Pick<UserRecord, 'id' | 'account' | 'name'>,
+    permissions: readonly Permission[],
+  ): Promise<void> {
+    await this.queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: user.id })
+    await this.queries.all('DELETE FROM project_permissions WHERE user_id = :user', { user: user.id })
+    if (permissions.some(({ scope }) => scope === 'account'))
+      await this.#insert('account_permissions', { user_id: user.id })
+    const selected = new Set(
+      permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
+    )
+    for (const name of selected) {
+      const project = await this.project(user.account, name)
+      if (project === undefined) throw new NoSuchProject(user.account, name)
+      await this.#insert('project_permissions', { user_id: user.id, project_id: project.id })
+    }
+    await this.#record('service_user.set_permissions', user.account, user.name, { permissions })
+  }
+
+  async setPassword(user: UserRecord, passwordHash: string): Promise<void> {
+    await this.queries.all(
+      'UPDATE users SET password_hash = :hash, generation = generation + 1 WHERE id = :id',
+      { id: user.id, hash: passwordHash },
+    )
+    await this.#record('service_user.replace_password', user.account, user.name)
+  }
+
+  async deleteUser(user: UserRecord): Promise<void> {
+    await this.#update('users', user.id, { deleted_at_ms: this.#context.nowMs })
+    await this.#record(`${user.type}.delete`, user.account, user.name)
+  }
+
+  async addStaticToken(
+    user: Pick<UserRecord, 'id' | 'account' | 'name'>,
+    token: { readonly kind: string; readonly name: string; readonly hash: Buffer },
+  ): Promise<string> {
+    const id = randomBytes(16).toString('base64url')
+    await this.#insert('static_tokens', {
+      ...token,
+      id,
+      user_id: user.id,
+      created_at_ms: this.#context.nowMs,
+    })
+    await this.#record('static_token.create', user.account, id, { user: user.name, name: token.name })
+    return id
+  }
+
+  async setPanelToken(user: UserRecord, projectId: string, claims: string, tokenId: string): Promise<void> {
+    await this.queries.all('DELETE FROM panel_tokens WHERE user_id = :user AND project_id = :project', {
+      user: user.id,
+      project: projectId,
+    })
+    await this.#insert('panel_tokens', { user_id: user.id, project_id: projectId, claims })
+    await this.#record('control_panel_user.reissue_token', user.account, user.name, { token_id: tokenId })
+  }
+
+  /** All the address ranges from now on; none: no restriction. */
+  async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
+    await this.queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
+    for (const cidr of new Set(cidrs)) await this.#insert('address_rules', { account_id: id, cidr })
+    await this.#record('address_restriction.set', account, account, { cidrs })
+  }
+
+  /**
+   * Revokes a token, whatever its kind; returns when that first happened. A record whose token would have
+   * expired by now is forgotten.
+   */
+  async revoke(tokenId: string, account: string, forgetAtMs: number | undefined): Promise<number> {
+    const { nowMs } = this.#context
+    await this.queries.all('DELETE FROM revocations WHERE forget_at_ms < :now', { now: nowMs })
+    const [added] = await this.queries.all(
+      `INSERT INTO revocations (token_id, revoked_at_ms, forget_at_ms) VALUES (:token, :now, :forget)
+       ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
+      { token: tokenId, now: nowMs, forget: forgetAtMs ?? null },
+    )
+    if (added !== undefined) {
+      await this.queries.all(
+        'UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL',
+        { token: tokenId, now: nowMs },
+      )
+      await this.#record('token.revoke', account, tokenId)
+      return nowMs
+    }
+    const [row] = await this.queries.all('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
+      token: tokenId,
+    })
+    return Number(row?.revoked_at_ms)
+  }
+
+  async #insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
+    const names = Object.keys(columns)
+    await this.queries.all(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
+      columns,
+    )
+  }
+
+  async #update(table: string, id: string, columns: Readonly<Record<string, Value>>): Promise<void> {
+    const assignments = Object.keys(columns).map((name) => `${name} = :${name}`)
+    await this.queries.all(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`, { ...columns, id })
+  }
+
+  async #record(action: string, account: string, subject: string, details: object = {}): Promise<void> {
+    const { actor, nowMs } = this.#context
+    await this.#insert('audit', {
+      at_ms: nowMs,
+      actor,
+      action,
+      account,
+      subject,
+      details: JSON.stringify(details),
+    })
+  }
+}
+
+/** A permission selects a project that the account does not have. */
+export class NoSuchProject extends Error {
+  override readonly name = 'NoSuchProject'
+
+  constructor(account: string, project: string) {
+    super(`account \`${account}\` has no project \`${project}\``)
+  }
+}
+
+/** As Keystone writes ids: 32 hex digits. */
+function newId(): string {
+  return randomBytes(16).toString('hex')
+}

@@ -1,0 +1,25 @@
+/** What the directory asks of a database. One way to say it in SQL, two databases that understand it. */
+
+/** A store on this host answers at once, a remote one later. */
+export type Answer<T> = T | Promise<T>
+
+export type Value = string | number | null | Buffer
+
+/** Parameters by name, `:name` in the SQL. */
+export type Parameters = Readonly<Record<string, Value>>
+
+export interface Queries {
+  /** Runs one statement; its rows, if it returns any. @throws NoAnswer where the database does not answer */
+  all(sql: string, parameters?: Parameters): Answer<Record<string, unknown>[]>
+}
+
+export interface Database extends Queries {
+  /** Runs `work` as one transaction: all of it holds afterwards, or nothing. Reads outside never see half of it. */
+  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** A row that may not be there twice is there already. */
+export class AlreadyThere extends Error {
+  override readonly name = 'AlreadyThere'
+}

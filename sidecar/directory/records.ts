@@ -1,0 +1,207 @@
+/** What the directory holds, for those who administer it: single records, and lists by page. */
+import type { Queries } from './database.ts'
+import type {
+  AccountRecord,
+  AuditRecord,
+  Page,
+  Permission,
+  ProjectRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+  UserRecord,
+  UserType,
+} from './directory.ts'
+import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
+
+type Row = Record<string, unknown>
+
+/** Reads records. What was deleted is not there. */
+export class DirectoryRecords {
+  protected readonly queries: Queries
+
+  constructor(queries: Queries) {
+    this.queries = queries
+  }
+
+  async account(account: string): Promise<AccountRecord | undefined> {
+    const [row] = await this.queries.all(`${ACCOUNTS} AND account = :account`, { account })
+    return row && accountOf(row)
+  }
+
+  async accounts({ after, size }: Page): Promise<AccountRecord[]> {
+    const rows = await this.queries.all(`${ACCOUNTS} AND account > :after ORDER BY account LIMIT :size`, {
+      after,
+      size,
+    })
+    return rows.map(accountOf)
+  }
+
+  async project(account: string, name: string): Promise<ProjectRecord | undefined> {
+    const [row] = await this.queries.all(`${PROJECTS} AND projects.name = :name`, { account, name })
+    return row && projectOf(row)
+  }
+
+  async projects(account: string, { after, size }: Page): Promise<ProjectRecord[]> {
+    const rows = await this.queries.all(
+      `${PROJECTS} AND projects.name > :after ORDER BY projects.name LIMIT :size`,
+      { account, after, size },
+    )
+    return rows.map(projectOf)
+  }
+
+  /** A user of that type; the same name may belong to the other type. */
+  async user(account: string, name: string, type: UserType): Promise<UserRecord | undefined> {
+    const [row] = await this.queries.all(`${USERS} AND users.name = :name`, {
+      account,
+      name,
+      type,
+      newline: NEWLINE,
+    })
+    return row && userOf(row)
+  }
+
+  async users(account: string, type: UserType, { after, size }: Page): Promise<UserRecord[]> {
+    const rows = await this.queries.all(`${USERS} AND users.name > :after ORDER BY users.name LIMIT :size`, {
+      account,
+      type,
+      after,
+      size,
+      newline: NEWLINE,
+    })
+    return rows.map(userOf)
+  }
+
+  /** Of any type and account; for whoever presents a token. */
+  async userById(id: string): Promise<UserRecord | undefined> {
+    const [row] = await this.queries.all(
+      `${USER_COLUMNS} WHERE users.id = :id AND users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL`,
+      { id, newline: NEWLINE },
+    )
+    return row && userOf(row)
+  }
+
+  /** A user's static tokens, revoked ones included; by id, which is how they page. */
+  async staticTokens(userId: string, { after, size }: Page): Promise<StaticTokenRecord[]> {
+    const rows = await this.queries.all(
+      `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.id > :after ORDER BY static_tokens.id LIMIT :size`,
+      { user: userId, after, size },
+    )
+    return rows.map(staticTokenOf)
+  }
+
+  /** The one static token of that key name that is not revoked. */
+  async liveStaticToken(userId: string, name: string): Promise<StaticTokenRecord | undefined> {
+    const [row] = await this.queries.all(
+      `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.name = :name AND revoked_at_ms IS NULL`,
+      { user: userId, name },
+    )
+    return row && staticTokenOf(row)
+  }
+
+  /** What the token that a control panel user can copy says; empty project: the account's. */
+  async panelToken(userId: string, projectId: string): Promise<string | undefined> {
+    const [row] = await this.queries.all(
+      'SELECT claims FROM panel_tokens WHERE user_id = :user AND project_id = :project',
+      { user: userId, project: projectId },
+    )
+    return row && text(row.claims)
+  }
+
+  async addressRules(accountId: string): Promise<string[]> {
+    const rows = await this.queries.all(
+      'SELECT cidr FROM address_rules WHERE account_id = :account ORDER BY cidr',
+      {
+        account: accountId,
+      },
+    )
+    return rows.map((row) => text(row.cidr))
+  }
+
+  async revocations({ after, size }: Page): Promise<RevocationRecord[]> {
+    const rows = await this.queries.all(
+      'SELECT token_id, revoked_at_ms FROM revocations WHERE token_id > :after ORDER BY token_id LIMIT :size',
+      { after, size },
+    )
+    return rows.map((row) => ({ tokenId: text(row.token_id), revokedAtMs: number(row.revoked_at_ms) }))
+  }
+
+  /** Oldest first; of one account, or of all where it is empty. */
+  async audit(account: string, { after, size }: Page): Promise<AuditRecord[]> {
+    const rows = await this.queries.all(
+      `SELECT sequence, at_ms, actor, action, account, subject, details FROM audit
+       WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ORDER BY sequence LIMIT :size`,
+      { ...(account !== '' && { account }), after: Number(after), size },
+    )
+    return rows.map((row) => ({
+      sequence: number(row.sequence),
+      atMs: number(row.at_ms),
+      actor: text(row.actor),
+      action: text(row.action),
+      account: text(row.account),
+      subject: text(row.subject),
+      details: JSON.parse(text(row.details)) as Record<string, unknown>,
+    }))
+  }
+}
+
+const ACCOUNTS = 'SELECT id, account, enabled, created_at_ms FROM accounts WHERE deleted_at_ms IS NULL'
+
+const PROJECTS = `
+  SELECT projects.id, projects.name, account, projects.enabled, projects.created_at_ms
+  FROM projects JOIN accounts ON accounts.id = projects.account_id
+  WHERE account = :account AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`
+
+const USER_COLUMNS = `
+  SELECT users.id, users.name, account, users.type, users.enabled, generation, owner, users.created_at_ms,
+    (SELECT string_agg(role, :newline) FROM user_roles WHERE user_id = users.id) AS roles,
+    (SELECT COUNT(*) FROM account_permissions WHERE user_id = users.id) AS account_wide,
+    (SELECT string_agg(projects.name, :newline) FROM project_permissions JOIN projects ON projects.id = project_id
+     WHERE user_id = users.id AND projects.deleted_at_ms IS NULL) AS selected
+  FROM users JOIN accounts ON accounts.id = users.account_id`
+
+const USERS = `${USER_COLUMNS}
+  WHERE account = :account AND users.type = :type AND accounts.deleted_at_ms IS NULL AND users.deleted_at_ms IS NULL`
+
+const STATIC_TOKENS = `
+  SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms
+  FROM static_tokens JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id`
+
+function accountOf(row: Row): AccountRecord {
+  return {
+    account: text(row.account),
+    id: text(row.id),
+    enabled: flag(row.enabled),
+    createdAtMs: number(row.created_at_ms),
+  }
+}
+
+function projectOf(row: Row): ProjectRecord {
+  return { ...accountOf(row), name: text(row.name) }
+}
+
+function userOf(row: Row): UserRecord {
+  const selected = lines(row.selected)
+  const permissions: Permission[] = [
+    ...(number(row.account_wide) > 0 ? [{ scope: 'account' as const }] : []),
+    ...(selected.length > 0 ? [{ scope: 'projects' as const, projects: selected }] : []),
+  ]
+  return {
+    ...projectOf(row),
+    type: text(row.type) as UserType,
+    generation: number(row.generation),
+    permissions,
+    owner: flag(row.owner),
+    roles: lines(row.roles),
+  }
+}
+
+function staticTokenOf(row: Row): StaticTokenRecord {
+  return {
+    id: text(row.id),
+    account: text(row.account),
+    userName: text(row.user_name),
+    name: text(row.name),
+    createdAtMs: number(row.created_at_ms),
+    revokedAtMs: optionalNumber(row.revoked_at_ms),
+  }
+}

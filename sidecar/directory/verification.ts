@@ -1,0 +1,126 @@
+/** What verifying and issuing ask, in SQL. Each question is one statement; what it reads holds now, in every process. */
+import type { Answer, Database } from './database.ts'
+import type { Directory, Grant, IamTokenGround, ServiceUser, Standing, StaticToken } from './directory.ts'
+import { flag, lines, NEWLINE, number, text } from './rows.ts'
+
+export class DirectoryVerification implements Directory {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  iamTokenStanding(ground: IamTokenGround): Answer<Standing> {
+    return this.#first(
+      `SELECT ${ADDRESSES} AS addresses
+       FROM users JOIN accounts ON accounts.id = users.account_id
+       WHERE users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${LIVE}
+         AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)
+         AND (CAST(:project AS TEXT) IS NULL OR EXISTS
+               (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL))
+         AND (users.type = 'control_panel_user' OR ${permitted(':project')})`,
+      {
+        user: ground.subjectId,
+        generation: ground.generation,
+        account: ground.account,
+        token: ground.tokenId,
+        project: ground.projectId ?? null,
+        newline: NEWLINE,
+        ...permissionParameters(ground.permissionScopes),
+      },
+      (row) => (row === undefined ? FALLEN : { stands: true, addresses: lines(row.addresses) }),
+    )
+  }
+
+  staticToken(hash: Buffer): Answer<StaticToken | undefined> {
+    return this.#first(
+      `SELECT static_tokens.id, kind, static_tokens.created_at_ms, account, user_id, users.name, ${ADDRESSES} AS addresses,
+              CASE WHEN revoked_at_ms IS NULL AND ${LIVE} THEN 1 ELSE 0 END AS stands
+       FROM static_tokens
+       JOIN users ON users.id = user_id
+       JOIN accounts ON accounts.id = users.account_id
+       WHERE hash = :hash`,
+      { hash, newline: NEWLINE },
+      (row) =>
+        row && {
+          id: text(row.id),
+          kind: text(row.kind),
+          account: text(row.account),
+          createdAtMs: number(row.created_at_ms),
+          holder: { id: text(row.user_id), name: text(row.name) },
+          stands: flag(row.stands),
+          addresses: lines(row.addresses),
+        },
+    )
+  }
+
+  serviceUser(account: string, name: string): Answer<ServiceUser | undefined> {
+    return this.#first(
+      `SELECT users.id, users.name, account, password_hash, generation, ${ADDRESSES} AS addresses
+       FROM users JOIN accounts ON accounts.id = users.account_id
+       WHERE account = :account AND users.name = :name AND type = 'service_user' AND ${LIVE}`,
+      { account, name, newline: NEWLINE },
+      (row) =>
+        row && {
+          id: text(row.id),
+          name: text(row.name),
+          account: text(row.account),
+          passwordHash: text(row.password_hash),
+          generation: number(row.generation),
+          addresses: lines(row.addresses),
+        },
+    )
+  }
+
+  permits(
+    userId: string,
+    account: string,
+    project: string | undefined,
+    scopes: readonly string[],
+  ): Answer<Grant | undefined> {
+    return this.#first(
+      `SELECT projects.id AS project_id
+       FROM users JOIN accounts ON accounts.id = users.account_id
+       LEFT JOIN projects ON projects.account_id = accounts.id AND projects.name = :name
+                         AND projects.enabled = 1 AND projects.deleted_at_ms IS NULL
+       WHERE users.id = :user AND account = :account AND ${LIVE}
+         AND (CAST(:name AS TEXT) IS NULL OR projects.id IS NOT NULL)
+         AND (users.type = 'control_panel_user' OR ${permitted('projects.id')})`,
+      { user: userId, account, name: project ?? null, ...permissionParameters(scopes) },
+      (row) => row && { projectId: row.project_id === null ? undefined : text(row.project_id) },
+    )
+  }
+
+  /** Stays synchronous where the database is: a check on this host then never yields. */
+  #first<T>(
+    sql: string,
+    parameters: Parameters<Database['all']>[1],
+    read: (row: Record<string, unknown> | undefined) => T,
+  ): Answer<T> {
+    const rows = this.#database.all(sql, parameters)
+    return rows instanceof Promise ? rows.then(([row]) => read(row)) : read(rows[0])
+  }
+}
+
+const FALLEN: Standing = { stands: false, addresses: [] }
+
+const LIVE = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
+
+const ADDRESSES = '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
+
+/** §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected. */
+function permitted(project: ':project' | 'projects.id'): string {
+  return `(
+    :needs_none = 1
+    OR (:account_counts = 1 AND EXISTS (SELECT 1 FROM account_permissions WHERE user_id = users.id))
+    OR (:projects_count = 1 AND EXISTS
+         (SELECT 1 FROM project_permissions WHERE user_id = users.id AND project_id = ${project})))`
+}
+
+function permissionParameters(scopes: readonly string[]) {
+  return {
+    needs_none: scopes.length === 0 ? 1 : 0,
+    account_counts: scopes.includes('account') ? 1 : 0,
+    projects_count: scopes.includes('projects') ? 1 : 0,
+  }
+}
