@@ -68,6 +68,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const services = {
     rules,
     authority: opened.authority,
+    administration: opened.administration,
     callers: new Callers([...callers, { token: opened.administratorToken, caller: administrator }]),
     profiles,
     cacheForMs: config.cache_for_ms,

@@ -220,13 +220,14 @@ export class Administration {
     account: string,
     userName: string,
     name: string,
-  ): Promise<{ token: StaticTokenRecord; value: Secret }> {
+  ): Promise<{ token: StaticTokenRecord; kind: string; value: Secret }> {
     checkName('name', name)
     return this.#change(actor, `static token \`${name}\``, async (change) => {
       const user = await userIn(change, account, userName, 'control_panel_user')
       const value = await this.#addStaticToken(change, user, name)
       return {
         token: found(await change.liveStaticToken(user.id, name), noStaticToken(name)),
+        kind: this.#staticKind(),
         value: new Secret(value),
       }
     })

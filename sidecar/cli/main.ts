@@ -1,6 +1,7 @@
 /** The command line. Each command is a file; what it needs is loaded when it runs. */
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from '../package.ts'
+import { addAdministrationCommands } from './administration.ts'
 import { addCheckCommand } from './check.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
@@ -31,6 +32,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     addPlanCommand,
     addRevokeCommand,
     addDirectoryCommand,
+    addAdministrationCommands,
   ])
     add(program)
   try {

@@ -7,6 +7,7 @@ import { HealthImplementation, protoPath as healthProtoPath } from 'grpc-health-
 import { packageFolder } from '../package.ts'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
+import { directoryHandlers, directoryService } from './directory.ts'
 import { listen, type TlsFiles } from './listen.ts'
 
 export interface GrpcOptions {
@@ -26,7 +27,7 @@ export interface GrpcServer {
   close(drainMs: number): Promise<void>
 }
 
-const SERVICE = 'portcullis.v1.AuthorizationService'
+const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService']
 
 /** Memory that one connection's HTTP/2 session may hold, in megabytes. */
 const SESSION_MEMORY_MB = 16
@@ -46,7 +47,10 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   })
   const { handlers, endStreams } = authorizationHandlers(services, { batchLengthMax: options.maxBatchLength })
   server.addService(authorizationService, handlers)
-  const health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' })
+  server.addService(directoryService, directoryHandlers(services))
+  const health = new HealthImplementation(
+    Object.fromEntries(['', ...SERVICES].map((service) => [service, 'SERVING' as const])),
+  )
   health.addToServer(server)
   reflection().addToServer(server)
 
@@ -54,8 +58,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   return {
     address,
     close: (drainMs) => {
-      health.setStatus('', 'NOT_SERVING')
-      health.setStatus(SERVICE, 'NOT_SERVING')
+      for (const service of ['', ...SERVICES]) health.setStatus(service, 'NOT_SERVING')
       endStreams()
       return new Promise((resolve) => {
         const deadline = setTimeout(() => server.forceShutdown(), drainMs)
@@ -71,7 +74,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
 /** Reflection (`v1` and `v1alpha`) reads the protos themselves, comments and all. */
 function reflection(): ReflectionService {
   const protos = join(packageFolder, 'proto')
-  const files = ['authorization', 'decision', 'matrix'].map((name) =>
+  const files = ['authorization', 'decision', 'directory', 'matrix'].map((name) =>
     join(protos, 'portcullis', 'v1', `${name}.proto`),
   )
   return new ReflectionService(loadSync([...files, healthProtoPath], { includeDirs: [protos] }))
