@@ -1,7 +1,8 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
 import type { Command } from 'commander'
 import type { Administration, Applied, DirectoryFile, NewSecret } from '../authority/administration.ts'
-import { columns, print, printJson } from './output.ts'
+import { columns } from '../columns.ts'
+import { print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
 
 interface DirectoryOptions extends RulesOptions {
