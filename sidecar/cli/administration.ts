@@ -2,9 +2,10 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
+import { columns } from '../columns.ts'
 import { ADMINISTRATOR_TOKEN_FILE } from '../data-folder.ts'
 import { type AdministrationOptions, ROWS } from './administration-rows.ts'
-import { addConnectionOptions, collect, columns, print, printJson } from './output.ts'
+import { addConnectionOptions, collect, print, printJson } from './output.ts'
 
 export function addAdministrationCommands(program: Command): void {
   const groups = new Map<string, Command>()

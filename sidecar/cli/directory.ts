@@ -1,8 +1,11 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
 import type { Command } from 'commander'
+
 import type { Administration } from '../authority/administration.ts'
 import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
-import { columns, print, printJson } from './output.ts'
+import { columns } from '../columns.ts'
+import { print, printJson } from './output.ts'
+
 import type { RulesOptions } from './rules.ts'
 
 interface DirectoryOptions extends RulesOptions {
