@@ -57,6 +57,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     folder: config.data,
     tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: config.passwords,
+    onKeysRefused: (error) =>
+      log.error(
+        { problem: error.message },
+        'the signing keys cannot be used; the last good ones stay in force',
+      ),
     throttleLimits: { failures: config.login_throttle.failures, pauseMs: config.login_throttle.pause_ms },
     now,
   })

@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
-import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate } from '../data-folder.ts'
+import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../data-folder.ts'
 import { openSqlite } from '../directory/sqlite.ts'
 import { DirectoryStore } from '../directory/store.ts'
 import { Secret } from '../secret.ts'
 import { Administration } from './administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import { IamTokenSigner } from './iam-token.ts'
-import { openKeyRing } from './keys.ts'
+import { KeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
 import { FailedLogins, type ThrottleLimits } from './throttle.ts'
 
@@ -29,13 +29,16 @@ export interface OpenOptions {
   readonly throttleLimits: ThrottleLimits
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
+  /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
+  readonly onKeysRefused: (error: Error) => void
 }
 
 /** Opens the folder, and makes it and what belongs in it on the first time. */
 export function openEmbeddedAuthority(options: OpenOptions): OpenedAuthority {
-  const { folder, tokenKinds, passwordLimits, throttleLimits, now } = options
+  const { folder, tokenKinds, passwordLimits, throttleLimits, now, onKeysRefused } = options
   openDataFolder(folder)
-  const signer = new IamTokenSigner(openKeyRing(join(folder, 'signing-keys.json')))
+  const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
+  const signer = new IamTokenSigner(keys)
   const pepper = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
   if (pepper.length !== 32) throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
   const administratorToken = new Secret(
@@ -48,7 +51,10 @@ export function openEmbeddedAuthority(options: OpenOptions): OpenedAuthority {
     authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
     administratorToken,
-    close: () => store.close(),
+    close: async () => {
+      keys.close()
+      await store.close()
+    },
   }
 }
 

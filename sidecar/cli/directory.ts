@@ -68,6 +68,7 @@ async function administering<T>(
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2 },
     throttleLimits: { failures: 1, pauseMs: 1 },
+    onKeysRefused: () => {},
     now: Date.now,
   })
   try {

@@ -6,6 +6,7 @@ import { addCheckCommand } from './check.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
 import { addIssueCommand } from './issue.ts'
+import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
 import { addMatrixCommand } from './matrix.ts'
 import { EXIT, failWith } from './output.ts'
@@ -32,6 +33,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     addPlanCommand,
     addRevokeCommand,
     addDirectoryCommand,
+    addKeysCommand,
     addAdministrationCommands,
   ])
     add(program)
