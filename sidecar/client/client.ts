@@ -60,7 +60,7 @@ export class Client {
       tls === undefined
         ? ChannelCredentials.createInsecure()
         : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
-    // A batch of the largest length answers with more than the 4 MiB that gRPC takes by default.
+    // A long batch about a matrix with long messages answers with more than the 4 MiB that gRPC takes by default.
     this.#stub = new AuthorizationServiceClient(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
     })

@@ -95,7 +95,8 @@ export function authorizationHandlers(
     checkStream: (call) => {
       // One question at a time: answers keep their order, and a slow reader holds back the sender.
       const answerAll = async () => {
-        for await (const request of call) {
+        // Leaving the loop must not destroy the call: a destroyed call never sends the status of a failure.
+        for await (const request of call.iterator({ destroyOnReturn: false })) {
           const { id, question } = readCheckStreamRequest(request)
           const result = answer(question)
           const response = checkStreamResponse(id, result instanceof Promise ? await result : result)

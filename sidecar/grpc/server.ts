@@ -1,9 +1,11 @@
 /** The gRPC server: the service, health and reflection, with every limit set. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { Server } from '@grpc/grpc-js'
-import { loadSync } from '@grpc/proto-loader'
+import type { PackageDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation, protoPath as healthProtoPath } from 'grpc-health-check'
+import { HealthImplementation } from 'grpc-health-check'
 import { packageFolder } from '../package.ts'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
@@ -60,22 +62,34 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     close: (drainMs) => {
       for (const service of ['', ...SERVICES]) health.setStatus(service, 'NOT_SERVING')
       endStreams()
-      return new Promise((resolve) => {
-        const deadline = setTimeout(() => server.forceShutdown(), drainMs)
-        server.tryShutdown(() => {
-          clearTimeout(deadline)
-          resolve()
-        })
-      })
+      // Not `forceShutdown`: without channelz grpc-js forgets there which connections are open. Before
+      // `tryShutdown`, which marks them as closing.
+      server.drain(address, drainMs)
+      return new Promise((resolve) => server.tryShutdown(() => resolve()))
     },
   }
 }
 
-/** Reflection (`v1` and `v1alpha`) reads the protos themselves, comments and all. */
+/**
+ * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), comments and all. Not as
+ * proto-loader reads them: that renames fields, and drops the imports of files, which grpcurl and Go do not forgive.
+ */
 function reflection(): ReflectionService {
-  const protos = join(packageFolder, 'proto')
-  const files = ['authorization', 'decision', 'directory', 'matrix'].map((name) =>
-    join(protos, 'portcullis', 'v1', `${name}.proto`),
+  const fileDescriptorProtos = ['portcullis', 'health', 'error_details'].flatMap((name) =>
+    filesOf(readFileSync(join(packageFolder, 'proto', `${name}.binpb`))),
   )
-  return new ReflectionService(loadSync([...files, healthProtoPath], { includeDirs: [protos] }))
+  // The service looks at nothing else of a package definition.
+  return new ReflectionService({ portcullis: { fileDescriptorProtos } } as unknown as PackageDefinition)
+}
+
+/** The files of a `google.protobuf.FileDescriptorSet`, each still encoded. */
+function filesOf(descriptorSet: Uint8Array): Buffer[] {
+  const files: Buffer[] = []
+  const reader = new BinaryReader(descriptorSet)
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    if (field === 1) files.push(Buffer.from(reader.bytes()))
+    else reader.skip(type, field)
+  }
+  return files
 }

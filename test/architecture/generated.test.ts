@@ -23,6 +23,21 @@ test('sidecar/gen is what buf generates from proto/', { timeout: 120_000 }, () =
   }
 })
 
+test('the descriptors that reflection serves are those of proto/', { timeout: 120_000 }, () => {
+  const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))
+  try {
+    const image = join(output, 'portcullis.binpb')
+    const arguments_ = ['build', 'proto', '--as-file-descriptor-set', '-o', image]
+    execFileSync(process.execPath, ['node_modules/@bufbuild/buf/bin/buf', ...arguments_], {
+      cwd: ROOT,
+      stdio: 'pipe',
+    })
+    expect(readFileSync(join(ROOT, 'proto/portcullis.binpb')).equals(readFileSync(image))).toBe(true)
+  } finally {
+    rmSync(output, { recursive: true })
+  }
+})
+
 /** Path → content. */
 function filesIn(folder: string): Map<string, string> {
   const paths = globSync('**/*.ts', { cwd: folder }).sort()

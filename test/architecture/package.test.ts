@@ -40,7 +40,7 @@ test('the package holds compiled code, the contract and the documents, and nothi
   const unexpected = files.filter(
     (path) =>
       !/^dist\/(engine|matrix|sidecar)\/.*(\.js|\.d\.ts|\.json)$/.test(path) &&
-      !/^proto\/.*\.proto$/.test(path) &&
+      !/^proto\/.*\.(proto|binpb)$/.test(path) &&
       !/^(package\.json|README\.md|ARCHITECTURE\.md|CHANGELOG\.md|sidecar\/portcullis\.js)$/.test(path),
   )
   expect(unexpected).toEqual([])
