@@ -59,7 +59,7 @@ export async function prepareDemo(
           return startSidecar({
             ...quiet,
             grpc: { ...quiet.grpc, address: '127.0.0.1:0' },
-            http: { address: '127.0.0.1:0' },
+            http: { ...quiet.http, address: '127.0.0.1:0' },
           })
         })
       } catch (error) {
