@@ -107,7 +107,12 @@ function welcome(sidecar: Sidecar, { account, project, serviceUser, staticToken 
 
 ${columns([
   ['  gRPC', sidecar.grpcAddress],
-  ['  HTTP', sidecar.httpAddress === undefined ? 'off' : `http://${sidecar.httpAddress} (/healthz, /readyz)`],
+  [
+    '  HTTP',
+    sidecar.httpAddress === undefined
+      ? 'off'
+      : `http://${sidecar.httpAddress} (/identity/v3, /healthz, /readyz)`,
+  ],
   ['  matrix', engine.digest],
 ])}
 

@@ -148,7 +148,7 @@ async function standing(
 ): Promise<{ readonly token: VerifiedToken; readonly asker: VerifiedToken }> {
   const asker = await authenticate(services, question)
   const token = await vouchedFor(services, question.subject, evenExpired)
-  if (token === undefined) throw notFound('expected to be asked about an IAM token that stands')
+  if (token === undefined) throw notFound('there is no such token; expected an IAM token that stands')
   if (!(await mayAskAbout(services.administration, asker, token)))
     throw new NoAnswer(
       'PERMISSION_DENIED',

@@ -21,7 +21,7 @@ const { administration } = running.sidecar
 const panelToken = async (user: string) =>
   (await administration.reissuePanelToken('test', ACCOUNT, user, undefined)).value.reveal()
 
-const NOT_FOUND = errorOf(404, 'Not Found', 'expected to be asked about an IAM token that stands')
+const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an IAM token that stands')
 const FORBIDDEN = errorOf(
   403,
   'Forbidden',
