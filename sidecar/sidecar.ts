@@ -99,7 +99,14 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       maxBatchLength: config.grpc.max_batch_length,
       maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
     })
-    if (config.http.address !== 'off') http = await startHttpServer(config.http.address)
+    if (config.http.address !== 'off')
+      http = await startHttpServer(services, {
+        address: config.http.address,
+        publicUrl: config.http.public_url,
+        region: config.http.region,
+        catalog: config.http.catalog ?? [],
+        trustedProxies: config.http.trusted_proxies ?? [],
+      })
   } catch (error) {
     await close()
     throw error

@@ -70,6 +70,10 @@ export class Administration {
     return found(await this.#parts.store.records.account(account), noAccount(account))
   }
 
+  accountById(id: string): Promise<AccountRecord | undefined> {
+    return this.#parts.store.records.accountById(id)
+  }
+
   accounts(page: Page): Promise<AccountRecord[]> {
     return this.#parts.store.records.accounts(page)
   }
@@ -98,6 +102,10 @@ export class Administration {
 
   async project(account: string, name: string): Promise<ProjectRecord> {
     return found(await this.#parts.store.records.project(account, name), noProject(account, name))
+  }
+
+  projectById(id: string): Promise<ProjectRecord | undefined> {
+    return this.#parts.store.records.projectById(id)
   }
 
   projects(account: string, page: Page): Promise<ProjectRecord[]> {

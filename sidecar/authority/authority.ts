@@ -14,6 +14,8 @@ export interface Subject {
 export interface VerifiedToken {
   readonly kind: string
   readonly scope: Scope
+  /** Of the scope's project: another one of the same name has another id. */
+  readonly projectId?: string
   readonly subject: Subject
   /** Names the token without revealing it. */
   readonly tokenId: string
@@ -51,11 +53,13 @@ export interface Authority {
    * Verifies a credential. Never throws for what the credential is; `NoAnswer` where the directory does not answer.
    *
    * @param clientAddress where the credential came from, for accounts that restrict addresses (§1)
+   * @param evenExpired whether a token that expired in the last 48 hours is vouched for as if it had not
    */
   verify(
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
     clientAddress?: string,
+    evenExpired?: boolean,
   ): Verification | Promise<Verification>
   /**
    * Issues a token of a kind for a scope, if §5.1 allows it.

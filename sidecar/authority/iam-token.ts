@@ -121,6 +121,7 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
   return {
     kind: claims.kind,
     scope: { account: claims.account, project: claims.project },
+    ...(claims.project_id !== undefined && { projectId: claims.project_id }),
     subject: { id: claims.sub, name: claims.name, type: claims.type },
     tokenId: claims.jti,
     issuedAtMs: claims.iat * 1000,

@@ -60,7 +60,7 @@ export async function prepareDemo(
           return startSidecar({
             ...quiet,
             grpc: { ...quiet.grpc, address: '127.0.0.1:0' },
-            http: { address: '127.0.0.1:0' },
+            http: { ...quiet.http, address: '127.0.0.1:0' },
           })
         })
       } catch (error) {
@@ -108,7 +108,12 @@ function welcome(sidecar: Sidecar, { account, project, serviceUser, staticToken 
 
 ${columns([
   ['  gRPC', sidecar.grpcAddress],
-  ['  HTTP', sidecar.httpAddress === undefined ? 'off' : `http://${sidecar.httpAddress} (/healthz, /readyz)`],
+  [
+    '  HTTP',
+    sidecar.httpAddress === undefined
+      ? 'off'
+      : `http://${sidecar.httpAddress} (/identity/v3, /healthz, /readyz)`,
+  ],
   ['  matrix', engine.digest],
 ])}
 

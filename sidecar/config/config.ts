@@ -14,7 +14,13 @@ export interface Config {
     readonly max_connection_idle_ms: number
     readonly tls?: { readonly certificate: string; readonly key: string; readonly client_ca: string }
   }
-  readonly http: { readonly address: string }
+  readonly http: {
+    readonly address: string
+    readonly public_url?: string
+    readonly region: string
+    readonly trusted_proxies?: readonly string[]
+    readonly catalog?: readonly { readonly type: string; readonly name: string; readonly url: string }[]
+  }
   readonly data: string
   readonly matrix?: string
   readonly matrix_poll_ms: number

@@ -173,12 +173,14 @@ export class DirectoryChange extends DirectoryRecords {
   }
 
   /**
-   * Revokes a token, whatever its kind; returns when that first happened. A record whose token would have
-   * expired by now is forgotten.
+   * Revokes a token, whatever its kind; returns when that first happened. A record is forgotten once nobody
+   * takes its token any more, revoked or not.
    */
   async revoke(tokenId: string, account: string, forgetAtMs: number | undefined): Promise<number> {
     const { nowMs } = this.#context
-    await this.queries.all('DELETE FROM revocations WHERE forget_at_ms < :now', { now: nowMs })
+    await this.queries.all('DELETE FROM revocations WHERE forget_at_ms < :before', {
+      before: nowMs - EXPIRED_TOKEN_MS_MAX,
+    })
     const [added] = await this.queries.all(
       `INSERT INTO revocations (token_id, revoked_at_ms, forget_at_ms) VALUES (:token, :now, :forget)
        ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
@@ -223,6 +225,9 @@ export class DirectoryChange extends DirectoryRecords {
     })
   }
 }
+
+/** How long after its expiry a token can still be asked about (`allow_expired` of Keystone), in milliseconds. */
+export const EXPIRED_TOKEN_MS_MAX = 48 * 60 * 60 * 1000
 
 /** A permission selects a project that the account does not have. */
 export class NoSuchProject extends Error {

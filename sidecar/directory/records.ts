@@ -28,6 +28,12 @@ export class DirectoryRecords {
     return row && accountOf(row)
   }
 
+  /** For whoever names it by its id. */
+  async accountById(id: string): Promise<AccountRecord | undefined> {
+    const [row] = await this.queries.all(`${ACCOUNTS} AND id = :id`, { id })
+    return row && accountOf(row)
+  }
+
   async accounts({ after, size }: Page): Promise<AccountRecord[]> {
     const rows = await this.queries.all(`${ACCOUNTS} AND account > :after ORDER BY account LIMIT :size`, {
       after,
@@ -38,6 +44,15 @@ export class DirectoryRecords {
 
   async project(account: string, name: string): Promise<ProjectRecord | undefined> {
     const [row] = await this.queries.all(`${PROJECTS} AND projects.name = :name`, { account, name })
+    return row && projectOf(row)
+  }
+
+  /** Of any account; for whoever names it by its id. */
+  async projectById(id: string): Promise<ProjectRecord | undefined> {
+    const [row] = await this.queries.all(
+      `${PROJECT_COLUMNS} WHERE projects.id = :id AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`,
+      { id },
+    )
     return row && projectOf(row)
   }
 
@@ -146,9 +161,11 @@ export class DirectoryRecords {
 
 const ACCOUNTS = 'SELECT id, account, enabled, created_at_ms FROM accounts WHERE deleted_at_ms IS NULL'
 
-const PROJECTS = `
+const PROJECT_COLUMNS = `
   SELECT projects.id, projects.name, account, projects.enabled, projects.created_at_ms
-  FROM projects JOIN accounts ON accounts.id = projects.account_id
+  FROM projects JOIN accounts ON accounts.id = projects.account_id`
+
+const PROJECTS = `${PROJECT_COLUMNS}
   WHERE account = :account AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`
 
 const USER_COLUMNS = `

@@ -1,7 +1,26 @@
-/** The HTTP server: whether the process lives, and whether it answers. */
-import type { AddressInfo } from 'node:net'
-import Fastify from 'fastify'
+/** The HTTP server: who may talk to it and for how long, whether the process lives and answers, the identity endpoint. */
+import { STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { isLoopback, parseAddress } from '../address.ts'
+import { canonicalRange } from '../authority/addresses.ts'
+import type { Services } from '../services.ts'
+import { type CatalogService, type Site, siteOf } from './catalog.ts'
+import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError } from './errors.ts'
+import { addIdentityRoutes } from './identity.ts'
+import { sendJson } from './json.ts'
+
+export interface HttpOptions {
+  readonly address: string
+  /** Where clients find the server; `undefined`: where it listens. */
+  readonly publicUrl: string | undefined
+  /** Region of the catalog's endpoints. */
+  readonly region: string
+  /** Further services of the catalog. */
+  readonly catalog: readonly CatalogService[]
+  /** Whose word is taken for where a request came from: addresses and ranges. */
+  readonly trustedProxies: readonly string[]
+}
 
 export interface HttpServer {
   /** With the port that was bound. */
@@ -11,51 +30,163 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Largest request body, in bytes: as much as Keystone takes. */
-const BODY_BYTES_MAX = 114_688
+/** Headers of one request, in bytes: two tokens of the largest size do not fit, two of ours many times. */
+const HEADER_BYTES_MAX = 16_384
 
-/** @throws Error where the address is in use or can be reached from other machines */
-export async function startHttpServer(address: string): Promise<HttpServer> {
-  const parsed = parseAddress(address)
+/** Who sends slower than this is not waited for, in milliseconds. */
+const HEADERS_MS_MAX = 5_000
+const REQUEST_MS_MAX = 10_000
+/** How often slow senders are looked for. */
+const CHECK_INTERVAL_MS = 1_000
+
+/** How long a connection may stand without a request, in milliseconds. */
+const KEEP_ALIVE_MS = 60_000
+const REQUESTS_PER_CONNECTION_MAX = 10_000
+const CONNECTIONS_MAX = 1_000
+
+/** Answers are for one asker and one moment. */
+const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
+
+/** @throws Error where the address is in use or can be reached from other machines, or a proxy is no address */
+export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
+  const parsed = parseAddress(options.address)
   if (parsed.type !== 'tcp' || !isLoopback(parsed.host))
     throw new Error(
-      `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
+      `http address ${options.address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
     )
+  const server = newServer(trustedRanges(options.trustedProxies))
   let ready = true
+  let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
-  const server = Fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, requestTimeout: 10_000 })
+  const refuse = (reply: FastifyReply, error: HttpError) => sendError(reply, error, site.identityUrl)
 
   // A page in a browser on this machine can have its host name resolve to 127.0.0.1 and then ask here.
   server.addHook('onRequest', async (request, reply) => {
+    reply.headers(HEADERS)
     if (!hosts.has(request.headers.host?.toLowerCase() ?? '') || request.headers.origin !== undefined)
-      await reply
-        .code(403)
-        .send({ error: 'expected a request to this machine by its own name, and no Origin' })
+      return refuse(reply, {
+        status: 403,
+        message: 'expected a request to this server by a name of its own, and no Origin',
+      })
   })
-  server.get('/healthz', async () => ({ status: 'ok' }))
-  server.get('/readyz', async (_request, reply) =>
-    ready ? { status: 'ready' } : reply.code(503).send({ status: 'stopping' }),
-  )
-  server.setNotFoundHandler(async (_request, reply) =>
-    reply.code(404).send({ error: 'no such path; expected /healthz or /readyz' }),
-  )
+  server.setErrorHandler(async (error, _request, reply) => {
+    const answer = httpErrorOf(error)
+    if (answer.status === 500) services.log.error({ err: error }, 'internal error')
+    return refuse(reply, answer)
+  })
+  server.setNotFoundHandler(async (request, reply) => {
+    const allowed = methodsOf(server, request.url)
+    if (allowed.length === 0) return refuse(reply, { status: 404, message: 'there is no such path' })
+    reply.header('allow', allowed.join(', '))
+    return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
+  })
+  // Whatever the type: a body is read by the route that wants one.
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
-  try {
-    await server.listen({ host: parsed.host, port: parsed.port })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw new Error(`http address ${address} is in use`)
-    throw error
-  }
+  server.get('/healthz', async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
+  server.get('/readyz', async (_request, reply) =>
+    sendJson(reply, ready ? 200 : 503, { status: ready ? 'ready' : 'stopping' }),
+  )
+  addIdentityRoutes(server, services, () => site)
+
+  await listen(server, options.address, parsed)
   const { port } = server.server.address() as AddressInfo
-  for (const name of ['127.0.0.1', 'localhost', '[::1]', bracketed(parsed.host)]) hosts.add(`${name}:${port}`)
+  const host = bracketed(parsed.host)
+  site = siteOf(options.publicUrl ?? `http://${host}:${port}`, options.region, options.catalog)
+  for (const name of ['127.0.0.1', 'localhost', '[::1]', host]) hosts.add(`${name}:${port}`)
+  if (options.publicUrl !== undefined) for (const name of hostsOf(options.publicUrl)) hosts.add(name)
   return {
-    address: `${bracketed(parsed.host)}:${port}`,
+    address: `${host}:${port}`,
     stopBeingReady: () => {
       ready = false
     },
     close: () => server.close(),
   }
+}
+
+function newServer(trustedProxies: string[]): FastifyInstance {
+  const server = Fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_MS_MAX,
+      requestTimeout: REQUEST_MS_MAX,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    },
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
+    routerOptions: { ignoreTrailingSlash: true },
+    clientErrorHandler: refuseConnection,
+    // A path that cannot be decoded reaches no hook.
+    frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
+  })
+  server.server.maxConnections = CONNECTIONS_MAX
+  return server
+}
+
+/** What is no HTTP, too long or too slow never becomes a request; the answer is written as it is. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const { status, message } = connectionErrorOf(error.code)
+  const body = JSON.stringify(errorBody({ status, message }))
+  const headers = {
+    ...HEADERS,
+    'content-type': 'application/json',
+    'content-length': body.length,
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+}
+
+function connectionErrorOf(code: string | undefined): HttpError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return { status: 431, message: `expected headers of at most ${HEADER_BYTES_MAX} bytes` }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, message: `expected a whole request within ${REQUEST_MS_MAX / 1000} s` }
+  return { status: 400, message: 'expected a request of HTTP/1.1' }
+}
+
+/** The methods that a path takes; none: there is no such path. */
+function methodsOf(server: FastifyInstance, url: string): string[] {
+  const path = url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
+  return server.supportedMethods.filter((method) => server.hasRoute({ method, url: path })).sort()
+}
+
+async function listen(
+  server: FastifyInstance,
+  address: string,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    await server.close()
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
+      throw new Error(`http address ${address} is in use`)
+    throw error
+  }
+}
+
+function trustedRanges(proxies: readonly string[]): string[] {
+  return proxies.map((proxy, index) => {
+    const range = canonicalRange(proxy)
+    if (range === undefined)
+      throw new Error(
+        `http.trusted_proxies[${index}]: expected an address or a range, for example 10.0.0.0/8`,
+      )
+    return range
+  })
+}
+
+/** How the Host header can name the server behind a URL: with its port, and without where it is the usual one. */
+function hostsOf(publicUrl: string): string[] {
+  const { protocol, hostname, host, port } = new URL(publicUrl)
+  return [host, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`]
 }
 
 function bracketed(host: string): string {

@@ -69,7 +69,7 @@ export async function issue(
 }
 
 /** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
-function kindForScope(engine: Engine, scope: Scope): TokenKind {
+export function kindForScope(engine: Engine, scope: Scope): TokenKind {
   const level = scope.project === undefined ? 'account' : 'project'
   for (const kind of engine.tokenKinds.values())
     if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind

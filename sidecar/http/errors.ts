@@ -1,0 +1,70 @@
+/** The one place where an error becomes an HTTP status, in the wrapper that Keystone's clients read. */
+import { STATUS_CODES } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import { type ErrorCode, NoAnswer } from '../errors.ts'
+import { sendJson } from './json.ts'
+
+/** Largest request body, in bytes: as much as Keystone takes. */
+export const BODY_BYTES_MAX = 114_688
+
+/** An answer that is an error. */
+export interface HttpError {
+  readonly status: number
+  /** Never holds a value of the request. */
+  readonly message: string
+  readonly retryAfterSeconds?: number
+}
+
+/** An unknown throwable says nothing of its cause; the caller of this logs it. */
+export function httpErrorOf(error: unknown): HttpError {
+  if (error instanceof NoAnswer) {
+    const status = statusOf(error.code, error.reason)
+    const { message, metadata } = error
+    if (status !== 429 && status !== 503) return { status, message }
+    return { status, message, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
+  }
+  // Fastify's own complaints quote the request; only their statuses are used.
+  const status = (error as { statusCode?: unknown } | null)?.statusCode
+  if (status === 413) return { status, message: `expected a body of at most ${BODY_BYTES_MAX} bytes` }
+  if (status === 415) return { status: 400, message: CONTENT_TYPE_MESSAGE }
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return { status: 400, message: 'expected a request that can be read' }
+  return { status: 500, message: 'internal error' }
+}
+
+/** What is said where the content type is another. */
+export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
+
+/** @param identityUrl where a login is taken, for answers that ask for one */
+export function sendError(reply: FastifyReply, error: HttpError, identityUrl: string): FastifyReply {
+  const { status, retryAfterSeconds } = error
+  if (status === 401) reply.header('www-authenticate', `Keystone uri="${identityUrl}"`)
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  return sendJson(reply, status, errorBody(error))
+}
+
+export function errorBody({ status, message }: HttpError): object {
+  return { error: { code: status, message, title: STATUS_CODES[status] ?? 'Error' } }
+}
+
+function statusOf(code: ErrorCode, reason: string): number {
+  switch (code) {
+    case 'INVALID_ARGUMENT':
+    case 'FAILED_PRECONDITION':
+      return 400
+    case 'UNAUTHENTICATED':
+      return 401
+    case 'PERMISSION_DENIED':
+      return 403
+    case 'NOT_FOUND':
+      return 404
+    case 'ALREADY_EXISTS':
+      return 409
+    case 'RESOURCE_EXHAUSTED':
+      // Who asks too often waits; what has no room is not the asker's doing.
+      return reason === 'LOGIN_THROTTLED' ? 429 : 503
+    case 'UNAVAILABLE':
+    case 'CANCELLED':
+      return 503
+  }
+}

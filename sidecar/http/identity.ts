@@ -1,0 +1,80 @@
+/** The identity endpoint on the wire (§4.1), for clients that speak Keystone v3. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Services } from '../services.ts'
+import {
+  authenticate,
+  type IdentityServices,
+  logIn,
+  revokeSubject,
+  type TokenQuestion,
+  validate,
+} from '../usecases/identity.ts'
+import { type Site, versionDocument } from './catalog.ts'
+import { jsonBodyOf, sendJson } from './json.ts'
+import { readLogin } from './login-body.ts'
+import { tokenBody } from './token-body.ts'
+
+/** @param site known once the server listens */
+export function addIdentityRoutes(server: FastifyInstance, services: Services, site: () => Site): void {
+  const current = (): IdentityServices => ({
+    engine: services.rules.engine,
+    authority: services.authority,
+    administration: services.administration,
+  })
+  const catalogFor = (request: FastifyRequest) =>
+    Object.hasOwn(request.query as object, 'nocatalog') ? undefined : site().catalog
+
+  server.get('/identity', async (_request, reply) => {
+    reply.header('location', `${site().identityUrl}/v3/`)
+    return sendJson(reply, 300, { versions: { values: [versionDocument(site())] } })
+  })
+  server.get('/identity/v3', async (_request, reply) =>
+    sendJson(reply, 200, { version: versionDocument(site()) }),
+  )
+
+  server.post('/identity/v3/auth/tokens', async (request, reply) => {
+    const { value, issued } = await logIn(current(), readLogin(jsonBodyOf(request)), addressOf(request))
+    reply.header('x-subject-token', value.reveal())
+    return sendJson(reply, 201, tokenBody(issued, catalogFor(request)))
+  })
+  // With HEAD, which is the same without the body.
+  server.get('/identity/v3/auth/tokens', async (request, reply) => {
+    const question = questionOf(request)
+    const token = await validate(current(), question, allowsExpired(request))
+    reply.header('x-subject-token', question.subject)
+    return sendJson(reply, 200, tokenBody(token, catalogFor(request)))
+  })
+  server.delete('/identity/v3/auth/tokens', async (request, reply) => {
+    await revokeSubject(current(), questionOf(request))
+    return reply.code(204).send()
+  })
+
+  server.get('/identity/v3/auth/catalog', async (request, reply) => {
+    await authenticate(current(), questionOf(request))
+    const { catalog, identityUrl } = site()
+    const links = { self: `${identityUrl}/v3/auth/catalog`, previous: null, next: null }
+    return sendJson(reply, 200, { catalog, links })
+  })
+}
+
+function questionOf(request: FastifyRequest): TokenQuestion {
+  const headers = request.raw.headersDistinct
+  const subjects = headers['x-subject-token'] ?? []
+  return {
+    headers: Object.entries(headers).map(([name, values]) => [name, values ?? []]),
+    clientAddress: addressOf(request),
+    // One that is repeated is none.
+    subject: subjects.length === 1 ? (subjects[0] ?? '') : '',
+  }
+}
+
+/** Of who has left already there is no address; they are not taken for somebody on this machine. */
+function addressOf(request: FastifyRequest): string {
+  return request.ip || 'gone'
+}
+
+/** As Keystone reads a boolean of the query. */
+function allowsExpired(request: FastifyRequest): boolean {
+  const { allow_expired: value } = request.query as { readonly allow_expired?: unknown }
+  return typeof value === 'string' && /^(1|t|true|on|y|yes)$/i.test(value)
+}

@@ -1,0 +1,34 @@
+/** A token as Keystone's clients read it. */
+import type { IdentityToken } from '../usecases/identity.ts'
+import { type CatalogEntry, idOf } from './catalog.ts'
+
+/** @param catalog left out where it is not wanted */
+export function tokenBody(
+  { token, accountId, roles }: IdentityToken,
+  catalog: readonly CatalogEntry[] | undefined,
+): object {
+  const { scope, subject, tokenId, issuedAtMs, expiresAtMs, projectId } = token
+  const domain = { id: accountId, name: scope.account }
+  return {
+    token: {
+      // A control panel user's token was not issued for a password (§5.1).
+      methods: [subject.type === 'service_user' ? 'password' : 'external'],
+      user: { id: subject.id, name: subject.name, domain, password_expires_at: null },
+      audit_ids: [tokenId],
+      issued_at: timeOf(issuedAtMs),
+      expires_at: expiresAtMs === undefined ? null : timeOf(expiresAtMs),
+      roles: roles.map((name) => ({ id: idOf('role', name), name })),
+      ...(scope.project === undefined
+        ? { domain }
+        : { project: { id: projectId, name: scope.project, domain }, is_domain: false }),
+      // Middleware takes its absence for true.
+      is_admin_project: false,
+      ...(catalog && { catalog }),
+    },
+  }
+}
+
+/** Six digits behind the point, as Keystone writes them. */
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z')
+}

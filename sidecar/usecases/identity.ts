@@ -1,0 +1,237 @@
+/** The identity endpoint (§4.1): tokens for service users by password, and what may be asked about a token, and by whom. */
+import { createHash } from 'node:crypto'
+import type { CredentialHeaders, Engine, Scope } from '../../engine/index.ts'
+import type { Authority, VerifiedToken } from '../authority/authority.ts'
+import { NoAnswer, notFound } from '../errors.ts'
+import type { Secret } from '../secret.ts'
+import { kindForScope } from './issue.ts'
+
+/** An account by its number, or by the id that the directory gave it. */
+export type AccountReference = { readonly name: string } | { readonly id: string }
+
+/** What a login says (§2.2), with an id in place of a name where the client sends one. */
+export interface Login {
+  readonly user: { readonly name: string; readonly account: AccountReference } | { readonly id: string }
+  readonly password: Secret
+  readonly scope:
+    | { readonly type: 'account'; readonly account: AccountReference }
+    | { readonly type: 'project'; readonly name: string; readonly account: AccountReference }
+    | { readonly type: 'project_id'; readonly id: string }
+}
+
+/** A token, and what the directory says of its holder and its account now. */
+export interface IdentityToken {
+  readonly token: VerifiedToken
+  readonly accountId: string
+  /** For example `iam.admin` (§5.1). */
+  readonly roles: readonly string[]
+}
+
+/** Who asks about which token. */
+export interface TokenQuestion {
+  /** Where the asker's own token is. */
+  readonly headers: CredentialHeaders
+  /** Where the asker is, for accounts that restrict addresses (§1). */
+  readonly clientAddress: string
+  /** The token that is asked about, as it arrived. */
+  readonly subject: string
+}
+
+export interface IdentityServices {
+  readonly engine: Engine
+  readonly authority: Authority
+  readonly administration: IdentityRecords
+}
+
+/** The records that names and ids are looked up in. */
+export interface IdentityRecords {
+  /** @throws NoAnswer where there is none */
+  account(account: string): Promise<{ readonly id: string }>
+  accountById(id: string): Promise<{ readonly account: string } | undefined>
+  projectById(id: string): Promise<{ readonly account: string; readonly name: string } | undefined>
+  userById(id: string): Promise<IdentityUser | undefined>
+}
+
+interface IdentityUser {
+  readonly account: string
+  readonly name: string
+  readonly owner: boolean
+  readonly roles: readonly string[]
+}
+
+/** The role whose holders administer their account (§5.1). */
+const ADMINISTRATOR_ROLE = 'iam.admin'
+
+/**
+ * A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost.
+ *
+ * @param from address that the request came from
+ * @throws NoAnswer
+ */
+export async function logIn(
+  { engine, authority, administration }: IdentityServices,
+  { user, password, scope }: Login,
+  from: string,
+): Promise<{ readonly value: Secret; readonly issued: IdentityToken }> {
+  const requester = { ...(await userFor(administration, user)), password }
+  const wanted = await scopeFor(administration, scope)
+  try {
+    const { value, token } = await authority.issue(requester, kindForScope(engine, wanted), wanted, from)
+    return { value, issued: await withRecords(administration, token) }
+  } catch (error) {
+    const failed = error instanceof NoAnswer && LOGIN_FAILURES.has(error.reason)
+    throw failed ? loginFailed() : error
+  }
+}
+
+/** The one answer to every login that fails. */
+export function loginFailed(): NoAnswer {
+  return new NoAnswer(
+    'UNAUTHENTICATED',
+    'the login failed; expected a service user, their password, and a scope that they have a permission for (§5.1)',
+    { reason: 'LOGIN_FAILED' },
+  )
+}
+
+const LOGIN_FAILURES: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'PERMISSION_MISSING'])
+
+/**
+ * The token that is asked about, if it stands and the asker may know.
+ *
+ * @param evenExpired whether a token that expired in the last 48 hours is shown as if it had not
+ * @throws NoAnswer
+ */
+export async function validate(
+  services: IdentityServices,
+  question: TokenQuestion,
+  evenExpired: boolean,
+): Promise<IdentityToken> {
+  const { token } = await standing(services, question, evenExpired)
+  return withRecords(services.administration, token)
+}
+
+/** Revokes the token that is asked about, if it stands and the asker may. @throws NoAnswer */
+export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
+  const { token, asker } = await standing(services, question, false)
+  const { tokenId, scope, expiresAtMs } = token
+  const actor = `${asker.subject.type} ${asker.subject.id}`
+  await services.authority.revoke({ tokenId, account: scope.account, expiresAtMs, actor })
+}
+
+/** The IAM token of whoever asks. @throws NoAnswer where there is not one that stands */
+export async function authenticate(
+  { engine, authority }: IdentityServices,
+  { headers, clientAddress }: Pick<TokenQuestion, 'headers' | 'clientAddress'>,
+): Promise<VerifiedToken> {
+  const found = engine.extract(headers)
+  if (found.ok && authority.formOf(found.value) === 'issue') {
+    const verification = await authority.verify(found.value, engine.tokenKinds, clientAddress)
+    const kind = engine.tokenKinds.get(verification.token?.kind ?? '')
+    const inPlace = kind?.header.toLowerCase() === found.header
+    if (inPlace && verification.ok) return verification.token
+    if (inPlace && !verification.ok && verification.reason === 'ADDRESS_NOT_ALLOWED')
+      throw new NoAnswer(
+        'PERMISSION_DENIED',
+        'the account restricts client addresses, and this one is not among those allowed (§1)',
+        { reason: 'ADDRESS_NOT_ALLOWED' },
+      )
+  }
+  throw new NoAnswer('UNAUTHENTICATED', 'expected one IAM token that stands, in the header that carries it', {
+    reason: 'ASKER_NOT_AUTHENTICATED',
+  })
+}
+
+async function standing(
+  services: IdentityServices,
+  question: TokenQuestion,
+  evenExpired: boolean,
+): Promise<{ readonly token: VerifiedToken; readonly asker: VerifiedToken }> {
+  const asker = await authenticate(services, question)
+  const token = await vouchedFor(services, question.subject, evenExpired)
+  if (token === undefined) throw notFound('there is no such token; expected an IAM token that stands')
+  if (!(await mayAskAbout(services.administration, asker, token)))
+    throw new NoAnswer(
+      'PERMISSION_DENIED',
+      'about a token, its holder may ask, the owner of its account and users with the role `iam.admin` (§5.1)',
+      { reason: 'NOT_HOLDER_NOR_ADMINISTRATOR' },
+    )
+  return { token, asker }
+}
+
+async function vouchedFor(
+  { engine, authority }: IdentityServices,
+  value: string,
+  evenExpired: boolean,
+): Promise<VerifiedToken | undefined> {
+  if (authority.formOf(value) !== 'issue') return undefined
+  const verification = await authority.verify(value, engine.tokenKinds, undefined, evenExpired)
+  // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
+  const stands = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
+  const { token } = verification
+  return stands && token !== undefined && engine.tokenKinds.has(token.kind) ? token : undefined
+}
+
+/** The holder, with any of their tokens, and the administrators of the token's account. */
+async function mayAskAbout(
+  records: IdentityRecords,
+  asker: VerifiedToken,
+  token: VerifiedToken,
+): Promise<boolean> {
+  if (asker.subject.id === token.subject.id) return true
+  const user = await records.userById(asker.subject.id)
+  if (user === undefined || user.account !== token.scope.account) return false
+  return user.owner || user.roles.includes(ADMINISTRATOR_ROLE)
+}
+
+async function withRecords(records: IdentityRecords, token: VerifiedToken): Promise<IdentityToken> {
+  const { id: accountId } = await records.account(token.scope.account)
+  const user = await records.userById(token.subject.id)
+  return { token, accountId, roles: user?.roles ?? [] }
+}
+
+async function userFor(
+  records: IdentityRecords,
+  user: Login['user'],
+): Promise<{ readonly account: string; readonly userName: string }> {
+  if ('name' in user) {
+    if (!canBeKnown(user.name)) return { account: nowhere(user.name), userName: UNKNOWN }
+    return { account: await accountFor(records, user.account), userName: user.name }
+  }
+  const found = canBeKnown(user.id) ? await records.userById(user.id) : undefined
+  return { account: found?.account ?? nowhere(user.id), userName: found?.name ?? UNKNOWN }
+}
+
+async function scopeFor(records: IdentityRecords, scope: Login['scope']): Promise<Scope> {
+  if (scope.type === 'account') return { account: await accountFor(records, scope.account) }
+  if (scope.type === 'project') {
+    if (!canBeKnown(scope.name)) return { account: nowhere(scope.name), project: UNKNOWN }
+    return { account: await accountFor(records, scope.account), project: scope.name }
+  }
+  const found = canBeKnown(scope.id) ? await records.projectById(scope.id) : undefined
+  return { account: found?.account ?? nowhere(scope.id), project: found?.name ?? UNKNOWN }
+}
+
+async function accountFor(records: IdentityRecords, reference: AccountReference): Promise<string> {
+  if ('name' in reference) return canBeKnown(reference.name) ? reference.name : nowhere(reference.name)
+  const found = canBeKnown(reference.id) ? await records.accountById(reference.id) : undefined
+  return found?.account ?? nowhere(reference.id)
+}
+
+/** Longest name of a record, in characters. */
+const NAME_LENGTH_MAX = 255
+
+/** Whether a record can be called so. What none is called no store is asked for: some stumble over it. */
+function canBeKnown(name: string): boolean {
+  return name.length <= NAME_LENGTH_MAX && !/[\u0000-\u001f\u007f]/.test(name) && name.isWellFormed()
+}
+
+/**
+ * An account that is not there, as no account number has a space: a login in it fails like any other and costs as
+ * much. One for each name, because failed logins are counted by user.
+ */
+function nowhere(name: string): string {
+  return `no account ${createHash('sha256').update(name).digest('hex')}`
+}
+
+/** Name of whoever and whatever is not there. */
+const UNKNOWN = 'unknown'

@@ -1,0 +1,174 @@
+/** Where requests come from and what they call the server: restrictions (§1), proxies, names, the catalog's addresses. */
+import { describe, expect, test } from 'vitest'
+import { newFile, runSidecar } from '../helpers/sidecar.ts'
+import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from './support.ts'
+
+const RESTRICTED = errorOf(
+  403,
+  'Forbidden',
+  'the account restricts client addresses, and this one is not among those allowed (§1)',
+)
+
+describe('an account that restricts addresses', async () => {
+  const sidecar = await startIdentity()
+  const { ask, passwordOf, tokenFor, running } = sidecar
+  const restrict = (...ranges: string[]) =>
+    running.sidecar.administration.setAddressRestriction('test', ACCOUNT, ranges)
+  const body = loginBody({ password: passwordOf('account') })
+
+  test('gives no token to another address, and takes none from it', async () => {
+    const token = await tokenFor({})
+    await restrict('203.0.113.0/24')
+    expect((await ask({ method: 'POST', path: TOKENS, body })).json).toEqual(RESTRICTED)
+    expect((await ask({ path: TOKENS, headers: about(token) })).json).toEqual(RESTRICTED)
+    expect(
+      (await ask({ path: '/identity/v3/auth/catalog', headers: { 'x-auth-token': token } })).json,
+    ).toEqual(RESTRICTED)
+    await restrict('127.0.0.0/8')
+    expect((await ask({ method: 'POST', path: TOKENS, body })).status).toBe(201)
+    expect((await ask({ path: TOKENS, headers: about(token) })).status).toBe(200)
+    await restrict()
+  })
+
+  test('says so to nobody who does not know the password', async () => {
+    await restrict('203.0.113.0/24')
+    const wrong = await ask({ method: 'POST', path: TOKENS, body: loginBody({ password: 'wrong' }) })
+    expect(wrong.status).toBe(401)
+    await restrict()
+  })
+
+  test('takes no address from a header of somebody who is not trusted', async () => {
+    await restrict('203.0.113.0/24')
+    const headers = {
+      'x-forwarded-for': '203.0.113.5',
+      forwarded: 'for=203.0.113.5',
+      'x-real-ip': '203.0.113.5',
+    }
+    expect((await ask({ method: 'POST', path: TOKENS, body, headers })).json).toEqual(RESTRICTED)
+    await restrict()
+  })
+})
+
+describe('behind a proxy that is trusted', async () => {
+  const config = newFile(
+    `
+http:
+  trusted_proxies: ["127.0.0.1", "10.0.0.0/8"]
+  public_url: https://identity.example.com/gate/
+  region: moon
+  catalog:
+    - { type: object-store, name: swift, url: "https://storage.example.com/v1" }
+`,
+    'config.yaml',
+  )
+  const { ask, passwordOf, running, port } = await startIdentity({ config })
+  await running.sidecar.administration.setAddressRestriction('test', ACCOUNT, ['203.0.113.0/24'])
+  const body = loginBody({ password: passwordOf('account') })
+
+  test.each([
+    ['203.0.113.5', 201],
+    ['::ffff:203.0.113.5', 201],
+    ['198.51.100.7', 403],
+    // The nearest address that is not a trusted proxy's counts: what stands before it, anyone can write.
+    ['198.51.100.7, 203.0.113.5', 201],
+    ['203.0.113.5, 198.51.100.7', 403],
+    ['203.0.113.5, 10.1.2.3', 201],
+    ['unknown', 403],
+    ['', 403],
+  ])('a login forwarded for %j: %i', async (forwarded, status) => {
+    const headers = { 'x-forwarded-for': forwarded }
+    expect((await ask({ method: 'POST', path: TOKENS, body, headers })).status).toBe(status)
+  })
+
+  test('every address that is given away is the public one, whatever the Host', async () => {
+    const base = 'https://identity.example.com/gate/identity'
+    for (const host of ['identity.example.com', 'identity.example.com:443', `127.0.0.1:${port}`]) {
+      const { json, headers } = await ask({ path: '/identity', headers: { host } })
+      expect(headers.location).toBe(`${base}/v3/`)
+      expect(json.versions.values[0].links).toEqual([{ rel: 'self', href: `${base}/v3/` }])
+    }
+    const headers = {
+      'x-forwarded-for': '203.0.113.5',
+      'x-forwarded-host': 'evil.example',
+      host: 'identity.example.com',
+    }
+    const { json } = await ask({ method: 'POST', path: TOKENS, body, headers })
+    const endpoints = (url: string) =>
+      ['public', 'internal', 'admin'].map((name) => ({
+        interface: name,
+        url,
+        region: 'moon',
+        region_id: 'moon',
+      }))
+    expect(json.token.catalog).toMatchObject([
+      { type: 'identity', endpoints: endpoints(`${base}/v3`) },
+      { type: 'object-store', name: 'swift', endpoints: endpoints('https://storage.example.com/v1') },
+    ])
+    const failed = await ask({ path: TOKENS, headers: { host: 'identity.example.com' } })
+    expect(failed.headers['www-authenticate']).toBe(`Keystone uri="${base}"`)
+  })
+
+  test.each(['evil.example', 'identity.example.com:8443', 'identity.example.com.evil.example'])(
+    'a request to %s is refused',
+    async (host) => {
+      expect((await ask({ path: '/identity', headers: { host } })).status).toBe(403)
+    },
+  )
+})
+
+describe('a page of another origin', async () => {
+  const { ask, port } = await startIdentity()
+
+  test.each<[claim: string, headers: Record<string, string>]>([
+    ['under a name of its own (DNS rebinding)', { host: `evil.example:${port}` }],
+    ['without the port', { host: '127.0.0.1' }],
+    ['with an Origin', { origin: 'https://evil.example' }],
+    ['with no origin to speak of', { origin: 'null' }],
+  ])('is refused %s, and no CORS header is sent', async (_claim, headers) => {
+    for (const method of ['GET', 'POST', 'OPTIONS']) {
+      const response = await ask({
+        method,
+        path: TOKENS,
+        headers: { ...headers, 'access-control-request-method': 'POST' },
+        ...(method === 'POST' && { body: '{}' }),
+      })
+      expect(response.json).toEqual(
+        errorOf(403, 'Forbidden', expect.stringMatching(/^expected a request to this server/)),
+      )
+      expect(Object.keys(response.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+    }
+  })
+
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('this machine is %s', async (name) => {
+    expect((await ask({ path: '/healthz', headers: { host: `${name}:${port}` } })).status).toBe(200)
+  })
+})
+
+describe('a configuration that is refused', () => {
+  test.each([
+    [
+      'trusted_proxies: [nowhere]',
+      'http.trusted_proxies[0]: expected an address or a range, for example 10.0.0.0/8',
+    ],
+    [
+      'trusted_proxies: ["10.0.0.0/33"]',
+      'http.trusted_proxies[0]: expected an address or a range, for example 10.0.0.0/8',
+    ],
+    ['public_url: identity.example.com', 'http.public_url'],
+    ['public_url: "https://user:secret@identity.example.com"', 'http.public_url'],
+    ['public_url: "https://identity.example.com/?a=1"', 'http.public_url'],
+    ['catalog: [{ type: x, name: y }]', 'http.catalog[0].url'],
+  ])('%s', async (line, message) => {
+    const config = newFile(`http:\n  ${line}\n`, 'config.yaml')
+    const starting = runSidecar({ config, flags: { 'http.address': '127.0.0.1:0' } })
+    await expect(starting).rejects.toThrow(message)
+    await expect(starting).rejects.not.toThrow('secret')
+  })
+})
+
+test('an address that is taken is named', async () => {
+  const { port } = await startIdentity()
+  await expect(runSidecar({ flags: { 'http.address': `127.0.0.1:${port}` } })).rejects.toThrow(
+    `http address 127.0.0.1:${port} is in use`,
+  )
+})

@@ -1,0 +1,117 @@
+/** Nobody learns from an answer who exists: equal bytes, equal cost, equal patience. */
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+
+/** Every argon2 that runs in this process is counted. */
+const derivations = vi.hoisted(() => ({ count: 0 }))
+vi.mock('node:crypto', async (importOriginal) => {
+  const original = await importOriginal<typeof import('node:crypto')>()
+  const argon2 = (...args: Parameters<typeof original.argon2>) => {
+    derivations.count++
+    return original.argon2(...args)
+  }
+  return { ...original, argon2, default: { ...original, argon2 } }
+})
+
+const { ACCOUNT, changed, errorOf, idsOf, loginBody, startIdentity, TOKENS } = await import('./support.ts')
+
+const sidecar = await startIdentity()
+const { ask, passwordOf } = sidecar
+const ids = await idsOf(sidecar)
+const body = loginBody({ password: 'wrong' })
+const USER = 'auth.identity.password.user'
+const UNKNOWN_ID = '0123456789abcdef0123456789abcdef'
+
+/** Logins that differ only in whom or what they name; the first one names what is there. */
+const FAILURES: readonly (readonly [claim: string, body: object])[] = [
+  ['a wrong password', body],
+  ['an unknown user', loginBody({ user: 'nobody', password: 'wrong' })],
+  ['an unknown account', loginBody({ account: '999999', password: 'wrong' })],
+  ['a control panel user', loginBody({ user: 'owner', password: 'wrong' })],
+  ['a user who is disabled', loginBody({ user: 'disabled', password: passwordOf('disabled') })],
+  ['a wrong password by id', changed(body, USER, { id: ids.user, password: 'wrong' })],
+  ['an unknown id', changed(body, USER, { id: UNKNOWN_ID, password: 'wrong' })],
+  ['an unknown account id', changed(body, `${USER}.domain`, { id: UNKNOWN_ID })],
+  ['a name that nobody can have', loginBody({ user: 'a\0', password: 'wrong' })],
+  ['an empty password', loginBody({ password: '' })],
+  ['a long password', loginBody({ password: 'x'.repeat(100_000) })],
+  ['a missing permission (§5.1)', loginBody({ user: 'nothing', password: passwordOf('nothing') })],
+  ['an unknown project', loginBody({ password: passwordOf('account'), project: 'nosuch' })],
+  [
+    'an unknown scope',
+    changed(loginBody({ password: passwordOf('account') }), 'auth.scope.domain', { id: UNKNOWN_ID }),
+  ],
+]
+
+beforeEach(() => {
+  derivations.count = 0
+})
+
+test.each(FAILURES)('%s runs argon2 once and answers as every other does', async (_claim, failing) => {
+  const { status, text, headers } = await ask({ method: 'POST', path: TOKENS, body: failing })
+  expect(derivations.count).toBe(1)
+  const reference = await ask({ method: 'POST', path: TOKENS, body })
+  const { date: _, ...rest } = headers
+  expect({ status, text, headers: rest }).toEqual({
+    status: 401,
+    text: reference.text,
+    headers: { ...reference.headers, date: undefined },
+  })
+})
+
+test('a login that succeeds runs it once too', async () => {
+  await ask({ method: 'POST', path: TOKENS, body: loginBody({ password: passwordOf('account') }) })
+  expect(derivations.count).toBe(1)
+})
+
+test('a body that is refused runs none', async () => {
+  for (const refused of [
+    {},
+    changed(body, 'auth.scope', undefined),
+    changed(body, 'auth.identity.methods', ['token']),
+  ])
+    await ask({ method: 'POST', path: TOKENS, body: refused })
+  expect(derivations.count).toBe(0)
+})
+
+describe('too many failed logins', async () => {
+  const throttled = await startIdentity({
+    flags: { 'login_throttle.failures': 3, 'login_throttle.pause_ms': 60_000 },
+  })
+
+  test.each([
+    ['a user who is there', loginBody({ password: 'wrong' })],
+    ['a user who is not', loginBody({ user: 'nobody', password: 'wrong' })],
+    ['an id that is not', changed(body, USER, { id: UNKNOWN_ID, password: 'wrong' })],
+    ['a name that nobody can have', loginBody({ user: 'a\0', password: 'wrong' })],
+  ])('of %s: 429 with Retry-After, and nothing runs', async (_claim, failing) => {
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect((await throttled.ask({ method: 'POST', path: TOKENS, body: failing })).status).toBe(401)
+    derivations.count = 0
+    const { json, headers } = await throttled.ask({ method: 'POST', path: TOKENS, body: failing })
+    expect(json).toEqual(errorOf(429, 'Too Many Requests', expect.stringMatching(/^too many failed logins/)))
+    expect(headers['retry-after']).toMatch(/^(60|59)$/)
+    expect(derivations.count).toBe(0)
+  })
+
+  test('leave other users of the account alone', async () => {
+    const login = loginBody({ user: 'administrator', password: throttled.passwordOf('administrator') })
+    expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(201)
+  })
+})
+
+test('more logins at once than may wait: 503 with Retry-After', async () => {
+  const busy = await startIdentity({ flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1 } })
+  const login = loginBody({ account: ACCOUNT, password: busy.passwordOf('account') })
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => busy.ask({ method: 'POST', path: TOKENS, body: login })),
+  )
+  const refused = answers.filter(({ status }) => status !== 201)
+  expect(answers.length - refused.length).toBeGreaterThan(0)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const { json, headers } of refused) {
+    expect(json).toEqual(
+      errorOf(503, 'Service Unavailable', 'too many passwords are being checked; try again later'),
+    )
+    expect(headers['retry-after']).toBe('1')
+  }
+})

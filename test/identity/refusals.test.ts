@@ -1,0 +1,306 @@
+/** Logins that are refused: each row of the table of errors, with the path of the field and never with a value. */
+import { describe, expect, test } from 'vitest'
+import { BODY_BYTES_MAX } from '../../sidecar/http/errors.ts'
+import {
+  ACCOUNT,
+  changed,
+  errorOf,
+  idsOf,
+  loginBody,
+  OTHER_ACCOUNT,
+  type Request,
+  startIdentity,
+  TOKENS,
+} from './support.ts'
+
+/** Planted wherever a value may go; it must never come back. */
+const CANARY = 'canary-7c9e6679'
+
+const sidecar = await startIdentity()
+const { ask, passwordOf, port } = sidecar
+const ids = await idsOf(sidecar)
+
+const accountBody = loginBody({ password: passwordOf('account') })
+const projectBody = loginBody({ password: passwordOf('account'), project: 'alpha' })
+const post = (request: Omit<Request, 'method'>) => ask({ method: 'POST', path: TOKENS, ...request })
+
+const LOGIN_FAILED =
+  'the login failed; expected a service user, their password, and a scope that they have a permission for (§5.1)'
+const USER = 'auth.identity.password.user'
+
+describe('every login that fails has the same answer', () => {
+  const as = (user: string) => loginBody({ user, password: passwordOf(user) })
+  const byId = (id: string) => changed(accountBody, USER, { id, password: passwordOf('account') })
+  test.each<[claim: string, body: object]>([
+    ['a wrong password', loginBody({ password: CANARY })],
+    ['an empty password', loginBody({ password: '' })],
+    ['a password with more behind it', loginBody({ password: `${passwordOf('account')}x` })],
+    ['a password with a NUL behind it', loginBody({ password: `${passwordOf('account')}\0` })],
+    ['an unknown user', loginBody({ user: CANARY, password: passwordOf('account') })],
+    ['an unknown account', loginBody({ account: CANARY, password: passwordOf('account') })],
+    ['a name in another case', loginBody({ user: 'Account', password: passwordOf('account') })],
+    ['a name with a NUL behind it', loginBody({ user: 'account\0', password: passwordOf('account') })],
+    ['an unknown user id', byId('0'.repeat(32))],
+    ['a user id in another case', byId(ids.user.toUpperCase())],
+    ['a user id that is a name', byId('account')],
+    ['an unknown id of the user’s account', changed(accountBody, `${USER}.domain`, { id: '0'.repeat(32) })],
+    ['an account id that is a number', changed(accountBody, `${USER}.domain`, { id: ACCOUNT })],
+    ['an account number that is an id', changed(accountBody, `${USER}.domain`, { name: ids.account })],
+    ['a scope of an unknown account', changed(accountBody, 'auth.scope.domain', { name: CANARY })],
+    ['a scope of an unknown account id', changed(accountBody, 'auth.scope.domain', { id: '0'.repeat(32) })],
+    ['a scope of another account', changed(accountBody, 'auth.scope.domain', { name: OTHER_ACCOUNT })],
+    ['an unknown project', loginBody({ password: passwordOf('account'), project: CANARY })],
+    ['an unknown project id', changed(projectBody, 'auth.scope.project', { id: '0'.repeat(32) })],
+    ['a project of an unknown account', changed(projectBody, 'auth.scope.project.domain', { name: CANARY })],
+    [
+      'a project of another account',
+      changed(projectBody, 'auth.scope.project.domain', { name: OTHER_ACCOUNT }),
+    ],
+    ['an account without a permission for it (§5.1)', as('alpha')],
+    [
+      'a project without a permission for it (§5.1)',
+      loginBody({ user: 'alpha', password: passwordOf('alpha'), project: 'beta' }),
+    ],
+    ['a user without any permission (§5.1)', as('nothing')],
+    ['a user who is disabled', as('disabled')],
+    ['a control panel user (§5.1)', loginBody({ user: 'owner', password: CANARY })],
+    ['no method', changed(accountBody, 'auth.identity.methods', [])],
+  ])('%s', async (_claim, body) => {
+    const response = await post({ body })
+    expect(response).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': `Keystone uri="http://127.0.0.1:${port}/identity"` },
+    })
+    expect(response.json).toEqual(errorOf(401, 'Unauthorized', LOGIN_FAILED))
+    expect(response.headers).not.toHaveProperty('x-subject-token')
+  })
+})
+
+test.each<[claim: string, methods: unknown[]]>([
+  ['a method that is not supported', ['token']],
+  ['one beside the one that is', ['password', CANARY]],
+])('%s: 401, with the methods that are', async (_claim, methods) => {
+  // Without what the other method would bring along.
+  const body = changed(
+    changed(accountBody, 'auth.identity.password', undefined),
+    'auth.identity.methods',
+    methods,
+  )
+  const response = await post({ body })
+  expect(response).toMatchObject({
+    status: 401,
+    headers: { 'www-authenticate': expect.stringContaining('Keystone uri=') },
+  })
+  expect(response.json).toEqual(
+    errorOf(401, 'Unauthorized', 'auth.identity.methods: expected methods that are supported: password'),
+  )
+})
+
+const OBJECT = 'an object'
+const TEXT = 'a non-empty string'
+const METHODS = 'the array ["password"]'
+const NO_METHODS = `auth.identity.methods: expected ${METHODS}`
+
+const FAULTS: readonly (readonly [claim: string, body: unknown, message: string])[] = [
+  ['an empty object', {}, `auth: expected ${OBJECT}; ${NO_METHODS}`],
+  ['an array', [CANARY], `the body: expected ${OBJECT}; ${NO_METHODS}`],
+  ['a text', JSON.stringify(CANARY), `the body: expected ${OBJECT}; ${NO_METHODS}`],
+  ['null', 'null', `the body: expected ${OBJECT}; ${NO_METHODS}`],
+  [
+    'no identity',
+    changed(accountBody, 'auth.identity', undefined),
+    `auth.identity: expected ${OBJECT}; ${NO_METHODS}`,
+  ],
+  [
+    'no methods',
+    changed(accountBody, 'auth.identity.methods', undefined),
+    `auth.identity.methods: expected ${METHODS}`,
+  ],
+  [
+    'methods that are a text',
+    changed(accountBody, 'auth.identity.methods', CANARY),
+    `auth.identity.methods: expected ${METHODS}`,
+  ],
+  [
+    'a method that is no text',
+    changed(accountBody, 'auth.identity.methods', ['password', 7]),
+    `auth.identity.methods: expected ${METHODS}`,
+  ],
+  [
+    'too many methods',
+    changed(accountBody, 'auth.identity.methods', Array(17).fill('password')),
+    'auth.identity.methods: expected at most 16 methods',
+  ],
+  [
+    'no password method',
+    changed(accountBody, 'auth.identity.password', undefined),
+    `auth.identity.password: expected ${OBJECT}`,
+  ],
+  ['no user', changed(accountBody, USER, undefined), `${USER}: expected ${OBJECT}`],
+  ['neither name nor id', changed(accountBody, `${USER}.name`, undefined), `${USER}.name: expected ${TEXT}`],
+  [
+    'both name and id',
+    changed(accountBody, `${USER}.id`, CANARY),
+    `${USER}: expected exactly one of id and name`,
+  ],
+  ['a name that is a number', changed(accountBody, `${USER}.name`, 7), `${USER}.name: expected ${TEXT}`],
+  [
+    'an id that is a number',
+    changed(accountBody, USER, { id: 7, password: CANARY }),
+    `${USER}.id: expected ${TEXT}`,
+  ],
+  ['an empty id', changed(accountBody, USER, { id: '', password: CANARY }), `${USER}.id: expected ${TEXT}`],
+  [
+    'no account of the user',
+    changed(accountBody, `${USER}.domain`, undefined),
+    `${USER}.domain: expected ${OBJECT}`,
+  ],
+  [
+    'an account that is a text',
+    changed(accountBody, `${USER}.domain`, CANARY),
+    `${USER}.domain: expected ${OBJECT}`,
+  ],
+  ['no password', changed(accountBody, `${USER}.password`, undefined), `${USER}.password: expected ${TEXT}`],
+  [
+    'a password that is a list',
+    changed(accountBody, `${USER}.password`, [CANARY]),
+    `${USER}.password: expected ${TEXT}`,
+  ],
+  [
+    'a password that is an object',
+    changed(accountBody, `${USER}.password`, { [CANARY]: CANARY }),
+    `${USER}.password: expected ${TEXT}`,
+  ],
+  ['no scope', changed(accountBody, 'auth.scope', undefined), `auth.scope: expected ${OBJECT}`],
+  ['no scope by that word', changed(accountBody, 'auth.scope', 'unscoped'), `auth.scope: expected ${OBJECT}`],
+  [
+    'an empty scope',
+    changed(accountBody, 'auth.scope', {}),
+    'auth.scope: expected exactly one of domain (account scope) and project (project scope), not neither',
+  ],
+  [
+    'both scopes',
+    changed(projectBody, 'auth.scope.domain', { name: ACCOUNT }),
+    'auth.scope: expected exactly one of domain (account scope) and project (project scope), not both',
+  ],
+  [
+    'a scope that is not known',
+    changed(accountBody, 'auth.scope', { [CANARY]: {} }),
+    'auth.scope: expected exactly one of domain (account scope) and project (project scope), not neither',
+  ],
+  [
+    'a scope of Keystone’s beside ours',
+    changed(accountBody, 'auth.scope.system', { all: true }),
+    'auth.scope: expected domain (account scope) or project (project scope), not system',
+  ],
+  [
+    'an account scope without a name',
+    changed(accountBody, 'auth.scope.domain', {}),
+    `auth.scope.domain.name: expected ${TEXT}`,
+  ],
+  [
+    'a project without its account',
+    changed(projectBody, 'auth.scope.project.domain', undefined),
+    `auth.scope.project.domain: expected ${OBJECT}`,
+  ],
+  [
+    'two faults',
+    changed(changed(accountBody, 'auth.scope', {}), `${USER}.domain`, null),
+    `${USER}.domain: expected ${OBJECT}; auth.scope: expected exactly one of domain (account scope) and project (project scope), not neither`,
+  ],
+]
+
+test.each(FAULTS)('%s: 400, with the path', async (_claim, body, message) => {
+  const response = await post({ body: body as object })
+  expect(response.status).toBe(400)
+  expect(response.json).toEqual(errorOf(400, 'Bad Request', message))
+  expect(response.text).not.toContain('canary')
+})
+
+const JSON_TEXT = JSON.stringify(accountBody)
+
+test.each<[claim: string, body: string | Buffer, message: RegExp]>([
+  ['no body', '', /^the body: expected JSON/],
+  ['no JSON', CANARY, /^the body: expected JSON/],
+  ['JSON cut short', JSON_TEXT.slice(0, -1), /^the body: expected JSON/],
+  [
+    'a key given twice',
+    JSON_TEXT.replace('"scope"', '"scope":1,"scope"'),
+    /^the body: expected each key once/,
+  ],
+  ['a secret given twice as a key', `{"${CANARY}":1,"${CANARY}":2}`, /^the body: expected each key once/],
+  ['the key __proto__', '{"__proto__":{"auth":{}}}', /^the body: expected another key/],
+  ['nesting beyond every stack', '['.repeat(100_000), /^the body: expected at most 64 levels/],
+  [
+    'bytes that are no UTF-8',
+    Buffer.concat([Buffer.from(JSON_TEXT), Buffer.from([0xff])]),
+    /^the body: expected UTF-8/,
+  ],
+])('%s: 400', async (_claim, body, message) => {
+  const response = await post({ body, headers: { 'content-type': 'application/json' } })
+  expect(response.status).toBe(400)
+  expect(response.json).toEqual(errorOf(400, 'Bad Request', expect.stringMatching(message)))
+  expect(response.text).not.toContain('canary')
+})
+
+test.each([
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/jsonx',
+  'json',
+  '/',
+  'a b c',
+])('a body of type %s: 400, never 415', async (type) => {
+  const response = await post({ body: JSON_TEXT, headers: { 'content-type': type } })
+  expect(response.json).toEqual(errorOf(400, 'Bad Request', 'Content-Type: expected application/json'))
+})
+
+test('a body of the largest size is read, one byte more is refused with 413', async () => {
+  const sized = (bytes: number) => JSON_TEXT + ' '.repeat(bytes - JSON_TEXT.length)
+  expect((await post({ body: sized(BODY_BYTES_MAX) })).status).toBe(201)
+  const response = await post({ body: sized(BODY_BYTES_MAX + 1) })
+  expect(response.json).toEqual(
+    errorOf(413, 'Payload Too Large', `expected a body of at most ${BODY_BYTES_MAX} bytes`),
+  )
+  const chunked = await post({
+    body: sized(BODY_BYTES_MAX + 1),
+    headers: { 'transfer-encoding': 'chunked', 'content-type': 'application/json' },
+  })
+  expect(chunked.status).toBe(413)
+})
+
+test.each([
+  ['GET', '/identity/v3/users'],
+  ['POST', '/identity/v2.0/tokens'],
+  ['GET', '/'],
+  ['GET', '//identity/v3'],
+  ['GET', '/identity/v3/auth/tokens/x'],
+  ['GET', '/IDENTITY/v3'],
+  ['GET', `/${CANARY}`],
+])('%s %s: 404 with the wrapper', async (method, path) => {
+  const response = await ask({ method, path })
+  expect(response.headers.vary).toBe('X-Auth-Token')
+  expect(response.json).toEqual(errorOf(404, 'Not Found', 'there is no such path'))
+})
+
+test.each([
+  ['PUT', TOKENS, 'DELETE, GET, HEAD, POST'],
+  ['PATCH', `${TOKENS}/`, 'DELETE, GET, HEAD, POST'],
+  ['OPTIONS', TOKENS, 'DELETE, GET, HEAD, POST'],
+  ['PROPFIND', TOKENS, 'DELETE, GET, HEAD, POST'],
+  ['POST', '/identity/v3', 'GET, HEAD'],
+  ['DELETE', '/identity/', 'GET, HEAD'],
+  ['POST', '/identity/v3/auth/catalog?x=1', 'GET, HEAD'],
+  ['POST', '/healthz', 'GET, HEAD'],
+])('%s %s: 405 with the wrapper, and Allow', async (method, path, allow) => {
+  const response = await ask({ method, path, body: accountBody })
+  expect(response.headers.allow).toBe(allow)
+  expect(response.json).toEqual(errorOf(405, 'Method Not Allowed', `expected one of ${allow}`))
+})
+
+test('a path that cannot be decoded: 400 with the wrapper', async () => {
+  const response = await ask({ path: `/identity/%zz${CANARY}` })
+  expect(response).toMatchObject({ status: 400, headers: { vary: 'X-Auth-Token' } })
+  expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a request that can be read'))
+})

@@ -1,0 +1,256 @@
+/** Validating and revoking: who may ask about which token, and what becomes of it. */
+import { describe, expect, test } from 'vitest'
+import {
+  ACCOUNT,
+  about,
+  errorOf,
+  OTHER_ACCOUNT,
+  type RequestHeaders,
+  startIdentity,
+  TOKENS,
+} from './support.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+
+let elapsedMs = 0
+const sidecar = await startIdentity({ now: () => Date.now() + elapsedMs })
+const { ask, tokenFor, running, staticToken } = sidecar
+const { administration } = running.sidecar
+
+/** Tokens of control panel users are made in the control panel (§5.1). */
+const panelToken = async (user: string) =>
+  (await administration.reissuePanelToken('test', ACCOUNT, user, undefined)).value.reveal()
+
+const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an IAM token that stands')
+const FORBIDDEN = errorOf(
+  403,
+  'Forbidden',
+  'about a token, its holder may ask, the owner of its account and users with the role `iam.admin` (§5.1)',
+)
+const UNAUTHORIZED = errorOf(
+  401,
+  'Unauthorized',
+  'expected one IAM token that stands, in the header that carries it',
+)
+
+const outcome = async (method: string, headers: RequestHeaders, query = '') => {
+  const { status, json } = await ask({ method, path: `${TOKENS}${query}`, headers })
+  return { status, json }
+}
+
+describe('who may ask about a token of `account`', () => {
+  type Asker = readonly [who: string, token: () => Promise<string>, may: boolean]
+  test.each<Asker>([
+    ['the holder with the token itself', async () => '', true],
+    ['the holder with another one', () => tokenFor({ project: 'alpha' }), true],
+    ['a service user with iam.admin', () => tokenFor({ user: 'administrator' }), true],
+    ['the same with a token of a project', () => tokenFor({ user: 'administrator', project: 'beta' }), true],
+    ['the owner', () => panelToken('owner'), true],
+    ['a control panel user with iam.admin', () => panelToken('panel administrator'), true],
+    ['a control panel user without', () => panelToken('panel'), false],
+    ['another service user', () => tokenFor({ user: 'alpha', project: 'alpha' }), false],
+    [
+      'a service user of another account',
+      () => tokenFor({ user: 'stranger', account: OTHER_ACCOUNT }),
+      false,
+    ],
+    [
+      'an administrator of another account',
+      () => tokenFor({ user: 'administrator', account: OTHER_ACCOUNT }),
+      false,
+    ],
+  ])('%s', async (_who, askerToken, may) => {
+    const token = await tokenFor({})
+    const headers = about(token, (await askerToken()) || token)
+    const shown = await ask({ path: TOKENS, headers })
+    const looked = await ask({ method: 'HEAD', path: TOKENS, headers })
+    const deleted = await ask({ method: 'DELETE', path: TOKENS, headers })
+    if (!may) {
+      expect(shown.json).toEqual(FORBIDDEN)
+      expect(deleted.json).toEqual(FORBIDDEN)
+      expect(looked).toMatchObject({ status: 403, text: '' })
+      return
+    }
+    expect(shown).toMatchObject({
+      status: 200,
+      headers: { 'x-subject-token': token, vary: 'X-Auth-Token' },
+      json: { token: { user: { name: 'account' }, domain: { name: ACCOUNT } } },
+    })
+    expect(looked).toMatchObject({ status: 200, text: '', headers: { 'x-subject-token': token } })
+    expect(deleted).toMatchObject({ status: 204, text: '', headers: { vary: 'X-Auth-Token' } })
+  })
+})
+
+test('validation shows what issuing showed', async () => {
+  const token = await tokenFor({ user: 'administrator', project: 'alpha' })
+  const shown = await ask({ path: `${TOKENS}/`, headers: about(token) })
+  const { id } = await administration.user(ACCOUNT, 'administrator', 'service_user')
+  expect(shown.json.token).toMatchObject({
+    methods: ['password'],
+    user: { id, name: 'administrator', password_expires_at: null },
+    roles: [{ name: 'iam.admin' }],
+    project: { name: 'alpha', domain: { name: ACCOUNT } },
+    is_domain: false,
+    is_admin_project: false,
+    catalog: [{ type: 'identity' }],
+  })
+  const without = await ask({ path: `${TOKENS}?nocatalog`, headers: about(token) })
+  const { catalog: _, ...rest } = shown.json.token
+  expect(without.json.token).toEqual(rest)
+})
+
+test('a control panel user’s token is shown as one that no password gave', async () => {
+  const token = await panelToken('owner')
+  const { json } = await ask({ path: TOKENS, headers: about(token) })
+  expect(json.token).toMatchObject({
+    methods: ['external'],
+    user: { name: 'owner' },
+    domain: { name: ACCOUNT },
+  })
+})
+
+describe('a subject that is none: 404, and nothing of it comes back', () => {
+  type Subject = readonly [what: string, make: (token: string) => RequestHeaders]
+  const subject = (value: string | readonly string[]) => ({ 'x-subject-token': value })
+  test.each<Subject>([
+    ['none', () => ({})],
+    ['an empty one', () => subject('')],
+    ['garbage', () => subject('garbage')],
+    ['a tampered one', (token) => subject(`${token.slice(0, -2)}AA`)],
+    ['one with more behind it', (token) => subject(`${token}x`)],
+    ['a repeated one', (token) => subject([token, token])],
+    ['two, joined by a comma', (token) => subject(`${token}, ${token}`)],
+    ['a static token', () => subject(staticToken)],
+    ['an unsigned one', () => subject(`eyJhbGciOiJub25lIn0.${Buffer.from('{}').toString('base64url')}.x`)],
+  ])('%s', async (_what, make) => {
+    const asker = await tokenFor({ user: 'administrator' })
+    const headers = { 'x-auth-token': asker, ...make(await tokenFor({})) }
+    for (const method of ['GET', 'DELETE'])
+      expect(await outcome(method, headers)).toEqual({ status: 404, json: NOT_FOUND })
+    expect(await outcome('HEAD', headers)).toEqual({ status: 404, json: undefined })
+  })
+})
+
+describe('an asker who is none: 401', () => {
+  type Asker = readonly [what: string, make: (token: string) => RequestHeaders]
+  test.each<Asker>([
+    ['no token', () => ({})],
+    ['an empty one', () => ({ 'x-auth-token': '' })],
+    ['garbage', () => ({ 'x-auth-token': 'garbage' })],
+    ['a tampered one', (token) => ({ 'x-auth-token': `${token.slice(0, -2)}AA` })],
+    ['a repeated one', (token) => ({ 'x-auth-token': [token, token] })],
+    ['two, joined by a comma', (token) => ({ 'x-auth-token': `${token},${token}` })],
+    ['white space inside', (token) => ({ 'x-auth-token': `${token} x` })],
+    ['a static token', () => ({ 'x-auth-token': staticToken })],
+    ['a static token in its own header', () => ({ 'x-token': staticToken })],
+    ['both headers', (token) => ({ 'x-auth-token': token, 'x-token': staticToken })],
+    ['the token in the other header', (token) => ({ 'x-token': token })],
+    ['the token as a bearer', (token) => ({ authorization: `Bearer ${token}` })],
+  ])('%s', async (_what, make) => {
+    const token = await tokenFor({})
+    const headers = { 'x-subject-token': token, ...make(token) }
+    for (const method of ['GET', 'DELETE']) {
+      const response = await ask({ method, path: TOKENS, headers })
+      expect(response.json).toEqual(UNAUTHORIZED)
+      expect(response.headers['www-authenticate']).toBe(
+        `Keystone uri="http://127.0.0.1:${sidecar.port}/identity"`,
+      )
+    }
+    expect((await ask({ path: '/identity/v3/auth/catalog', headers })).json).toEqual(UNAUTHORIZED)
+  })
+})
+
+describe('a token no longer stands', () => {
+  test('once it is deleted: 404 for others, 401 for itself', async () => {
+    const token = await tokenFor({})
+    const asker = await tokenFor({})
+    expect(await outcome('DELETE', about(token, asker))).toEqual({ status: 204, json: undefined })
+    for (const method of ['GET', 'DELETE'])
+      expect(await outcome(method, about(token, asker))).toEqual({ status: 404, json: NOT_FOUND })
+    expect(await outcome('DELETE', about(asker, token))).toEqual({ status: 401, json: UNAUTHORIZED })
+    expect((await outcome('GET', about(asker))).status).toBe(200)
+  })
+
+  test('and the audit trail says who deleted it', async () => {
+    const token = await tokenFor({})
+    const asker = await tokenFor({ user: 'administrator' })
+    const { json } = await ask({ path: TOKENS, headers: about(token) })
+    await outcome('DELETE', about(token, asker))
+    const { id } = await administration.user(ACCOUNT, 'administrator', 'service_user')
+    const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
+    expect(trail.at(-1)).toMatchObject({
+      action: 'token.revoke',
+      actor: `service_user ${id}`,
+      subject: json.token.audit_ids[0],
+    })
+  })
+
+  test('once the password is replaced, even in the same second', async () => {
+    const user = await administration.createServiceUser('test', ACCOUNT, {
+      name: 'replaced',
+      permissions: [{ scope: 'account' }],
+    })
+    const before = await tokenFor({ user: 'replaced', password: user.password.reveal() })
+    const { value } = await administration.replacePassword(ACCOUNT, 'replaced')
+    const after = await ask({ path: TOKENS, headers: about(before) })
+    expect(after.status).toBe(401)
+    expect(value).not.toBe(user.password.reveal())
+  })
+
+  test('once the role that let its holder ask is gone', async () => {
+    const [token, asker] = [await tokenFor({}), await tokenFor({ user: 'administrator' })]
+    const setRoles = (roles: string[]) =>
+      administration.updateUser('test', ACCOUNT, 'administrator', 'service_user', { roles })
+    await setRoles([])
+    expect(await outcome('GET', about(token, asker))).toEqual({ status: 403, json: FORBIDDEN })
+    await setRoles(['iam.admin'])
+    expect((await outcome('GET', about(token, asker))).status).toBe(200)
+  })
+})
+
+describe('an expired token', () => {
+  const allowing = (value: string) => `?allow_expired=${value}`
+
+  test('is shown for 48 hours to those who allow for it, and revoked by nobody', async () => {
+    const token = await tokenFor({})
+    const revoked = await tokenFor({})
+    await outcome('DELETE', about(revoked))
+    elapsedMs += 24 * HOUR_MS
+    const asker = await tokenFor({ user: 'administrator' })
+    const status = async (method: string, subject: string, query: string) =>
+      (await outcome(method, about(subject, asker), query)).status
+
+    expect(await status('GET', token, '')).toBe(404)
+    for (const value of ['0', 'false', '', 'maybe'])
+      expect(await status('GET', token, allowing(value))).toBe(404)
+    for (const value of ['1', 'true', 'True', 'yes'])
+      expect(await status('GET', token, allowing(value)), value).toBe(200)
+    expect(await status('HEAD', token, allowing('1'))).toBe(200)
+    expect(await status('DELETE', token, allowing('1'))).toBe(404)
+    // A repeated parameter says nothing.
+    expect(await status('GET', token, '?allow_expired=1&allow_expired=1')).toBe(404)
+    expect(await status('GET', revoked, allowing('1'))).toBe(404)
+    // It opens nothing, not even for its holder.
+    expect(await outcome('GET', about(token), allowing('1'))).toEqual({ status: 401, json: UNAUTHORIZED })
+    expect(
+      await running.client.check({ api: 'balance', credentials: [['X-Auth-Token', token]] }),
+    ).toMatchObject({ allowed: false, reason: 'CREDENTIAL_EXPIRED' })
+  })
+
+  test('that was revoked stays so in the window, whatever is revoked meanwhile', async () => {
+    const revoked = await tokenFor({})
+    await outcome('DELETE', about(revoked))
+    elapsedMs += 24 * HOUR_MS + 47 * HOUR_MS
+    const asker = await tokenFor({ user: 'administrator' })
+    // A revocation clears away the records that nobody needs any more.
+    await outcome('DELETE', about(await tokenFor({}), asker))
+    expect((await outcome('GET', about(revoked, asker), allowing('1'))).status).toBe(404)
+  })
+
+  test('is gone after the window', async () => {
+    const token = await tokenFor({})
+    elapsedMs += 24 * HOUR_MS + 48 * HOUR_MS
+    const asker = await tokenFor({ user: 'administrator' })
+    expect((await outcome('GET', about(token, asker), allowing('1'))).status).toBe(404)
+  })
+})

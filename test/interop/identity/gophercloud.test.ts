@@ -1,0 +1,66 @@
+/** gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is gone. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  buildGophercloud,
+  downloadGophercloud,
+  drive,
+  type IdentitySidecar,
+  type Login,
+  obtained,
+  startIdentitySidecar,
+} from './support.ts'
+
+const modules = await obtained('gophercloud', downloadGophercloud)
+
+const DAY_SECONDS = 24 * 60 * 60
+
+describe.skipIf(!modules.ok)('gophercloud', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-gophercloud-'))
+  let sidecar: IdentitySidecar
+  let client: string
+  beforeAll(async () => {
+    client = await buildGophercloud(folder)
+    sidecar = await startIdentitySidecar()
+  }, 600_000)
+  afterAll(async () => {
+    await sidecar?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const driven = (login: Login, project: string, slash = '') =>
+    drive([client], { auth_url: `${sidecar.identityUrl}${slash}`, ...login, project }) as Promise<
+      Record<string, unknown>
+    >
+
+  test.each([
+    ['account', '/v3'],
+    ['account', ''],
+    ['project', '/v3/'],
+    ['project', '/'],
+  ])('with %s scope at /identity%s', async (scope, slash) => {
+    const { user, project, identityUrl } = sidecar
+    const { lifetime, ...came } = await driven(user, scope === 'project' ? project : '', slash)
+    expect(came).toEqual({
+      catalog_url: `${identityUrl}/v3/`,
+      user: user.user,
+      account: user.account,
+      ...(scope === 'project' && { project }),
+      valid_before: true,
+      valid_after: false,
+      garbage: 404,
+      renewed: true,
+    })
+    expect(lifetime).toBeGreaterThan(DAY_SECONDS - 120)
+    expect(lifetime).toBeLessThanOrEqual(DAY_SECONDS)
+  })
+
+  test.each<[claim: string, who: () => Login, project: string]>([
+    ['a wrong password', () => ({ ...sidecar.user, password: 'wrong' }), ''],
+    ['an unknown project', () => sidecar.user, 'nosuch'],
+    ['a missing permission (§5.1)', () => sidecar.nobody, ''],
+  ])('%s: 401', async (_claim, who, project) => {
+    expect(await driven(who(), project)).toMatchObject({ refused: 401 })
+  })
+})

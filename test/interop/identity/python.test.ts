@@ -1,0 +1,215 @@
+/** Keystone's own clients in Python, unmodified: keystoneauth1, the openstack command line, keystonemiddleware. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  drive,
+  type IdentitySidecar,
+  installKeystoneClients,
+  type Login,
+  obtained,
+  pythonProgram,
+  revoke,
+  runToEnd,
+  startIdentitySidecar,
+  tokenFor,
+} from './support.ts'
+
+const clients = await obtained("Keystone's clients", installKeystoneClients)
+const programOf = (name: string) => join(clients.ok ? clients.value : '', name)
+
+const DAY_SECONDS = 24 * 60 * 60
+
+describe.skipIf(!clients.ok)("Keystone's clients", () => {
+  let sidecar: IdentitySidecar
+  beforeAll(async () => {
+    sidecar = await startIdentitySidecar()
+  })
+  afterAll(() => sidecar?.stop())
+
+  describe('keystoneauth1, v3.Password', () => {
+    const session = (login: Login, project = '') =>
+      drive([programOf('python'), pythonProgram('session.py')], {
+        auth_url: `${sidecar.identityUrl}/v3`,
+        ...login,
+        project,
+      }) as Promise<Record<string, unknown>>
+
+    test.each(['account', 'project'])(
+      'a session with %s scope: logs in, renews, logs in again',
+      async (scope) => {
+        const { user, project, identityUrl } = sidecar
+        const { lifetime, endpoints, ...came } = await session(user, scope === 'project' ? project : '')
+        expect(came).toEqual({
+          user: user.user,
+          user_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+          account: user.account,
+          project: scope === 'project' ? project : null,
+          domain: scope === 'project' ? null : user.account,
+          roles: [],
+          expires_soon: false,
+          kept: true,
+          renewed: true,
+          invalidated: true,
+          revoked: 204,
+          catalog: 200,
+          logged_in_again: true,
+          garbage: 404,
+        })
+        expect(lifetime).toBeGreaterThan(DAY_SECONDS - 120)
+        expect(lifetime).toBeLessThanOrEqual(DAY_SECONDS)
+        expect(endpoints).toEqual(Array(3).fill(`${identityUrl}/v3`))
+      },
+    )
+
+    test.each<[claim: string, who: () => Login, project: string]>([
+      ['a wrong password', () => ({ ...sidecar.user, password: 'wrong' }), ''],
+      ['an unknown user', () => ({ ...sidecar.user, user: 'nosuch' }), ''],
+      ['an unknown project', () => sidecar.user, 'nosuch'],
+      ['a missing permission (§5.1)', () => sidecar.nobody, ''],
+    ])('%s is Unauthorized, with the one message', async (_claim, who, project) => {
+      expect(await session(who(), project)).toEqual({
+        refused: 401,
+        message: expect.stringContaining('the login failed'),
+      })
+    })
+  })
+
+  describe('the openstack command line', () => {
+    const openstack = (args: readonly string[], wishes: Readonly<Record<string, string>> = {}) =>
+      runToEnd(programOf('openstack'), args, {
+        env: {
+          OS_AUTH_URL: `${sidecar.identityUrl}/v3`,
+          OS_IDENTITY_API_VERSION: '3',
+          OS_USERNAME: sidecar.user.user,
+          OS_USER_DOMAIN_NAME: sidecar.user.account,
+          OS_PASSWORD: sidecar.user.password,
+          ...wishes,
+        },
+      })
+    const inProject = () => ({
+      OS_PROJECT_NAME: sidecar.project,
+      OS_PROJECT_DOMAIN_NAME: sidecar.user.account,
+    })
+
+    test('token issue and token revoke', async () => {
+      const issued = await openstack(['token', 'issue', '--format', 'json'], inProject())
+      expect(issued.stderr).toBe('')
+      const { id, ...rest } = JSON.parse(issued.stdout)
+      expect(rest).toEqual({
+        expires: expect.any(String),
+        project_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        user_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      })
+      expect(await openstack(['token', 'revoke', id], inProject())).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: '',
+      })
+      const again = await openstack(['token', 'revoke', id], inProject())
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('(HTTP 404)') })
+      expect(again.stderr).not.toContain(id)
+    })
+
+    test('token issue for the account, from a base without the version', async () => {
+      const issued = await openstack(['token', 'issue', '--format', 'json'], {
+        OS_AUTH_URL: sidecar.identityUrl,
+        OS_DOMAIN_NAME: sidecar.user.account,
+      })
+      expect(issued).toMatchObject({ code: 0, stderr: '' })
+      expect(JSON.parse(issued.stdout).domain_id).toMatch(/^[0-9a-f]{32}$/)
+    })
+
+    test('catalog list shows where the identity service is', async () => {
+      const listed = await openstack(['catalog', 'list', '--format', 'json'], inProject())
+      expect(JSON.parse(listed.stdout)).toMatchObject([{ Type: 'identity' }])
+    })
+
+    test('a wrong password is refused', async () => {
+      const refused = await openstack(['token', 'issue'], { ...inProject(), OS_PASSWORD: 'wrong' })
+      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('(HTTP 401)') })
+    })
+  })
+
+  describe('an application behind keystonemiddleware', () => {
+    const guards: ChildProcess[] = []
+    afterAll(async () => {
+      for (const guard of guards) {
+        const ended = once(guard, 'exit')
+        guard.stdin?.end()
+        await ended
+      }
+    })
+
+    /** Starts the application; the login is the middleware's own. @returns its address */
+    async function startGuard(login: Login): Promise<string> {
+      const child = spawn(programOf('python'), [pythonProgram('guard.py')], {
+        stdio: ['pipe', 'pipe', 'pipe'],
+      })
+      guards.push(child)
+      let said = ''
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+      })
+      const wishes = { auth_url: sidecar.identityUrl, project: sidecar.project, ...login }
+      child.stdin.write(`${JSON.stringify(wishes)}\n`)
+      const line = once(createInterface(child.stdout), 'line')
+      const ended = once(child, 'exit').then(() => {
+        throw new Error(`the guard ended: ${said}`)
+      })
+      ended.catch(() => {})
+      const [port] = await Promise.race([line, ended])
+      return `http://127.0.0.1:${port}/`
+    }
+    const askWith = (address: string, headers: Record<string, string>) => fetch(address, { headers })
+
+    test('lets in whom a token names, until that is revoked', async () => {
+      const address = await startGuard(sidecar.administrator)
+      const { identityUrl, user, project } = sidecar
+      const names = { user_name: user.user, user_domain_name: user.account, identity_status: 'Confirmed' }
+
+      const ofProject = await tokenFor(identityUrl, user, project)
+      const entered = await askWith(address, { 'x-auth-token': ofProject })
+      expect(entered.status).toBe(200)
+      expect(await entered.json()).toMatchObject({
+        ...names,
+        project_name: project,
+        is_admin_project: 'False',
+      })
+
+      const ofAccount = await tokenFor(identityUrl, user)
+      const scoped = await askWith(address, { 'x-auth-token': ofAccount })
+      expect(await scoped.json()).toMatchObject({ ...names, project_name: null, domain_name: user.account })
+
+      const administrator = await tokenFor(identityUrl, sidecar.administrator)
+      const roles = await askWith(address, { 'x-auth-token': administrator })
+      expect(await roles.json()).toMatchObject({ user_name: 'guard', roles: 'iam.admin' })
+
+      expect(await revoke(identityUrl, ofProject)).toBe(204)
+      expect((await askWith(address, { 'x-auth-token': ofProject })).status).toBe(401)
+      expect((await askWith(address, { 'x-auth-token': ofAccount })).status).toBe(200)
+    })
+
+    test.each<[claim: string, headers: Record<string, string>]>([
+      ['no token', {}],
+      ['garbage', { 'x-auth-token': 'garbage' }],
+      ['identity headers of its own making', { 'x-identity-status': 'Confirmed', 'x-user-name': 'demo' }],
+    ])('keeps out %s', async (_claim, headers) => {
+      const address = await startGuard(sidecar.administrator)
+      const refused = await askWith(address, headers)
+      expect(refused.status).toBe(401)
+      expect(refused.headers.get('www-authenticate')).toBe(`Keystone uri="${sidecar.identityUrl}"`)
+    })
+
+    test.each<[claim: string, who: () => Login]>([
+      ['has no role to ask about others', () => sidecar.user],
+      ['has a wrong password', () => ({ ...sidecar.administrator, password: 'wrong' })],
+    ])('lets nobody in where its own user %s', async (_claim, who) => {
+      const address = await startGuard(who())
+      const token = await tokenFor(sidecar.identityUrl, sidecar.administrator)
+      expect((await askWith(address, { 'x-auth-token': token })).status).toBeGreaterThanOrEqual(401)
+    })
+  })
+})
