@@ -60,7 +60,7 @@ async function administering<T>(
   const { openEmbeddedAuthority } = await import('../authority/open.ts')
   const { readRules } = await import('./rules.ts')
   const { tokenKinds } = readRules(options).engine
-  const opened = openEmbeddedAuthority({
+  const opened = await openEmbeddedAuthority({
     folder: options.data,
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2 },
