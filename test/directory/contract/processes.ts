@@ -22,6 +22,18 @@ export function processesContract(subject: () => Subject): void {
     await expectWhole(place, names)
   })
 
+  test('what a change reads still holds when it writes, whatever other processes do', async () => {
+    const { place, store, newAccount } = subject()
+    const { account } = await newAccount()
+    const workers = Array.from({ length: 3 }, () =>
+      startWorker(place.location, { type: 'count', account, projects: 20 }),
+    )
+    await Promise.all(workers.map(({ ended }) => ended))
+    const projects = await store.records.projects(account, { after: '', size: 1000 })
+    const names = Array.from({ length: 60 }, (_, index) => `project-${index}`)
+    expect(projects.map(({ name }) => name)).toEqual(names.toSorted())
+  })
+
   test(`a process that is killed ${KILLS} times keeps what it acknowledged, and leaves nothing half`, async () => {
     const place = await subject().newPlace()
     const acknowledged: string[] = []

@@ -17,9 +17,10 @@ export type Location =
   | { readonly type: 'sqlite'; readonly file: string }
   | { readonly type: 'postgres'; readonly url: string }
 
-/** What the process does: takes names that others want too, or makes accounts until it is killed. */
+/** What the process does: takes names that others want too, adds projects, each named by how many there are, or makes accounts until it is killed. */
 export type Job =
   | { readonly type: 'contend'; readonly names: readonly string[] }
+  | { readonly type: 'count'; readonly account: string; readonly projects: number }
   | { readonly type: 'write'; readonly prefix: string }
 
 export interface Worker {
@@ -65,12 +66,30 @@ export function startWorker(location: Location, job: Job): Worker {
 }
 
 async function work(store: DirectoryStore, job: Job): Promise<void> {
-  if (job.type === 'write')
-    for (let number = 0; ; number++) await makeAccount(store, `${job.prefix}-${number}`)
-  for (const name of job.names)
-    await makeAccount(store, name).catch((error: unknown) => {
-      if (!(error instanceof AlreadyThere)) throw error
-    })
+  switch (job.type) {
+    case 'contend':
+      for (const name of job.names) await makeAccount(store, name).catch(unlessThere)
+      return
+    case 'count':
+      for (let added = 0; added < job.projects; added++) await addProject(store, job.account)
+      return
+    case 'write':
+      for (let number = 0; ; number++) await makeAccount(store, `${job.prefix}-${number}`)
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if (!(error instanceof AlreadyThere)) throw error
+}
+
+/** Named by how many there are, which another process must not change meanwhile. */
+async function addProject(store: DirectoryStore, name: string): Promise<void> {
+  await store.change('a process', async (change) => {
+    const account = await change.account(name)
+    if (account === undefined) throw new Error('the account is not there')
+    const { length } = await change.projects(name, { after: '', size: 1000 })
+    await change.createProject(account, `project-${length}`)
+  })
 }
 
 /** An account with a project and a user in it, in one change; said when it holds. */
