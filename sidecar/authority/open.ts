@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
 import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../data-folder.ts'
-import { openSqlite } from '../directory/sqlite.ts'
-import { DirectoryStore } from '../directory/store.ts'
+import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Secret } from '../secret.ts'
 import { Administration } from './administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
@@ -22,7 +21,10 @@ export interface OpenedAuthority {
 }
 
 export interface OpenOptions {
+  /** Keys, pepper and administrator token of this host. Hosts that share a directory must share `signing-keys.json` and `static-token-pepper`. */
   readonly folder: string
+  /** The directory that hosts share; by default it is a file of the folder. */
+  readonly shared?: SharedDirectory | undefined
   /** The kinds of the matrix in force. */
   readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
@@ -34,7 +36,7 @@ export interface OpenOptions {
 }
 
 /** Opens the folder, and makes it and what belongs in it on the first time. */
-export function openEmbeddedAuthority(options: OpenOptions): OpenedAuthority {
+export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
   const { folder, tokenKinds, passwordLimits, throttleLimits, now, onKeysRefused } = options
   openDataFolder(folder)
   const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
@@ -44,7 +46,7 @@ export function openEmbeddedAuthority(options: OpenOptions): OpenedAuthority {
   const administratorToken = new Secret(
     readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
   )
-  const store = new DirectoryStore(openSqlite(join(folder, 'directory.sqlite')), now)
+  const store = await openDirectory(join(folder, 'directory.sqlite'), options.shared, now)
   const passwords = new Passwords(passwordLimits)
   const failedLogins = new FailedLogins(throttleLimits, now)
   return {
