@@ -1,5 +1,5 @@
 /** Records of the directory: values → wire, and permissions back. */
-import type { IssuedToken } from '../authority/authority.ts'
+
 import type {
   AccountRecord,
   AuditRecord,
@@ -7,7 +7,8 @@ import type {
   ProjectRecord,
   StaticTokenRecord,
   UserRecord,
-} from '../directory/directory.ts'
+} from '../authority/administration.ts'
+import type { IssuedToken } from '../authority/authority.ts'
 import { invalidArgument } from '../errors.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import type { Services } from '../services.ts'

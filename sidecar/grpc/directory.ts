@@ -1,7 +1,6 @@
 /** `portcullis.v1.DirectoryService`: one row a call: what it needs, and what it does. */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
-import type { Administration } from '../authority/administration.ts'
-import type { AccountRecord, Page } from '../directory/directory.ts'
+import type { AccountRecord, Administration, Page } from '../authority/administration.ts'
 import { NoAnswer } from '../errors.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import type { Services } from '../services.ts'

@@ -1,5 +1,5 @@
 /** Lists by page: a page token is the key of the last record before it. */
-import type { Page } from '../directory/directory.ts'
+import type { Page } from '../authority/administration.ts'
 import { invalidArgument } from '../errors.ts'
 
 const PAGE_SIZE_DEFAULT = 100

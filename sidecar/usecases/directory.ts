@@ -1,8 +1,7 @@
 /** Who may administer what. The owner of an account and users with `iam.admin` their account (§5.1), administrators everything. */
 import type { Engine } from '../../engine/index.ts'
-import type { Administration } from '../authority/administration.ts'
+import type { Administration, UserRecord } from '../authority/administration.ts'
 import type { Authority } from '../authority/authority.ts'
-import type { UserRecord } from '../directory/directory.ts'
 import { NoAnswer } from '../errors.ts'
 import type { Callers } from './callers.ts'
 

@@ -27,6 +27,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     shared,
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 1000 },
+    onKeysRefused: () => {},
     throttleLimits: { failures: 10, pauseMs: 1 },
     now: Date.now,
   })
