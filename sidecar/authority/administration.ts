@@ -1,5 +1,5 @@
 /** Administration of the embedded authority: brings the directory to what a directory file says, and makes the secrets. */
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
 import type { AccountListing, DirectoryAdministration, Permission, UserType } from '../directory/directory.ts'
 import type { Passwords } from './password.ts'
@@ -47,7 +47,7 @@ export interface Applied {
 export interface AdministrationParts {
   readonly directory: DirectoryAdministration
   readonly passwords: Passwords
-  readonly pepper: Buffer
+  readonly pepper: KeyObject
   readonly tokenKinds: Iterable<TokenKind>
 }
 

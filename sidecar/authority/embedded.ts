@@ -1,5 +1,5 @@
 /** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, type KeyObject, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import type { Answer, Directory, StaticToken } from '../directory/directory.ts'
@@ -15,7 +15,7 @@ export interface EmbeddedAuthorityParts {
   readonly directory: Directory
   readonly keys: KeyRing
   /** Key of the static tokens' hashes, kept apart from the directory. */
-  readonly pepper: Buffer
+  readonly pepper: KeyObject
   readonly passwords: Passwords
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
@@ -120,7 +120,7 @@ export class EmbeddedAuthority implements Authority {
   }
 
   #claimsOf(value: string): IamClaims | undefined {
-    const digest = createHash('sha256').update(value).digest('base64')
+    const digest = hash('sha256', value, 'base64')
     const remembered = this.#verified.get(digest)
     if (remembered !== undefined) return remembered
     const claims = this.#signer.verify(value)

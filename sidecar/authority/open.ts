@@ -1,5 +1,5 @@
 /** Opens the embedded authority on a data folder: the directory, the keys, the pepper. */
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
 import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate } from '../data-folder.ts'
@@ -35,13 +35,16 @@ export function openEmbeddedAuthority({
 }: OpenOptions): OpenedAuthority {
   openDataFolder(folder)
   const keys = openKeyRing(join(folder, 'signing-keys.json'))
-  const pepper = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
-  if (pepper.length !== 32) throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
+  const pepperBytes = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
+  if (pepperBytes.length !== 32)
+    throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
   const administratorToken = new Secret(
     readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
   )
   const directory = new SqliteDirectory(join(folder, 'directory.sqlite'), now)
   const passwords = new Passwords(passwordLimits)
+  // Made a key once: from bytes it would be made anew on every check, which costs five times the hash.
+  const pepper = createSecretKey(pepperBytes)
   return {
     authority: new EmbeddedAuthority({ directory, keys, pepper, passwords, now }),
     administration: new Administration({ directory, passwords, pepper, tokenKinds }),
