@@ -36,7 +36,8 @@ export function decide(answers: Answers, question: Question): Decision {
 
     let cell = row.cells.get(question.kind)
     if (cell === undefined) return row.unknownKind
-    if (cell.advised !== undefined) cell = cell.advised.get(question.holder as string) ?? cell
+    const { holder } = question
+    if (holder !== undefined && cell.advised !== undefined) cell = cell.advised.get(holder) ?? cell
 
     const scope = question.scope
     if (!isScope(scope)) return cell.invalidScope

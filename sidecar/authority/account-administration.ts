@@ -1,4 +1,5 @@
 /** Administration of accounts: their projects, and the address ranges that they restrict their tokens to. */
+import type { KeyObject } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
 import { type DirectoryChange, NoSuchProject } from '../directory/change.ts'
 import { AlreadyThere } from '../directory/database.ts'
@@ -13,7 +14,7 @@ import type { Passwords } from './password.ts'
 export interface AdministrationParts {
   readonly store: DirectoryStore
   readonly passwords: Passwords
-  readonly pepper: Buffer
+  readonly pepper: KeyObject
   readonly signer: IamTokenSigner
   /** The kinds of the matrix in force. */
   readonly tokenKinds: () => Iterable<TokenKind>

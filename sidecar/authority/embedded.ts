@@ -1,5 +1,5 @@
 /** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
-import { createHash } from 'node:crypto'
+import { hash, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
@@ -26,7 +26,7 @@ export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
   readonly signer: IamTokenSigner
   /** Key of the static tokens' hashes, kept apart from the directory. */
-  readonly pepper: Buffer
+  readonly pepper: KeyObject
   readonly passwords: Passwords
   readonly failedLogins: FailedLogins
   /** Wall clock, in milliseconds since the epoch. */
@@ -140,7 +140,7 @@ export class EmbeddedAuthority implements Authority {
   }
 
   #claimsOf(value: string): IamClaims | undefined {
-    const digest = createHash('sha256').update(value).digest('base64')
+    const digest = hash('sha256', value, 'base64')
     const remembered = this.#verified.get(digest)
     if (remembered !== undefined) return remembered
     const claims = this.#parts.signer.verify(value)

@@ -2,7 +2,7 @@
  * Static tokens: 256 random bits behind a prefix that scanners recognise, with a checksum that tells a
  * mistyped or cut token from a genuine one without asking anybody. Stored as a keyed hash.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** What every static token begins with. */
@@ -33,7 +33,7 @@ export function isWellFormedStaticToken(value: string): boolean {
 }
 
 /** What is stored instead of the token: HMAC-SHA-256 under a pepper that the store does not hold. */
-export function hashStaticToken(value: string, pepper: Buffer): Buffer {
+export function hashStaticToken(value: string, pepper: KeyObject): Buffer {
   return createHmac('sha256', pepper).update(value).digest()
 }
 

@@ -69,16 +69,28 @@ const NOTHING: wire.CheckResponse = {
 }
 
 export function checkBatchResponse(results: readonly Buffer[]): Buffer {
-  const writer = new BinaryWriter()
-  for (const result of results) writer.uint32(0x0a).bytes(result)
-  return Buffer.from(writer.finish())
+  const parts: Buffer[] = []
+  for (const result of results) parts.push(prefix(0x0a, result.length), result)
+  return Buffer.concat(parts)
 }
 
 export function checkStreamResponse(id: string, result: Buffer): Buffer {
-  const writer = new BinaryWriter()
-  if (id !== '') writer.uint32(0x0a).string(id)
-  return Buffer.from(writer.uint32(0x12).bytes(result).finish())
+  const named = Buffer.from(id)
+  return id === ''
+    ? Buffer.concat([prefix(0x12, result.length), result])
+    : Buffer.concat([prefix(0x0a, named.length), named, prefix(0x12, result.length), result])
 }
+
+/** Tag and length of a field, which are the same for all answers of one length. */
+function prefix(tag: number, length: number): Buffer {
+  const known = PREFIXES.get(tag * 0x1_0000_0000 + length)
+  if (known !== undefined) return known
+  const made = Buffer.from(new BinaryWriter().uint32(tag).uint32(length).finish())
+  if (PREFIXES.size < 4096) PREFIXES.set(tag * 0x1_0000_0000 + length, made)
+  return made
+}
+
+const PREFIXES = new Map<number, Buffer>()
 
 export function issueResponse(issued: Issued): Buffer {
   return encode(wire.IssueResponse, {

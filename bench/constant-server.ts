@@ -1,0 +1,33 @@
+/**
+ * The floor of a unary call: grpc-js with nothing behind it. The handler answers every `Check` with one constant
+ * buffer; messages pass the serialisers as they are, there are no interceptors, and channelz is off.
+ *
+ *     node bench/constant-server.ts BYTES
+ */
+import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js'
+import { CHECK_PATH } from './load.ts'
+
+const answer = Buffer.alloc(Number(process.argv[2]), 'x')
+const same = (bytes: Buffer): Buffer => bytes
+const check: handleUnaryCall<Buffer, Buffer> = (_call, callback) => callback(null, answer)
+
+const server = new Server({ 'grpc.enable_channelz': 0 })
+server.addService(
+  {
+    check: {
+      path: CHECK_PATH,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: same,
+      requestDeserialize: same,
+      responseSerialize: same,
+      responseDeserialize: same,
+    },
+  },
+  { check },
+)
+server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+  if (error !== null) throw error
+  process.stdout.write(`${JSON.stringify({ grpc: `127.0.0.1:${port}` })}\n`)
+})
+process.once('SIGTERM', () => server.forceShutdown())

@@ -1,0 +1,62 @@
+/** The written bounds. A row that has one is judged by it; `npm run bench -- --gate` fails where one is exceeded. */
+import type { Row, SuiteReport } from './suite.ts'
+
+export interface Gate {
+  readonly suite: string
+  /** Id of the row. */
+  readonly row: string
+  /** What is judged: the median ratio, or the figure of A itself. */
+  readonly of: 'ratio' | 'figure'
+  /** Largest value that passes. */
+  readonly bound: number
+  /** Why this and not another number. */
+  readonly because: string
+}
+
+export const gates: readonly Gate[] = [
+  {
+    suite: 'engine',
+    row: 'decide',
+    of: 'ratio',
+    bound: 3,
+    because:
+      'two look-ups are the least that a table of APIs and kinds can cost; judging the scope may cost twice as much again',
+  },
+  ...['decide-allocation', 'decide-with-target-allocation'].map(
+    (row): Gate => ({
+      suite: 'engine',
+      row,
+      of: 'figure',
+      // What the readings themselves allocate, spread over the calls, is far below this; one object is 12 bytes.
+      bound: 0.01,
+      because: 'every answer is built beforehand: `decide` allocates nothing (engine/decide.ts)',
+    }),
+  ),
+  {
+    suite: 'sidecar',
+    row: 'check-claims',
+    of: 'ratio',
+    bound: 1.4,
+    because:
+      'grpc-js with a constant for an answer is the floor of a unary call; reading the question and deciding may add two fifths',
+  },
+]
+
+export type Verdict = 'ok' | 'over' | 'not gated'
+
+export function gateOf(suite: string, row: Row, list: readonly Gate[] = gates): Gate | undefined {
+  return list.find((gate) => gate.suite === suite && gate.row === row.id)
+}
+
+export function verdictOf(gate: Gate | undefined, row: Row): Verdict {
+  if (gate === undefined) return 'not gated'
+  const value = gate.of === 'ratio' ? row.ratio?.median : row.a.value
+  // A figure that is missing or no number does not pass.
+  return value !== undefined && value <= gate.bound ? 'ok' : 'over'
+}
+
+/** Rows that a gate speaks of and the suite did not produce: a bound that nothing enforces. */
+export function unmeasured(suite: string, report: SuiteReport): string[] {
+  const measured = new Set(report.rows.map((row) => row.id))
+  return gates.filter((gate) => gate.suite === suite && !measured.has(gate.row)).map((gate) => gate.row)
+}

@@ -1,0 +1,74 @@
+/** Servers under load, each in a process of its own, so that the processor time it uses is its own too. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+
+const REPORT_CPU = pathToFileURL(join(import.meta.dirname, 'report-cpu.ts')).href
+
+export class ServerProcess<Ready> {
+  readonly #child: ChildProcess
+  /** What the server printed when it was ready. */
+  readonly ready: Ready
+
+  private constructor(child: ChildProcess, ready: Ready) {
+    this.#child = child
+    this.ready = ready
+  }
+
+  /** Starts a program that prints one line of JSON when it is ready. */
+  static async start<Ready>(program: string, programArguments: readonly string[]) {
+    const child = spawn(process.execPath, ['--import', REPORT_CPU, program, ...programArguments], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    })
+    if (child.stdout === null) throw new Error('expected a pipe for what the server prints')
+    const line = await Promise.race([
+      once(createInterface(child.stdout), 'line'),
+      once(child, 'exit').then(([code]) => {
+        throw new Error(`${program} ended with code ${code} before it was ready`)
+      }),
+    ])
+    return new ServerProcess<Ready>(child, JSON.parse(line[0] as string) as Ready)
+  }
+
+  /** Processor time used since the start, in microseconds: all threads, user and system. */
+  async cpuMicroseconds(): Promise<number> {
+    const answer = once(this.#child, 'message')
+    this.#child.send('cpu')
+    const [microseconds] = await answer
+    return microseconds as number
+  }
+
+  /** Lets the server end in its own way. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const exit = once(this.#child, 'exit')
+    this.#child.kill('SIGTERM')
+    await exit
+  }
+}
+
+/** The sidecar as anyone starts it, default configuration; the ports are free ones, and nothing else differs. */
+export function startSidecarProcess(): Promise<ServerProcess<SidecarReady>> {
+  return ServerProcess.start(join(import.meta.dirname, '..', 'sidecar', 'portcullis.js'), [
+    ...['serve', '--dev', '--json'],
+    ...['--grpc', '127.0.0.1:0', '--http', 'off'],
+  ])
+}
+
+export interface SidecarReady {
+  readonly grpc: string
+  readonly matrix_digest: string
+  readonly demo: {
+    readonly account: string
+    readonly project: string
+    readonly service_user: { readonly name: string; readonly password: string }
+    readonly static_token: string
+  }
+}
+
+/** The floor: see `constant-server.ts`. */
+export function startConstantServer(answerBytes: number): Promise<ServerProcess<{ readonly grpc: string }>> {
+  return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes)])
+}

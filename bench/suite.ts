@@ -1,0 +1,40 @@
+/** What a suite of benchmarks is, and what it hands back. */
+import type { Ratio } from './compare.ts'
+
+/** `full` gives figures; `smoke` only shows, in a few seconds, that everything still runs. */
+export type Size = 'full' | 'smoke'
+
+export interface Suite {
+  /** As the command line and the results file name it. */
+  readonly name: string
+  /** Runs it whole. Rejects where an answer is wrong: speed of wrong answers is of no interest. */
+  readonly run: (size: Size) => Promise<SuiteReport>
+}
+
+export interface SuiteReport {
+  readonly rows: readonly Row[]
+  /** How many answers were compared with what they should be, before anything was measured. */
+  readonly answersChecked: number
+}
+
+/** One figure, alone or beside what it is compared with. */
+export interface Row {
+  /** Names the row for gates and over time. */
+  readonly id: string
+  readonly what: string
+  readonly a: Figure
+  readonly b?: Figure
+  /** A in terms of B. */
+  readonly ratio?: Ratio
+  /** How it was measured, in a sentence or two. */
+  readonly method: string
+}
+
+export interface Figure {
+  readonly name: string
+  /** Median of the samples. */
+  readonly value: number
+  readonly unit: Unit
+}
+
+export type Unit = 'ns' | 'ms' | 'bytes' | 'µs CPU'

@@ -1,0 +1,6 @@
+/** Every suite there is, in the order in which they run. */
+import { engineSuite } from './engine.ts'
+import { sidecarSuite } from './sidecar.ts'
+import type { Suite } from './suite.ts'
+
+export const suites: readonly Suite[] = [engineSuite, sidecarSuite]
