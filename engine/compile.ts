@@ -2,10 +2,13 @@
  * `compile` does all the work once. The space of answers is finite, so every answer is built and
  * frozen here; `decide` picks.
  */
+import { type Advised, adviceByKind, conflictsByApi, contests, nameConflicts } from './conflicts.ts'
+import { refuseInconsistent } from './consistency.ts'
 import { type CredentialHeaders, type Extraction, extractCredential } from './credentials.ts'
 import { type Answers, type Cell, decide, deny, type Row } from './decide.ts'
 import type { AcceptedKind, Decision, NamedConflict, Question } from './decision.ts'
 import { digestOf } from './digest.ts'
+import { frozenCopy } from './freeze.ts'
 import type { Api, Matrix, TokenKind } from './matrix.ts'
 import { messageOf } from './messages.ts'
 import { CREDENTIAL_REASONS, type CredentialReason, type Reason } from './reasons.ts'
@@ -16,7 +19,7 @@ export interface CompileOptions {
 }
 
 export interface Engine {
-  /** SHA-256 over the matrix in canonical JSON (RFC 8785): names the exact rules that decide. */
+  /** SHA-256 over the matrix in canonical JSON (RFC 8785): with `strict` it names the exact rules that decide. */
   readonly digest: string
   readonly strict: boolean
   /** By id, in the order of the matrix. */
@@ -48,6 +51,7 @@ export interface CompiledApi {
 }
 
 const NONE: readonly never[] = Object.freeze([])
+const UNADVISED: Advised = { advice: NONE, conflicts: NONE }
 
 /**
  * Compiles a matrix. The engine keeps nothing of the object given: later changes to it have no effect.
@@ -60,28 +64,23 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
   const { title, tokenKinds, apis: apiRows, statements, conflicts: declared } = matrix
   // The parts by name: what else an object carries, such as the `$schema` of the file, is not the matrix.
   const digest = digestOf({ title, tokenKinds, apis: apiRows, statements, conflicts: declared })
-  const kinds = matrix.tokenKinds.map((kind) => deepFreeze(plainCopy(kind)))
+  const kinds = matrix.tokenKinds.map((kind) => frozenCopy(kind))
   const conflicts = Object.freeze(nameConflicts(matrix))
   const byApi = conflictsByApi(conflicts)
-  const advice = adviceByKind(matrix)
+  const advice = adviceByKind(matrix, conflicts)
   const apis = new Map<string, CompiledApi>()
   const rows = new Map<string, Row>()
   const decisions: Decision[] = []
 
-  const build = (
-    reason: Reason,
-    api?: CompiledApi,
-    kind?: TokenKind,
-    advised = NONE as readonly string[],
-  ) => {
+  const build = (reason: Reason, api?: CompiledApi, kind?: TokenKind, advised: Advised = UNADVISED) => {
     const decision: Decision = Object.freeze({
       allowed: reason === 'ALLOWED',
       reason,
       message: messageOf(reason, { kinds, api, kind }),
       header: kind?.header ?? '',
       accepted: reason === 'ALLOWED' ? NONE : (api?.accepted ?? NONE),
-      conflicts: (kind && api?.conflicts.get(kind.id)) ?? NONE,
-      advice: advised,
+      conflicts: conflictsOf(api, kind, advised),
+      advice: advised.advice,
       digest,
     })
     decisions.push(decision)
@@ -97,10 +96,10 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
       cells: new Map(
         kinds.map((kind) => {
           const verdict = verdicts.get(kind.id) as Reason
-          const cell = (advised: readonly string[], byHolder?: Map<string, Cell>): Cell =>
+          const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
             buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
           const byHolder = advice.get(kind.id)
-          return [kind.id, cell(NONE, byHolder && mapValues(byHolder, (advised) => cell(advised)))]
+          return [kind.id, cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised)))]
         }),
       ),
       unknownKind: build('UNKNOWN_TOKEN_KIND', api),
@@ -131,10 +130,6 @@ function verdictOf(row: Api, kind: TokenKind, conflicts: readonly NamedConflict[
   return strict && contesting.length > 0 ? 'CONTESTED' : 'ALLOWED'
 }
 
-function contests(conflict: NamedConflict, api: string, kind: string): boolean {
-  return conflict.cells.some((cell) => cell.api === api && cell.kind === kind)
-}
-
 function compileApi(
   row: Api,
   kinds: readonly TokenKind[],
@@ -161,6 +156,16 @@ function compileApi(
   })
 }
 
+/** Of a cell, and of its kind in such a holder's hands. One array for all decisions of a cell wherever it can be. */
+function conflictsOf(
+  api: CompiledApi | undefined,
+  kind: TokenKind | undefined,
+  advised: Advised,
+): readonly NamedConflict[] {
+  const bearing = (kind && api?.conflicts.get(kind.id)) ?? NONE
+  return advised.conflicts.length === 0 ? bearing : Object.freeze([...bearing, ...advised.conflicts])
+}
+
 function buildCell(
   kind: TokenKind,
   verdict: Reason,
@@ -179,77 +184,6 @@ function buildCell(
   }
 }
 
-function nameConflicts(matrix: Matrix): NamedConflict[] {
-  const sections = new Map(matrix.statements.map((statement) => [statement.id, statement.section]))
-  const table = new Map(matrix.apis.map((api) => [api.id, api.section]))
-  return matrix.conflicts.map(({ statements, ...conflict }) => {
-    const named = new Set(statements.map((id) => sections.get(id) as string))
-    // A contested cell is one of the table's, so the table's section takes part.
-    for (const { api } of conflict.cells) named.add(table.get(api) as string)
-    return deepFreeze({ ...plainCopy(conflict), sections: [...named].sort() })
-  })
-}
-
-/** The conflicts that bear on an API, whole or on one of its cells, in the order of the matrix. */
-function conflictsByApi(conflicts: readonly NamedConflict[]): Map<string, NamedConflict[]> {
-  const byApi = new Map<string, NamedConflict[]>()
-  for (const conflict of conflicts)
-    for (const api of new Set([...conflict.apis, ...conflict.cells.map((cell) => cell.api)]))
-      byApi.set(api, [...(byApi.get(api) ?? []), conflict])
-  return byApi
-}
-
-/** Kind id → type of holder → advice. */
-function adviceByKind(matrix: Matrix): Map<string, Map<string, readonly string[]>> {
-  const advice = new Map<string, Map<string, readonly string[]>>()
-  for (const { claim } of matrix.statements) {
-    if (claim.type !== 'advice') continue
-    for (const kind of claim.kinds) {
-      const byHolder = advice.get(kind) ?? new Map<string, readonly string[]>()
-      byHolder.set(claim.holder, Object.freeze([...(byHolder.get(claim.holder) ?? []), claim.text]))
-      advice.set(kind, byHolder)
-    }
-  }
-  return advice
-}
-
-function refuseInconsistent(matrix: Matrix): void {
-  const kinds = uniqueIds('token kinds', matrix.tokenKinds)
-  const apis = uniqueIds('apis', matrix.apis)
-  const statements = uniqueIds('statements', matrix.statements)
-  uniqueIds('conflicts', matrix.conflicts)
-  const refer = (where: string, ids: readonly string[], known: ReadonlySet<string>) => {
-    for (const id of ids)
-      if (!known.has(id)) throw new TypeError(`${where} refers to \`${id}\`, which is not there`)
-  }
-  for (const api of matrix.apis) refer(`api \`${api.id}\``, api.accepts, kinds)
-  for (const conflict of matrix.conflicts) {
-    const where = `conflict \`${conflict.id}\``
-    refer(where, [...conflict.apis, ...conflict.cells.map((cell) => cell.api)], apis)
-    refer(where, [...conflict.kinds, ...conflict.cells.map((cell) => cell.kind)], kinds)
-    refer(where, conflict.statements, statements)
-  }
-}
-
-function uniqueIds(what: string, rows: readonly { readonly id: string }[]): ReadonlySet<string> {
-  const ids = new Set<string>()
-  for (const { id } of rows) {
-    if (ids.has(id)) throw new TypeError(`two ${what} have the id \`${id}\``)
-    ids.add(id)
-  }
-  return ids
-}
-
 function mapValues<K, V, W>(map: ReadonlyMap<K, V>, change: (value: V) => W): Map<K, W> {
   return new Map(Array.from(map, ([key, value]) => [key, change(value)]))
-}
-
-function plainCopy<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const member of Object.values(value)) deepFreeze(member)
-  return Object.freeze(value)
 }

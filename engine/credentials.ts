@@ -60,6 +60,8 @@ const fault = (reason: CredentialReason): Extraction => ({ ok: false, reason })
 
 /** White space around a field value is not part of it (RFC 9110 §5.5). One pass: a value can be a megabyte of spaces. */
 function trimmed(value: string): string {
+  // A caller without types may bring anything; what is no string is malformed.
+  if (typeof value !== 'string') throw new TypeError('expected a header value')
   let start = 0
   let end = value.length
   while (start < end && isBlank(value.charCodeAt(start))) start++

@@ -1,3 +1,4 @@
+/** The question and the answer. */
 import type { Conflict } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 

@@ -18,7 +18,7 @@ export function canonicalJson(value: unknown): string {
     return JSON.stringify(value)
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object') throw new TypeError(`a ${typeof value} has no JSON form`)
+  if (typeof value !== 'object') throw new TypeError(`a value of type ${typeof value} has no JSON form`)
   const members: string[] = []
   // The default sort compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
   for (const key of Object.keys(value).sort()) {

@@ -77,7 +77,7 @@ export function readIssuanceBody(body: unknown): IssuanceReading {
     const auth = root.object('auth')
     const identity = auth.object('identity')
     const methods = identity.field('methods')
-    if (!Array.isArray(methods) || methods.length !== 1 || methods[0] !== 'password')
+    if (identity.readable && !(Array.isArray(methods) && methods.length === 1 && methods[0] === 'password'))
       faults.push({ path: 'auth.identity.methods', expected: 'the array ["password"]' })
     const user = identity.object('password').object('user')
     const userName = user.string('name')

@@ -49,7 +49,7 @@ export function messageOf(reason: Reason, subject: Subject): string {
     case 'CONTESTED':
       return `strict mode: the source contradicts itself on whether ${apiId} accepts ${article(token)}; ${whatOpens(subject, 'without doubt it')}`
     case 'ACCOUNT_MISMATCH':
-      return `the target of ${apiId} belongs to another account than the token`
+      return `the target of ${apiId} belongs to another account than the token, or to none`
     case 'PROJECT_MISMATCH':
       return `the token is bound to one project, and the target of ${apiId} is in another or in none`
     case 'ALLOWED':
@@ -63,9 +63,8 @@ function whatOpens({ kinds, api }: Subject, it = `\`${api?.id}\``): string {
     const title = kinds.find((each) => each.id === kind)?.title ?? kind
     return `${article(title)} in \`${header}\``
   })
-  if (accepted.length > 0) return `${it} accepts ${list(accepted, 'or')}`
-  return api?.contested.length
-    ? 'no kind of token opens it without contradiction'
+  return accepted.length > 0
+    ? `${it} accepts ${list(accepted, 'or')}`
     : `no kind of token opens \`${api?.id}\``
 }
 

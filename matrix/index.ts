@@ -3,6 +3,8 @@
  *
  * @module
  */
+
+import { deepFreeze } from '../engine/freeze.ts'
 import type { Matrix } from '../engine/index.ts'
 import shipped from './support-matrix.json' with { type: 'json' }
 
@@ -11,5 +13,9 @@ export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.t
 export { type Plan, type PlannedToken, planTokens } from './plan.ts'
 export { type Problem, problemText } from './problems.ts'
 
-/** The matrix of the source: 30 APIs, 3 kinds of token, and its conflicts. A test holds it to `loadMatrix`. */
-export const supportMatrix: Matrix = shipped as unknown as Matrix
+/** The matrix of the source: 30 APIs, 3 kinds of token, and its conflicts; frozen. A test holds it to `loadMatrix`. */
+export const supportMatrix: Matrix = withoutSchema(shipped as unknown as Matrix & { $schema: string })
+
+function withoutSchema({ $schema: _, ...matrix }: Matrix & { readonly $schema: string }): Matrix {
+  return deepFreeze(matrix)
+}

@@ -9,50 +9,72 @@ export type JsonReading =
 /** Deepest nesting that is read. */
 const DEPTH_MAX = 64
 
-/** Ends the reading: the parser goes as deep as the text does, and has no more stack than anyone else. */
-const TOO_DEEP = new Error('too deep')
-
-/** Parses JSON text, whatever it is; refuses duplicate keys, the key `__proto__`, and nesting beyond 64 levels. */
+/** Parses JSON text; refuses duplicate keys, the key `__proto__`, half surrogate pairs, and nesting beyond 64 levels. */
 export function readJson(text: string): JsonReading {
-  const problems: Problem[] = []
-  const keys: Set<string>[] = []
-  const enter = () => {
-    if (keys.push(new Set()) > DEPTH_MAX) throw TOO_DEEP
-  }
+  const scan = new Scan()
   try {
-    visit(
-      text,
-      {
-        onObjectBegin: enter,
-        onObjectEnd: () => void keys.pop(),
-        onArrayBegin: enter,
-        onArrayEnd: () => void keys.pop(),
-        onObjectProperty: (key, _offset, _length, _line, _column, parents) => {
-          const seen = keys.at(-1)
-          const path = () => pathOf([...parents(), key])
-          if (seen?.has(key))
-            problems.push({ path: path(), expected: 'expected each key once, this one repeats' })
-          if (key === '__proto__')
-            problems.push({ path: path(), expected: 'expected another key: this one is reserved' })
-          seen?.add(key)
-        },
-        onError: (code: ParseErrorCode, _offset, _length, line, column) =>
-          problems.push({
-            path: '',
-            expected: `expected JSON; ${printParseErrorCode(code)} at line ${line + 1}, column ${column + 1}`,
-          }),
-      },
-      { disallowComments: true, allowTrailingComma: false },
-    )
+    visit(text, scan.visitor, { disallowComments: true, allowTrailingComma: false })
   } catch (error) {
     if (error !== TOO_DEEP) throw error
-    problems.push({ path: '', expected: `expected at most ${DEPTH_MAX} levels of nesting` })
+    return {
+      ok: false,
+      problems: [{ path: '', expected: `expected at most ${DEPTH_MAX} levels of nesting` }],
+    }
   }
-  if (problems.length > 0) return { ok: false, problems }
+  if (scan.problems.length > 0) return { ok: false, problems: scan.problems }
   try {
     return { ok: true, value: JSON.parse(text) }
   } catch {
     // The message of JSON.parse quotes the text, which may hold a secret.
     return { ok: false, problems: [{ path: '', expected: 'expected JSON' }] }
   }
+}
+
+/** Leaves the visitor before it, or anything after it, runs out of stack. */
+const TOO_DEEP = Symbol('too deep')
+
+/** Walks the text once and notes what is wrong. */
+class Scan {
+  readonly problems: Problem[] = []
+  readonly #keys: Set<string>[] = []
+  #broken = false
+
+  readonly visitor: Parameters<typeof visit>[1] = {
+    onObjectBegin: () => this.#enter(),
+    onObjectEnd: () => void this.#keys.pop(),
+    onArrayBegin: () => this.#enter(),
+    onArrayEnd: () => void this.#keys.pop(),
+    onObjectProperty: (key, _offset, _length, _line, _column, parents) => {
+      const seen = this.#keys.at(-1)
+      const note = (expected: string) => this.problems.push({ path: pathOf([...parents(), key]), expected })
+      if (seen?.has(key)) note('expected each key once, this one repeats')
+      if (key === '__proto__') note('expected another key: this one is reserved')
+      if (!key.isWellFormed()) note(WELL_FORMED)
+      seen?.add(key)
+    },
+    onLiteralValue: (value, _offset, _length, _line, _column, parents) => {
+      if (typeof value === 'string' && !value.isWellFormed())
+        this.problems.push({ path: pathOf([...parents()]), expected: WELL_FORMED })
+    },
+    onError: (code, _offset, _length, line, column) => {
+      // What follows the first error follows from it.
+      if (this.#broken) return
+      this.#broken = true
+      const place = `line ${line + 1}, column ${column + 1}`
+      this.problems.push({ path: '', expected: `expected JSON; ${inWords(code)} at ${place}` })
+    },
+  }
+
+  #enter(): void {
+    if (this.#keys.push(new Set()) > DEPTH_MAX) throw TOO_DEEP
+  }
+}
+
+const WELL_FORMED = 'expected text without half a surrogate pair'
+
+/** `PropertyNameExpected` as "property name expected". */
+function inWords(code: ParseErrorCode): string {
+  return printParseErrorCode(code)
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase()
 }

@@ -198,7 +198,7 @@ function describe({ type, cells, apis, kinds }: DerivedConflict): string {
     ...cells.map(({ api, kind }) => `\`${api}\` × \`${kind}\``),
     ...[...apis, ...kinds].map((id) => `\`${id}\``),
   ]
-  return `${type} about ${about.join(', ')}`
+  return `${type} about ${about.join(', ') || 'nothing'}`
 }
 
 /** One cell cannot be ruled by the table and by the prose at once. */

@@ -11,13 +11,18 @@ const schemaProblemsOf = schemaChecker(schema)
 /** Largest matrix file that is read, in bytes. */
 export const MATRIX_BYTES_MAX = 32 * 1024 * 1024
 
+/** How many problems the message of an error lists. */
+const PROBLEMS_SHOWN_MAX = 50
+
 /** A matrix that is not right. `problems` says where and what was expected, in the order of the file's parts. */
 export class MatrixError extends Error {
   override readonly name = 'MatrixError'
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[]) {
-    super(`the matrix is not valid:\n${problems.map((problem) => `  ${problemText(problem)}`).join('\n')}`)
+    const shown = problems.slice(0, PROBLEMS_SHOWN_MAX).map((problem) => `  ${problemText(problem)}`)
+    const more = problems.length - shown.length
+    super(['the matrix is not valid:', ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n'))
     this.problems = problems
   }
 }
@@ -49,14 +54,14 @@ export function parseMatrix(file: string | Uint8Array): Matrix {
 }
 
 function textOf(file: string | Uint8Array): string {
-  const bytes = typeof file === 'string' ? file.length : file.byteLength
+  const bytes = typeof file === 'string' ? new TextEncoder().encode(file).length : file.byteLength
   if (bytes > MATRIX_BYTES_MAX)
     throw new MatrixError([
       { path: '', expected: `expected at most ${MATRIX_BYTES_MAX} bytes, found ${bytes}` },
     ])
   if (typeof file === 'string') return file
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(file)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file)
   } catch {
     throw new MatrixError([{ path: '', expected: 'expected UTF-8 text' }])
   }

@@ -28,27 +28,23 @@ export function planTokens(engine: Engine, apis: readonly string[]): Plan {
   const known = asked.filter((api) => engine.apis.has(api))
   const opens = (kind: TokenKind, api: string) =>
     engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id) === true
-  const candidates = preferred([...engine.tokenKinds.values()]).filter((kind) =>
-    known.some((api) => opens(kind, api)),
-  )
+  const candidates = [...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))
   const open = known.filter((api) => candidates.some((kind) => opens(kind, api)))
-  const covers = (kinds: readonly TokenKind[]) => open.every((api) => kinds.some((kind) => opens(kind, api)))
 
   // A kind that alone opens some API is in every answer; only the rest has to be searched.
   const forced = candidates.filter((kind) =>
     open.some((api) => opens(kind, api) && candidates.every((other) => other === kind || !opens(other, api))),
   )
+  const left = open.filter((api) => !forced.some((kind) => opens(kind, api)))
   const rest = candidates.filter((kind) => !forced.includes(kind))
-  const chosen = smallest(rest, (some) => covers([...forced, ...some]))
+  const chosen = best(smallest(rest, (some) => left.every((api) => some.some((kind) => opens(kind, api)))))
   const kinds = candidates.filter((kind) => forced.includes(kind) || chosen.includes(kind))
-
-  const tokens = kinds.map((kind) => ({
-    kind,
-    apis: open.filter((api) => kinds.find((first) => opens(first, api)) === kind),
-  }))
-  const order = [...engine.tokenKinds.keys()]
+  const byPreference = preferred(kinds)
   return {
-    tokens: tokens.sort((a, b) => order.indexOf(a.kind.id) - order.indexOf(b.kind.id)),
+    tokens: kinds.map((kind) => ({
+      kind,
+      apis: open.filter((api) => byPreference.find((first) => opens(first, api)) === kind),
+    })),
     unopened: known.filter((api) => !open.includes(api)),
     unknown,
   }
@@ -61,11 +57,21 @@ export function preferred(kinds: readonly TokenKind[]): TokenKind[] {
   return [...kinds].sort((a, b) => rank(a) - rank(b))
 }
 
-/** The first of the smallest selections that satisfy; sizes ascend, so the search ends early. */
-function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boolean): readonly T[] {
-  for (let size = 0; size < items.length; size++)
-    for (const some of selections(items, size)) if (satisfies(some)) return some
-  return items
+/** Every smallest selection that satisfies, in the order of the items; sizes ascend, so the search ends early. */
+function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boolean): (readonly T[])[] {
+  for (let size = 0; size <= items.length; size++) {
+    const found = [...selections(items, size)].filter(satisfies)
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+/** The one with the most kinds that can be issued, then with the most that are bound to a project, then the first. */
+function best(selections: readonly (readonly TokenKind[])[]): readonly TokenKind[] {
+  const issuable = (kinds: readonly TokenKind[]) =>
+    kinds.filter((kind) => kind.obtained.by === 'issue').length
+  const narrow = (kinds: readonly TokenKind[]) => kinds.filter((kind) => kind.scopeLevel === 'project').length
+  return selections.toSorted((a, b) => issuable(b) - issuable(a) || narrow(b) - narrow(a))[0] ?? []
 }
 
 function* selections<T>(items: readonly T[], size: number, from = 0): Generator<T[]> {

@@ -76,7 +76,7 @@ function schemaProblem(error: ErrorObject, document: unknown): Problem {
       return { path: pathOf(at), expected: `expected at most ${count(params.limit, 'item')}` }
     case 'uniqueItems':
       return {
-        path: pathOf([...at, Number(params.i)]),
+        path: pathOf([...at, Math.max(Number(params.i), Number(params.j))]),
         expected: 'expected no repetition of an earlier item',
       }
     case 'minimum':

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
@@ -15,6 +16,9 @@ import { dirname, join } from 'node:path'
 
 /** Name of the file in the data folder that holds the administrator's caller token. */
 export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
+
+/** Name of the file in the data folder that holds the keys that sign IAM tokens. */
+export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
 /** Makes the folder if need be; nobody but the owner may enter it. */
 export function openDataFolder(folder: string): void {
@@ -29,14 +33,7 @@ export function openDataFolder(folder: string): void {
 export function readOrCreate(path: string, make: () => string): string {
   const found = readIfThere(path)
   if (found !== undefined) return found
-  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
-  const descriptor = openSync(temporary, 'wx', 0o600)
-  try {
-    writeSync(descriptor, make())
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  const temporary = writeTemporary(path, make())
   try {
     // Unlike a rename, a link never replaces what another process put there meanwhile.
     linkSync(temporary, path)
@@ -47,6 +44,40 @@ export function readOrCreate(path: string, make: () => string): string {
     unlinkSync(temporary)
   }
   return readFileSync(path, 'utf8')
+}
+
+/** Replaces a file whole: whoever reads sees the old content or the new, after a crash too. */
+export function replaceFile(path: string, content: string): void {
+  renameSync(writeTemporary(path, content), path)
+  syncFolder(dirname(path))
+}
+
+/** Runs `work` while nobody else does. @throws Error where somebody does, or was killed while they did */
+export function withLock<T>(path: string, work: () => T): T {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new Error(`somebody else is at it; if nobody is, remove ${path}`)
+  }
+  try {
+    return work()
+  } finally {
+    unlinkSync(path)
+  }
+}
+
+/** Beside the file, so that it can take its place. */
+function writeTemporary(path: string, content: string): string {
+  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
+  const descriptor = openSync(temporary, 'wx', 0o600)
+  try {
+    writeSync(descriptor, content)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  return temporary
 }
 
 function readIfThere(path: string): string | undefined {

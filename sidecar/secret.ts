@@ -1,3 +1,4 @@
+/** Secrets in memory. */
 import { inspect } from 'node:util'
 
 const REDACTED = '[redacted]'

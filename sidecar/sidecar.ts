@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import type { Administration } from './authority/administration.ts'
 import { openEmbeddedAuthority } from './authority/open.ts'
-import { type Config, ConfigError } from './config/config.ts'
+import { type Config, ConfigError, sharedDirectoryOf } from './config/config.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import { type HttpServer, startHttpServer } from './http/server.ts'
 import { Rules } from './rules.ts'
@@ -53,10 +53,27 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       ),
   })
   rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
-  const opened = openEmbeddedAuthority({
+  const shared = sharedDirectoryOf(config)
+  const opened = await openEmbeddedAuthority({
     folder: config.data,
+    shared: shared && {
+      ...shared,
+      onListening: (on) => {
+        if (on) log.info('changes of other hosts are heard of')
+        else
+          log.warn(
+            { staleness_ms: shared.stalenessMs },
+            'changes of other hosts are not heard of; they count after the staleness bound',
+          )
+      },
+    },
     tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: config.passwords,
+    onKeysRefused: (error) =>
+      log.error(
+        { problem: error.message },
+        'the signing keys cannot be used; the last good ones stay in force',
+      ),
     throttleLimits: { failures: config.login_throttle.failures, pauseMs: config.login_throttle.pause_ms },
     now,
   })

@@ -1,7 +1,6 @@
 /** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import { type DirectoryChange, NoSuchProject } from '../directory/change.ts'
-import { AlreadyThere } from '../directory/database.ts'
+import type { DirectoryChange } from '../directory/change.ts'
 import type {
   AccountRecord,
   AuditRecord,
@@ -13,10 +12,9 @@ import type {
   UserRecord,
   UserType,
 } from '../directory/directory.ts'
-import type { DirectoryStore } from '../directory/store.ts'
-import { invalidArgument, NoAnswer, notFound } from '../errors.ts'
+import { NoAnswer } from '../errors.ts'
 import { Secret } from '../secret.ts'
-import { canonicalRange } from './addresses.ts'
+import { AccountAdministration } from './account-administration.ts'
 import type { IssuedToken } from './authority.ts'
 import {
   type AccountListing,
@@ -28,104 +26,26 @@ import {
   passwordsFor,
   type SecretMakers,
 } from './directory-file.ts'
-import { type IamClaims, type IamTokenSigner, newClaims, tokenOf } from './iam-token.ts'
-import { newPassword, type Passwords } from './password.ts'
+import { type IamClaims, newClaims, tokenOf } from './iam-token.ts'
+import { checkName, checkRoles, found, noAccount, noProject, noStaticToken, userIn } from './lookups.ts'
+import { newPassword } from './password.ts'
 import { hashStaticToken, newStaticToken } from './static-token.ts'
 
-export interface AdministrationParts {
-  readonly store: DirectoryStore
-  readonly passwords: Passwords
-  readonly pepper: Buffer
-  readonly signer: IamTokenSigner
-  /** The kinds of the matrix in force. */
-  readonly tokenKinds: () => Iterable<TokenKind>
-  /** Wall clock, in milliseconds since the epoch. */
-  readonly now: () => number
+/** The records, for protocols, which never see the directory itself. */
+export type {
+  AccountRecord,
+  AuditRecord,
+  Page,
+  Permission,
+  ProjectRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+  UserRecord,
+  UserType,
 }
 
-/** How many ranges an account can restrict its addresses to. */
-const ADDRESS_RANGES_MAX = 1000
-
 /** Every change names its actor, for the audit trail. Every method throws `NoAnswer` where there is no answer. */
-export class Administration {
-  readonly #parts: AdministrationParts
-
-  constructor(parts: AdministrationParts) {
-    this.#parts = parts
-  }
-
-  async createAccount(actor: string, account: string): Promise<AccountRecord> {
-    if (!/^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$/.test(account))
-      throw invalidArgument({
-        field: 'account',
-        expected: '1 to 64 letters, digits, dots, hyphens and underscores',
-      })
-    return this.#change(actor, `account \`${account}\``, async (change) => {
-      await change.createAccount(account)
-      return found(await change.account(account), noAccount(account))
-    })
-  }
-
-  async account(account: string): Promise<AccountRecord> {
-    return found(await this.#parts.store.records.account(account), noAccount(account))
-  }
-
-  accountById(id: string): Promise<AccountRecord | undefined> {
-    return this.#parts.store.records.accountById(id)
-  }
-
-  accounts(page: Page): Promise<AccountRecord[]> {
-    return this.#parts.store.records.accounts(page)
-  }
-
-  setAccountEnabled(actor: string, account: string, enabled: boolean): Promise<AccountRecord> {
-    return this.#change(actor, '', async (change) => {
-      const record = found(await change.account(account), noAccount(account))
-      if (record.enabled !== enabled) await change.setAccountEnabled(record, enabled)
-      return { ...record, enabled }
-    })
-  }
-
-  deleteAccount(actor: string, account: string): Promise<void> {
-    return this.#change(actor, '', async (change) =>
-      change.deleteAccount(found(await change.account(account), noAccount(account))),
-    )
-  }
-
-  createProject(actor: string, account: string, name: string): Promise<ProjectRecord> {
-    checkName('name', name)
-    return this.#change(actor, `project \`${name}\``, async (change) => {
-      await change.createProject(found(await change.account(account), noAccount(account)), name)
-      return found(await change.project(account, name), noProject(account, name))
-    })
-  }
-
-  async project(account: string, name: string): Promise<ProjectRecord> {
-    return found(await this.#parts.store.records.project(account, name), noProject(account, name))
-  }
-
-  projectById(id: string): Promise<ProjectRecord | undefined> {
-    return this.#parts.store.records.projectById(id)
-  }
-
-  projects(account: string, page: Page): Promise<ProjectRecord[]> {
-    return this.#parts.store.records.projects(account, page)
-  }
-
-  setProjectEnabled(actor: string, account: string, name: string, enabled: boolean): Promise<ProjectRecord> {
-    return this.#change(actor, '', async (change) => {
-      const record = found(await change.project(account, name), noProject(account, name))
-      if (record.enabled !== enabled) await change.setProjectEnabled(record, enabled)
-      return { ...record, enabled }
-    })
-  }
-
-  deleteProject(actor: string, account: string, name: string): Promise<void> {
-    return this.#change(actor, '', async (change) =>
-      change.deleteProject(found(await change.project(account, name), noProject(account, name))),
-    )
-  }
-
+export class Administration extends AccountAdministration {
   /** The password is shown this once. */
   async createServiceUser(
     actor: string,
@@ -139,7 +59,7 @@ export class Administration {
     checkName('name', user.name)
     checkRoles(user.roles ?? [])
     const { password, hash } = await this.#newPassword()
-    const record = await this.#change(actor, `user \`${user.name}\``, async (change) => {
+    const record = await this.change(actor, `user \`${user.name}\``, async (change) => {
       const owner = found(await change.account(account), noAccount(account))
       const id = await change.createUser(owner, { name: user.name, type: 'service_user', passwordHash: hash })
       await change.setPermissions({ id, account, name: user.name }, user.permissions)
@@ -157,7 +77,7 @@ export class Administration {
   ): Promise<UserRecord> {
     checkName('name', user.name)
     checkRoles(user.roles ?? [])
-    return this.#change(actor, `user \`${user.name}\``, async (change) => {
+    return this.change(actor, `user \`${user.name}\``, async (change) => {
       const account_ = found(await change.account(account), noAccount(account))
       await change.createUser(account_, {
         name: user.name,
@@ -171,15 +91,15 @@ export class Administration {
   }
 
   async user(account: string, name: string, type: UserType): Promise<UserRecord> {
-    return userIn(this.#parts.store.records, account, name, type)
+    return userIn(this.parts.store.records, account, name, type)
   }
 
   users(account: string, type: UserType, page: Page): Promise<UserRecord[]> {
-    return this.#parts.store.records.users(account, type, page)
+    return this.parts.store.records.users(account, type, page)
   }
 
   userById(id: string): Promise<UserRecord | undefined> {
-    return this.#parts.store.records.userById(id)
+    return this.parts.store.records.userById(id)
   }
 
   /** Sets what is given and leaves the rest. */
@@ -196,7 +116,7 @@ export class Administration {
     },
   ): Promise<UserRecord> {
     checkRoles(to.roles ?? [])
-    return this.#change(actor, '', async (change) => {
+    return this.change(actor, '', async (change) => {
       const user = await userIn(change, account, name, type)
       if (to.enabled !== undefined && to.enabled !== user.enabled)
         await change.setUserEnabled(user, to.enabled)
@@ -208,7 +128,7 @@ export class Administration {
   }
 
   deleteUser(actor: string, account: string, name: string, type: UserType): Promise<void> {
-    return this.#change(actor, '', async (change) =>
+    return this.change(actor, '', async (change) =>
       change.deleteUser(await userIn(change, account, name, type)),
     )
   }
@@ -216,7 +136,7 @@ export class Administration {
   /** Replaces a service user's password (§5.1); their tokens no longer stand. The new one is shown this once. */
   async replacePassword(account: string, userName: string, actor = COMMAND_LINE): Promise<NewSecret> {
     const { password, hash } = await this.#newPassword()
-    await this.#change(actor, '', async (change) =>
+    await this.change(actor, '', async (change) =>
       change.setPassword(await userIn(change, account, userName, 'service_user'), hash),
     )
     return { account, user: userName, type: 'password', value: password.reveal() }
@@ -228,13 +148,14 @@ export class Administration {
     account: string,
     userName: string,
     name: string,
-  ): Promise<{ token: StaticTokenRecord; value: Secret }> {
+  ): Promise<{ token: StaticTokenRecord; kind: string; value: Secret }> {
     checkName('name', name)
-    return this.#change(actor, `static token \`${name}\``, async (change) => {
+    return this.change(actor, `static token \`${name}\``, async (change) => {
       const user = await userIn(change, account, userName, 'control_panel_user')
       const value = await this.#addStaticToken(change, user, name)
       return {
         token: found(await change.liveStaticToken(user.id, name), noStaticToken(name)),
+        kind: this.#staticKind(),
         value: new Secret(value),
       }
     })
@@ -242,7 +163,7 @@ export class Administration {
 
   async staticTokens(account: string, userName: string, page: Page): Promise<StaticTokenRecord[]> {
     const user = await this.user(account, userName, 'control_panel_user')
-    return this.#parts.store.records.staticTokens(user.id, page)
+    return this.parts.store.records.staticTokens(user.id, page)
   }
 
   revokeStaticToken(
@@ -251,7 +172,7 @@ export class Administration {
     userName: string,
     name: string,
   ): Promise<StaticTokenRecord> {
-    return this.#change(actor, '', async (change) => {
+    return this.change(actor, '', async (change) => {
       const user = await userIn(change, account, userName, 'control_panel_user')
       const token = found(await change.liveStaticToken(user.id, name), noStaticToken(name))
       return { ...token, revokedAtMs: await change.revoke(token.id, account, undefined) }
@@ -266,7 +187,7 @@ export class Administration {
     project: string | undefined,
   ): Promise<IssuedToken> {
     const kind = this.#kindFor(project)
-    return this.#change(actor, '', async (change) => {
+    return this.change(actor, '', async (change) => {
       const user = await userIn(change, account, userName, 'control_panel_user')
       const inProject =
         project === undefined
@@ -283,7 +204,7 @@ export class Administration {
         kind,
         scope,
         projectId: inProject?.id,
-        nowMs: this.#parts.now(),
+        nowMs: this.parts.now(),
       })
       await change.setPanelToken(user, inProject?.id ?? '', JSON.stringify(claims), claims.jti)
       return this.#issued(claims)
@@ -292,7 +213,7 @@ export class Administration {
 
   /** The control panel user's IAM token once more (§5.1): signing the same claims with the same key gives the same token. */
   async copyPanelToken(account: string, userName: string, project: string | undefined): Promise<IssuedToken> {
-    const { records } = this.#parts.store
+    const { records } = this.parts.store
     const user = await this.user(account, userName, 'control_panel_user')
     const projectId = project === undefined ? '' : (await this.project(account, project)).id
     const claims = await records.panelToken(user.id, projectId)
@@ -303,40 +224,13 @@ export class Administration {
     )
   }
 
-  async addressRestriction(account: string): Promise<string[]> {
-    return this.#parts.store.records.addressRules((await this.account(account)).id)
-  }
-
-  /** Restricts the account's tokens to these ranges (CIDR, IPv4 and IPv6); none: no restriction (§1). */
-  setAddressRestriction(actor: string, account: string, ranges: readonly string[]): Promise<string[]> {
-    const canonical = ranges.map((range, index) => {
-      const form = canonicalRange(range)
-      if (form === undefined)
-        throw invalidArgument({
-          field: `ranges[${index}]`,
-          expected: 'an IPv4 or IPv6 address or range, for example 10.0.0.0/8',
-        })
-      return form
-    })
-    if (ranges.length > ADDRESS_RANGES_MAX)
-      throw invalidArgument({
-        field: 'ranges',
-        expected: `at most ${ADDRESS_RANGES_MAX} ranges, not ${ranges.length}`,
-      })
-    return this.#change(actor, '', async (change) => {
-      const record = found(await change.account(account), noAccount(account))
-      await change.setAddressRules(record, canonical)
-      return change.addressRules(record.id)
-    })
-  }
-
   revocations(page: Page): Promise<RevocationRecord[]> {
-    return this.#parts.store.records.revocations(page)
+    return this.parts.store.records.revocations(page)
   }
 
   /** Oldest first; of one account, or of all where it is empty. */
   audit(account: string, page: Page): Promise<AuditRecord[]> {
-    return this.#parts.store.records.audit(account, page)
+    return this.parts.store.records.audit(account, page)
   }
 
   /**
@@ -348,37 +242,20 @@ export class Administration {
       password: () => this.#newPassword(),
       staticToken: (change, user, name) => this.#addStaticToken(change, user, name),
     }
-    const passwords = await passwordsFor(file, this.#parts.store.records, make)
-    return this.#change(actor, 'a user of the file, of another type,', (change) =>
+    const passwords = await passwordsFor(file, this.parts.store.records, make)
+    return this.change(actor, 'a user of the file, of another type,', (change) =>
       new DirectoryFileChange(change, passwords, make).apply(file),
     )
   }
 
   /** Everything, for one look at a small directory. Never a secret. */
   listing(): Promise<AccountListing[]> {
-    return listDirectory(this.#parts.store.records)
-  }
-
-  /** `subject` is named where its name turns out to be taken. */
-  async #change<T>(
-    actor: string,
-    subject: string,
-    work: (change: DirectoryChange) => Promise<T>,
-  ): Promise<T> {
-    try {
-      return await this.#parts.store.change(actor, work)
-    } catch (error) {
-      if (error instanceof AlreadyThere)
-        throw new NoAnswer('ALREADY_EXISTS', `${subject} is there already`, { reason: 'ALREADY_EXISTS' })
-      if (error instanceof NoSuchProject)
-        throw new NoAnswer('FAILED_PRECONDITION', error.message, { reason: 'NO_SUCH_PROJECT' })
-      throw error
-    }
+    return listDirectory(this.parts.store.records)
   }
 
   async #newPassword(): Promise<{ password: Secret; hash: string }> {
     const password = newPassword()
-    return { password: new Secret(password), hash: await this.#parts.passwords.hash(password) }
+    return { password: new Secret(password), hash: await this.parts.passwords.hash(password) }
   }
 
   async #addStaticToken(change: DirectoryChange, user: UserRecord, name: string): Promise<string> {
@@ -386,14 +263,14 @@ export class Administration {
     await change.addStaticToken(user, {
       kind: this.#staticKind(),
       name,
-      hash: hashStaticToken(value, this.#parts.pepper),
+      hash: hashStaticToken(value, this.parts.pepper),
     })
     return value
   }
 
   /** The kind of token that a control panel user creates (§4.2). */
   #staticKind(): string {
-    const kinds = [...this.#parts.tokenKinds()].filter((kind) => kind.obtained.by === 'control_panel')
+    const kinds = [...this.parts.tokenKinds()].filter((kind) => kind.obtained.by === 'control_panel')
     const [kind] = kinds
     if (kind === undefined || kinds.length > 1)
       throw new NoAnswer(
@@ -408,7 +285,7 @@ export class Administration {
 
   #kindFor(project: string | undefined): TokenKind {
     const level = project === undefined ? 'account' : 'project'
-    for (const kind of this.#parts.tokenKinds())
+    for (const kind of this.parts.tokenKinds())
       if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
     throw new NoAnswer(
       'FAILED_PRECONDITION',
@@ -420,42 +297,9 @@ export class Administration {
   }
 
   #issued(claims: IamClaims): IssuedToken {
-    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+    return { value: new Secret(this.parts.signer.sign(claims)), token: tokenOf(claims) }
   }
 }
 
 /** Who works on the data folder itself. */
 export const COMMAND_LINE = 'command line'
-
-async function userIn(
-  records: { user(account: string, name: string, type: UserType): Promise<UserRecord | undefined> },
-  account: string,
-  name: string,
-  type: UserType,
-): Promise<UserRecord> {
-  const what = type === 'service_user' ? 'service user' : 'control panel user'
-  return found(await records.user(account, name, type), `account \`${account}\` has no ${what} \`${name}\``)
-}
-
-function found<T>(value: T | undefined, otherwise: string): T {
-  if (value === undefined) throw notFound(otherwise)
-  return value
-}
-
-const noAccount = (account: string) => `there is no account \`${account}\``
-const noProject = (account: string, name: string) => `account \`${account}\` has no project \`${name}\``
-const noStaticToken = (name: string) => `there is no static token \`${name}\` that is not revoked`
-
-function checkName(field: string, name: string): void {
-  if (name.length < 1 || name.length > 255 || /[\u0000-\u001f\u007f]/.test(name) || !name.isWellFormed())
-    throw invalidArgument({ field, expected: 'a name of 1 to 255 characters without control characters' })
-}
-
-function checkRoles(roles: readonly string[]): void {
-  for (const [index, role] of roles.entries())
-    if (!/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$/.test(role) || role.length > 64)
-      throw invalidArgument({
-        field: `roles[${index}]`,
-        expected: 'the name of a role, for example iam.admin',
-      })
-}

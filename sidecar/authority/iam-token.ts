@@ -5,6 +5,7 @@
  */
 import { randomBytes, sign, verify } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
+import { NoAnswer } from '../errors.ts'
 import type { VerifiedToken } from './authority.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
 
@@ -28,27 +29,33 @@ export interface IamClaims {
   readonly exp?: number
 }
 
-/** Signs claims with the ring's active key, and verifies tokens of any key of the ring. */
+/** Signs claims with the active key of the ring, and verifies tokens of any key of it. */
 export class IamTokenSigner {
-  readonly #active: SigningKey
-  readonly #byHeader: ReadonlyMap<string, SigningKey>
+  readonly #ring: KeyRing
+  #indexed: readonly SigningKey[] = []
+  #byHeader: ReadonlyMap<string, SigningKey> = new Map()
+  #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(ring: KeyRing) {
-    this.#active = ring.active
-    this.#byHeader = new Map(ring.all.map((key) => [headerOf(key), key]))
+    this.#ring = ring
   }
 
-  /** The token for these claims. */
+  /** The token for these claims. @throws NoAnswer on a host that has public keys alone */
   sign(claims: IamClaims): string {
-    const signed = `${headerOf(this.#active)}.${encode(claims)}`
-    return `${signed}.${sign(null, Buffer.from(signed), this.#active.privateKey).toString('base64url')}`
+    const key = this.#ring.keys.find(({ state }) => state === 'active')
+    if (key?.privateKey === undefined)
+      throw new NoAnswer('FAILED_PRECONDITION', 'this host checks tokens and has no key to sign them', {
+        reason: 'NO_SIGNING_KEY',
+      })
+    const signed = `${headerOf(key)}.${encode(claims)}`
+    return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
   }
 
   /** The claims of a genuine token, of whatever age; `undefined` for anything else. */
   verify(token: string): IamClaims | undefined {
     const headerEnd = token.indexOf('.')
     const signedEnd = token.lastIndexOf('.')
-    const key = this.#byHeader.get(token.slice(0, Math.max(headerEnd, 0)))
+    const key = this.#keyOf(token.slice(0, Math.max(headerEnd, 0)))
     if (key === undefined || signedEnd === headerEnd) return undefined
     const signature = Buffer.from(token.slice(signedEnd + 1), 'base64url')
     // Other spellings of the same bytes (padding, stray characters, spare bits) are other tokens: refused.
@@ -56,7 +63,28 @@ export class IamTokenSigner {
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
     return JSON.parse(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString()) as IamClaims
   }
+
+  /** A header that is not known may be of a key that was staged and made active since the last look at the file. */
+  #keyOf(header: string): SigningKey | undefined {
+    const nowMs = performance.now()
+    if (
+      this.#ring.keys === this.#indexed &&
+      !this.#byHeader.has(header) &&
+      nowMs - this.#lookedAtMs > LOOK_AGAIN_MS
+    ) {
+      this.#lookedAtMs = nowMs
+      this.#ring.reload()
+    }
+    if (this.#ring.keys !== this.#indexed) {
+      this.#indexed = this.#ring.keys
+      this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key), key]))
+    }
+    return this.#byHeader.get(header)
+  }
 }
+
+/** How often a token of an unknown key makes the file be looked at, in milliseconds. */
+const LOOK_AGAIN_MS = 200
 
 /** The claims of a token that is issued now. */
 export function newClaims(issuance: {

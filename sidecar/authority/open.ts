@@ -2,14 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
-import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate } from '../data-folder.ts'
-import { openSqlite } from '../directory/sqlite.ts'
-import { DirectoryStore } from '../directory/store.ts'
+import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../data-folder.ts'
+import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Secret } from '../secret.ts'
 import { Administration } from './administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import { IamTokenSigner } from './iam-token.ts'
-import { openKeyRing } from './keys.ts'
+import { KeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
 import { FailedLogins, type ThrottleLimits } from './throttle.ts'
 
@@ -22,33 +21,42 @@ export interface OpenedAuthority {
 }
 
 export interface OpenOptions {
+  /** Keys, pepper and administrator token of this host. Hosts that share a directory must share `signing-keys.json` and `static-token-pepper`. */
   readonly folder: string
+  /** The directory that hosts share; by default it is a file of the folder. */
+  readonly shared?: SharedDirectory | undefined
   /** The kinds of the matrix in force. */
   readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
   readonly throttleLimits: ThrottleLimits
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
+  /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
+  readonly onKeysRefused: (error: Error) => void
 }
 
 /** Opens the folder, and makes it and what belongs in it on the first time. */
-export function openEmbeddedAuthority(options: OpenOptions): OpenedAuthority {
-  const { folder, tokenKinds, passwordLimits, throttleLimits, now } = options
+export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
+  const { folder, tokenKinds, passwordLimits, throttleLimits, now, onKeysRefused } = options
   openDataFolder(folder)
-  const signer = new IamTokenSigner(openKeyRing(join(folder, 'signing-keys.json')))
+  const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
+  const signer = new IamTokenSigner(keys)
   const pepper = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
   if (pepper.length !== 32) throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
   const administratorToken = new Secret(
     readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
   )
-  const store = new DirectoryStore(openSqlite(join(folder, 'directory.sqlite')), now)
+  const store = await openDirectory(join(folder, 'directory.sqlite'), options.shared, now)
   const passwords = new Passwords(passwordLimits)
   const failedLogins = new FailedLogins(throttleLimits, now)
   return {
     authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
     administratorToken,
-    close: () => store.close(),
+    close: async () => {
+      keys.close()
+      await store.close()
+    },
   }
 }
 

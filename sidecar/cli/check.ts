@@ -2,15 +2,8 @@
 import type { Command } from 'commander'
 import type { Scope } from '../../engine/index.ts'
 import type { Check, CheckAnswer } from '../client/index.ts'
-import {
-  addConnectionOptions,
-  type ConnectionOptions,
-  collect,
-  columns,
-  EXIT,
-  print,
-  printJson,
-} from './output.ts'
+import { columns } from '../columns.ts'
+import { addConnectionOptions, type ConnectionOptions, collect, EXIT, print, printJson } from './output.ts'
 
 interface CheckOptions extends ConnectionOptions {
   readonly header?: readonly string[]

@@ -5,13 +5,17 @@ import type { ConnectionOptions } from './output.ts'
 
 /** Asks the sidecar and closes the connection, whatever the answer. */
 export async function asking<T>(
-  options: ConnectionOptions & { readonly callerToken?: string | undefined },
+  options: ConnectionOptions & {
+    readonly callerToken?: string | undefined
+    readonly iamToken?: string | undefined
+  },
   ask: (client: Client) => Promise<T>,
 ): Promise<T> {
   const address = options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
   const client = connect(address, {
     deadlineMs: options.deadline,
     ...(options.callerToken !== undefined && { callerToken: options.callerToken }),
+    ...(options.iamToken !== undefined && { iamToken: options.iamToken }),
   })
   try {
     return await ask(client)

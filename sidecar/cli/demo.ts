@@ -4,10 +4,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DEFAULT_ADDRESS } from '../client/index.ts'
+import { columns } from '../columns.ts'
 import type { Config } from '../config/config.ts'
 import { packageVersion } from '../package.ts'
 import type { Sidecar, StartOptions } from '../sidecar.ts'
-import { columns } from './output.ts'
+
 import { matrixTable } from './table.ts'
 
 /** What the demo account holds. */

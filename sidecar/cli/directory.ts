@@ -1,12 +1,16 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
 import type { Command } from 'commander'
+
 import type { Administration } from '../authority/administration.ts'
 import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
-import { columns, print, printJson } from './output.ts'
-import type { RulesOptions } from './rules.ts'
+import { columns } from '../columns.ts'
+import { print, printJson } from './output.ts'
 
-interface DirectoryOptions extends RulesOptions {
-  readonly data: string
+interface DirectoryOptions {
+  readonly data?: string
+  readonly matrix?: string
+  readonly config?: string
+  readonly json?: boolean
 }
 
 export function addDirectoryCommand(program: Command): void {
@@ -48,7 +52,8 @@ export function addDirectoryCommand(program: Command): void {
 
 function withOptions(command: Command): Command {
   return command
-    .requiredOption('--data <dir>', 'data folder of the embedded authority')
+    .option('--data <dir>', 'data folder of the embedded authority (default: as the configuration says)')
+    .option('--config <file>', 'configuration file of the sidecar, which may name a shared directory')
     .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
     .option('--json', 'print the result as one line of JSON')
 }
@@ -58,13 +63,18 @@ async function administering<T>(
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const { openEmbeddedAuthority } = await import('../authority/open.ts')
+  const { readConfig, sharedDirectoryOf } = await import('../config/config.ts')
   const { readRules } = await import('./rules.ts')
-  const { tokenKinds } = readRules(options).engine
-  const opened = openEmbeddedAuthority({
-    folder: options.data,
+  // As the sidecar reads it, so that both reach the same directory.
+  const config = readConfig(options.config, process.env, { data: options.data, matrix: options.matrix })
+  const { tokenKinds } = readRules(config).engine
+  const opened = await openEmbeddedAuthority({
+    folder: config.data,
+    shared: sharedDirectoryOf(config),
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2 },
     throttleLimits: { failures: 1, pauseMs: 1 },
+    onKeysRefused: () => {},
     now: Date.now,
   })
   try {

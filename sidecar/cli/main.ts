@@ -1,10 +1,12 @@
 /** The command line. Each command is a file; what it needs is loaded when it runs. */
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from '../package.ts'
+import { addAdministrationCommands } from './administration.ts'
 import { addCheckCommand } from './check.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
 import { addIssueCommand } from './issue.ts'
+import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
 import { addMatrixCommand } from './matrix.ts'
 import { EXIT, failWith } from './output.ts'
@@ -31,6 +33,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     addPlanCommand,
     addRevokeCommand,
     addDirectoryCommand,
+    addKeysCommand,
+    addAdministrationCommands,
   ])
     add(program)
   try {

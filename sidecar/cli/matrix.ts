@@ -1,6 +1,7 @@
 /** `portcullis matrix`: the table, readable in a terminal. */
 import type { Command } from 'commander'
-import { columns, print, printJson } from './output.ts'
+import { columns } from '../columns.ts'
+import { print, printJson } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 
 export function addMatrixCommand(program: Command): void {

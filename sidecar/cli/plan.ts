@@ -1,7 +1,8 @@
 /** `portcullis plan`: the smallest set of tokens that opens the APIs of a job. */
 import type { Command } from 'commander'
 import type { PlannedToken } from '../../matrix/index.ts'
-import { columns, EXIT, print, printJson } from './output.ts'
+import { columns } from '../columns.ts'
+import { EXIT, print, printJson } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 
 export function addPlanCommand(program: Command): void {

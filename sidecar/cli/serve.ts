@@ -1,5 +1,6 @@
 /** `portcullis serve`: runs the sidecar until it is told to stop. */
 import type { Command } from 'commander'
+import type { Sidecar } from '../sidecar.ts'
 import type { Demo } from './demo.ts'
 import { print, printJson } from './output.ts'
 
@@ -45,7 +46,20 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   const config = readConfig(options.config, process.env, flags)
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags) : undefined
+  let running: Sidecar | undefined
+  const stop = async () => {
+    // A second signal does not wait.
+    for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1))
+    await running?.close()
+    dev?.remove()
+    process.exit(0)
+  }
+  // Before the start, which takes a while: what was made by then is removed again.
+  for (const signal of STOP_SIGNALS) process.once(signal, () => void stop())
+
   const sidecar = await (dev?.start(startSidecar) ?? startSidecar(config))
+  running = sidecar
+  process.on('SIGHUP', () => sidecar.reload())
   const demo = await dev?.populate(sidecar)
 
   if (options.json)
@@ -61,16 +75,9 @@ async function serve(options: ServeOptions): Promise<void> {
     print(
       `ready: gRPC on ${sidecar.grpcAddress}, HTTP ${sidecar.httpAddress === undefined ? 'off' : `on ${sidecar.httpAddress}`}, matrix ${sidecar.matrixDigest}${sidecar.rules.engine.strict ? ', strict' : ''}`,
     )
-
-  const stop = async () => {
-    // A second signal does not wait.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
-    await sidecar.close()
-    dev?.remove()
-  }
-  process.on('SIGHUP', () => sidecar.reload())
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
 }
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 function demoJson({ account, project, serviceUser, staticToken }: Demo): object {
   return { account, project, service_user: serviceUser, static_token: staticToken }

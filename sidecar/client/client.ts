@@ -8,6 +8,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js'
 import { AuthorizationServiceClient } from '../gen/portcullis/v1/authorization.ts'
+import { type DirectoryClient, directoryClient } from './directory.ts'
 import { PortcullisError } from './error.ts'
 import {
   type Check,
@@ -30,6 +31,8 @@ export interface ClientOptions {
   readonly deadlineMs?: number
   /** For calls that need to know the caller: issuing by profile, revoking by token id. A secret. */
   readonly callerToken?: string
+  /** For administration by an account owner or a user with `iam.admin`: their account-scoped IAM token. A secret. */
+  readonly iamToken?: string
   /** PEM files' contents, for a sidecar on another machine. Default: plaintext, for one on this machine. */
   readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
 }
@@ -49,18 +52,28 @@ export class Client {
   readonly #stub: AuthorizationServiceClient
   readonly #metadata = new Metadata()
   readonly #deadlineMs: number
+  /** Administration; needs a caller token that may administer, or `iamToken`. */
+  readonly directory: DirectoryClient
 
-  constructor(address: string, { deadlineMs = 5_000, callerToken, tls }: ClientOptions) {
+  constructor(address: string, { deadlineMs = 5_000, callerToken, iamToken, tls }: ClientOptions) {
     const credentials =
       tls === undefined
         ? ChannelCredentials.createInsecure()
         : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
-    // A batch of the largest length answers with more than the 4 MiB that gRPC takes by default.
+    // A long batch about a matrix with long messages answers with more than the 4 MiB that gRPC takes by default.
     this.#stub = new AuthorizationServiceClient(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
     })
     this.#deadlineMs = deadlineMs
     if (callerToken !== undefined) this.#metadata.set('authorization', `Bearer ${callerToken}`)
+    if (iamToken !== undefined) this.#metadata.set('x-auth-token', iamToken)
+    this.directory = directoryClient((path, serialize, deserialize, request) =>
+      this.#call(
+        (message, metadata, callOptions, callback) =>
+          this.#stub.makeUnaryRequest(path, serialize, deserialize, message, metadata, callOptions, callback),
+        request as never,
+      ),
+    )
   }
 
   /** May this credential open this API? */
@@ -149,7 +162,7 @@ export class Client {
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + this.#deadlineMs }
       method.call(this.#stub, request, this.#metadata, options, (error, response) => {
-        if (error === null) resolve(response)
+        if (error === null) resolve(response as Response)
         else reject(new PortcullisError(error))
       })
     })
@@ -160,7 +173,8 @@ type UnaryMethod<Request, Response> = (
   request: Request,
   metadata: Metadata,
   options: Partial<CallOptions>,
-  callback: (error: ServiceError | null, response: Response) => void,
+  // grpc-js types the answer as absent where there is an error.
+  callback: (error: ServiceError | null, response?: Response) => void,
 ) => ClientUnaryCall
 
 /** The messages of a stream, with its errors as the client's. */

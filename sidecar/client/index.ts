@@ -4,6 +4,7 @@
  * @module
  */
 export { Client, type ClientOptions, connect, DEFAULT_ADDRESS } from './client.ts'
+export type { DirectoryClient } from './directory.ts'
 export { PortcullisError } from './error.ts'
 export type {
   Check,

@@ -1,6 +1,7 @@
 /** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
 import { problemText } from '../../matrix/index.ts'
 import { schemaChecker } from '../../matrix/schema.ts'
+import { Secret } from '../secret.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { readTextFile } from './text-file.ts'
 
@@ -22,6 +23,12 @@ export interface Config {
     readonly catalog?: readonly { readonly type: string; readonly name: string; readonly url: string }[]
   }
   readonly data: string
+  readonly directory: {
+    readonly url?: Secret
+    readonly staleness_ms: number
+    readonly pool_size: number
+    readonly timeout_ms: number
+  }
   readonly matrix?: string
   readonly matrix_poll_ms: number
   readonly strict: boolean
@@ -102,7 +109,15 @@ export function readConfig(
     if (path !== undefined && value !== undefined) assign(config, path, value)
   }
   refuse('configuration', check(config).map(problemText))
+  const { directory } = config as { directory: { url?: unknown } }
+  if (typeof directory.url === 'string') directory.url = new Secret(directory.url)
   return config as unknown as Config
+}
+
+/** The directory that hosts share; `undefined`: the data folder's own. */
+export function sharedDirectoryOf({ directory }: Config) {
+  const { url, staleness_ms: stalenessMs, pool_size: poolSize, timeout_ms: timeoutMs } = directory
+  return url && { url, stalenessMs, poolSize, timeoutMs }
 }
 
 const check = schemaChecker(schema)

@@ -14,7 +14,10 @@ export interface Queries {
 }
 
 export interface Database extends Queries {
-  /** Runs `work` as one transaction: all of it holds afterwards, or nothing. Reads outside never see half of it. */
+  /**
+   * Runs `work` as one transaction: all of it holds afterwards, or nothing. Reads outside never see half of it. One at
+   * a time, so that what `work` reads still holds when it writes.
+   */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

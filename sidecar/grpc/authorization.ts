@@ -2,23 +2,17 @@
  * `portcullis.v1.AuthorizationService`: each handler reads the request, calls a use case, and writes the
  * response. Bytes come in and go out as they are, so that an answer encoded once is sent as often as asked.
  */
-import type {
-  handleBidiStreamingCall,
-  handleServerStreamingCall,
-  handleUnaryCall,
-  Metadata,
-  ServiceDefinition,
-  sendUnaryData,
-} from '@grpc/grpc-js'
+import type { handleBidiStreamingCall, handleServerStreamingCall, Metadata } from '@grpc/grpc-js'
 import type { Engine } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
-import { invalidArgument, NoAnswer } from '../errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { AuthorizationServiceService } from '../gen/portcullis/v1/authorization.ts'
 import type { Services } from '../services.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import { issue } from '../usecases/issue.ts'
 import { profileFor } from '../usecases/profiles.ts'
 import { revoke } from '../usecases/revoke.ts'
+import { failure, passThrough, type Unary, unaryHandler } from './handler.ts'
 import {
   type CheckQuestion,
   readCheckBatchRequest,
@@ -37,14 +31,12 @@ import {
   planResponse,
   revokeResponse,
 } from './responses.ts'
-import { serviceError } from './status.ts'
 
 export interface AuthorizationLimits {
   /** Longest `CheckBatch`. */
   readonly batchLengthMax: number
 }
 
-type Unary = handleUnaryCall<Buffer, Buffer>
 type ServerStream = handleServerStreamingCall<Buffer, Buffer>
 type BidiStream = handleBidiStreamingCall<Buffer, Buffer>
 
@@ -58,17 +50,7 @@ type Handlers = {
       : BidiStream
 }
 
-/** The generated definition with pass-through serialisers. */
-export const authorizationService = Object.fromEntries(
-  Object.entries(AuthorizationServiceService).map(([name, method]) => [
-    name,
-    { ...method, requestDeserialize: same, responseSerialize: same },
-  ]),
-) as unknown as ServiceDefinition<Handlers>
-
-function same(bytes: Buffer): Buffer {
-  return bytes
-}
+export const authorizationService = passThrough(AuthorizationServiceService)
 
 /** The handlers; `endStreams` ends what would otherwise never end. */
 export function authorizationHandlers(
@@ -94,29 +76,9 @@ export function authorizationHandlers(
       : encoded.forCredentials(outcome, now())
   }
 
-  const failure = (error: unknown) => {
-    if (!(error instanceof NoAnswer))
-      log.error({ err: error }, 'a call failed for a reason that should not occur')
-    else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
-      log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
-    return serviceError(error)
-  }
-
-  const unary =
-    (handle: (request: Buffer, metadata: Metadata, engine: Engine) => Buffer | Promise<Buffer>): Unary =>
-    (call, callback: sendUnaryData<Buffer>) => {
-      try {
-        const response = handle(call.request, call.metadata, engine)
-        if (response instanceof Promise)
-          response.then(
-            (bytes) => callback(null, bytes),
-            (error) => callback(failure(error)),
-          )
-        else callback(null, response)
-      } catch (error) {
-        callback(failure(error))
-      }
-    }
+  const unary = (
+    handle: (request: Buffer, metadata: Metadata, engine: Engine) => Buffer | Promise<Buffer>,
+  ): Unary => unaryHandler(log, (request, metadata) => handle(request, metadata, engine))
 
   const callerOf = (metadata: Metadata) => callers.find(metadata.get('authorization').map(String))
 
@@ -133,7 +95,8 @@ export function authorizationHandlers(
     checkStream: (call) => {
       // One question at a time: answers keep their order, and a slow reader holds back the sender.
       const answerAll = async () => {
-        for await (const request of call) {
+        // Leaving the loop must not destroy the call: a destroyed call never sends the status of a failure.
+        for await (const request of call.iterator({ destroyOnReturn: false })) {
           const { id, question } = readCheckStreamRequest(request)
           const result = answer(question)
           const response = checkStreamResponse(id, result instanceof Promise ? await result : result)
@@ -142,7 +105,7 @@ export function authorizationHandlers(
         call.end()
       }
       answerAll().catch((error) => {
-        if (!call.cancelled) call.emit('error', failure(error))
+        if (!call.cancelled) call.emit('error', failure(log, error))
       })
     },
 

@@ -4,12 +4,13 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Scope } from '../../engine/index.ts'
 import type { PasswordRequester } from '../authority/authority.ts'
 import { PASSWORD_LENGTH_MAX } from '../authority/password.ts'
-import { type FieldViolation, invalidArgument, NoAnswer } from '../errors.ts'
+import { type FieldViolation, invalidArgument } from '../errors.ts'
 import * as wire from '../gen/portcullis/v1/authorization.ts'
 import type { Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
 import { Secret } from '../secret.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
 import type { Purpose } from '../usecases/issue.ts'
+import { decoded } from './handler.ts'
 
 /** A check, as one of the two use cases takes it. */
 export type CheckQuestion =
@@ -164,18 +165,6 @@ function scopeOf(scope: WireScope | undefined): Scope | undefined {
 }
 
 const LENGTH_DELIMITED = 2
-
-/** Decodes, or refuses what is no message of that type. */
-function decoded<T>(decode: () => T, path = ''): T {
-  try {
-    return decode()
-  } catch (error) {
-    throw new NoAnswer('INVALID_ARGUMENT', `${path}the bytes are no message of the contract`, {
-      reason: 'INVALID_ARGUMENT',
-      cause: error,
-    })
-  }
-}
 
 /**
  * The numbers of the fields that are present. Decoding a `oneof` of which both sides arrived keeps the last;

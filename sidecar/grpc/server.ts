@@ -1,12 +1,15 @@
 /** The gRPC server: the service, health and reflection, with every limit set. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { Server } from '@grpc/grpc-js'
-import { loadSync } from '@grpc/proto-loader'
+import type { PackageDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation, protoPath as healthProtoPath } from 'grpc-health-check'
+import { HealthImplementation } from 'grpc-health-check'
 import { packageFolder } from '../package.ts'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
+import { directoryHandlers, directoryService } from './directory.ts'
 import { listen, type TlsFiles } from './listen.ts'
 
 export interface GrpcOptions {
@@ -26,7 +29,7 @@ export interface GrpcServer {
   close(drainMs: number): Promise<void>
 }
 
-const SERVICE = 'portcullis.v1.AuthorizationService'
+const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService']
 
 /** Memory that one connection's HTTP/2 session may hold, in megabytes. */
 const SESSION_MEMORY_MB = 16
@@ -46,7 +49,10 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   })
   const { handlers, endStreams } = authorizationHandlers(services, { batchLengthMax: options.maxBatchLength })
   server.addService(authorizationService, handlers)
-  const health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' })
+  server.addService(directoryService, directoryHandlers(services))
+  const health = new HealthImplementation(
+    Object.fromEntries(['', ...SERVICES].map((service) => [service, 'SERVING' as const])),
+  )
   health.addToServer(server)
   reflection().addToServer(server)
 
@@ -54,25 +60,36 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   return {
     address,
     close: (drainMs) => {
-      health.setStatus('', 'NOT_SERVING')
-      health.setStatus(SERVICE, 'NOT_SERVING')
+      for (const service of ['', ...SERVICES]) health.setStatus(service, 'NOT_SERVING')
       endStreams()
-      return new Promise((resolve) => {
-        const deadline = setTimeout(() => server.forceShutdown(), drainMs)
-        server.tryShutdown(() => {
-          clearTimeout(deadline)
-          resolve()
-        })
-      })
+      // Not `forceShutdown`: without channelz grpc-js forgets there which connections are open. Before
+      // `tryShutdown`, which marks them as closing.
+      server.drain(address, drainMs)
+      return new Promise((resolve) => server.tryShutdown(() => resolve()))
     },
   }
 }
 
-/** Reflection (`v1` and `v1alpha`) reads the protos themselves, comments and all. */
+/**
+ * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), comments and all. Not as
+ * proto-loader reads them: that renames fields, and drops the imports of files, which grpcurl and Go do not forgive.
+ */
 function reflection(): ReflectionService {
-  const protos = join(packageFolder, 'proto')
-  const files = ['authorization', 'decision', 'matrix'].map((name) =>
-    join(protos, 'portcullis', 'v1', `${name}.proto`),
+  const fileDescriptorProtos = ['portcullis', 'health', 'error_details'].flatMap((name) =>
+    filesOf(readFileSync(join(packageFolder, 'proto', `${name}.binpb`))),
   )
-  return new ReflectionService(loadSync([...files, healthProtoPath], { includeDirs: [protos] }))
+  // The service looks at nothing else of a package definition.
+  return new ReflectionService({ portcullis: { fileDescriptorProtos } } as unknown as PackageDefinition)
+}
+
+/** The files of a `google.protobuf.FileDescriptorSet`, each still encoded. */
+function filesOf(descriptorSet: Uint8Array): Buffer[] {
+  const files: Buffer[] = []
+  const reader = new BinaryReader(descriptorSet)
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    if (field === 1) files.push(Buffer.from(reader.bytes()))
+    else reader.skip(type, field)
+  }
+  return files
 }

@@ -1,0 +1,78 @@
+/** What the source says against itself, and what it advises, put where decisions find it. */
+import type { NamedConflict } from './decision.ts'
+import { frozenCopy } from './freeze.ts'
+import type { Matrix } from './matrix.ts'
+
+/** The conflicts as decisions name them: with the sections where their statements stand. */
+export function nameConflicts(matrix: Matrix): NamedConflict[] {
+  const sections = new Map(matrix.statements.map((statement) => [statement.id, statement.section]))
+  const table = new Map(matrix.apis.map((api) => [api.id, api.section]))
+  return matrix.conflicts.map(({ statements, ...conflict }) => {
+    const named = new Set(statements.map((id) => sections.get(id) as string))
+    // A contested cell is one of the table's, so the table's section takes part.
+    for (const { api } of conflict.cells) named.add(table.get(api) as string)
+    return frozenCopy({ ...conflict, sections: [...named] })
+  })
+}
+
+/** The conflicts that bear on an API, whole or on one of its cells, in the order of the matrix. */
+export function conflictsByApi(conflicts: readonly NamedConflict[]): Map<string, NamedConflict[]> {
+  const byApi = new Map<string, NamedConflict[]>()
+  for (const conflict of conflicts)
+    for (const api of new Set([...conflict.apis, ...conflict.cells.map((cell) => cell.api)]))
+      byApi.set(api, [...(byApi.get(api) ?? []), conflict])
+  return byApi
+}
+
+/** What is said about tokens of one kind that a type of holder has. */
+export interface Advised {
+  readonly advice: readonly string[]
+  /** Conflicts about whether such a holder should have such a token. */
+  readonly conflicts: readonly NamedConflict[]
+}
+
+/** Kind id → type of holder → what is said about them. */
+export function adviceByKind(
+  matrix: Matrix,
+  conflicts: readonly NamedConflict[],
+): Map<string, Map<string, Advised>> {
+  const byKind = new Map<string, Map<string, Advised>>()
+  for (const { claim } of matrix.statements) {
+    if (claim.type !== 'advice') continue
+    for (const kind of claim.kinds) {
+      const byHolder = byKind.get(kind) ?? new Map<string, Advised>()
+      const earlier = byHolder.get(claim.holder)?.advice ?? NONE
+      byHolder.set(claim.holder, {
+        advice: Object.freeze([...earlier, claim.text]),
+        conflicts: holderConflicts(matrix, conflicts, kind, claim.holder),
+      })
+      byKind.set(kind, byHolder)
+    }
+  }
+  return byKind
+}
+
+/** The conflicts about a kind in which a statement about that type of holder takes part. */
+function holderConflicts(
+  matrix: Matrix,
+  conflicts: readonly NamedConflict[],
+  kind: string,
+  holder: string,
+): readonly NamedConflict[] {
+  const about = new Set(
+    matrix.statements
+      .filter(({ claim }) => claim.type === 'issued_to' && claim.holder === holder)
+      .map(({ id }) => id),
+  )
+  return conflicts.filter(
+    (conflict, index) =>
+      conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),
+  )
+}
+
+/** Whether a conflict puts the value of this cell in doubt. */
+export function contests(conflict: NamedConflict, api: string, kind: string): boolean {
+  return conflict.cells.some((cell) => cell.api === api && cell.kind === kind)
+}
+
+const NONE: readonly never[] = Object.freeze([])

@@ -1,0 +1,37 @@
+/** What administration is given, checked; and what it looks for, or the error that names what is not there. */
+import type { UserRecord, UserType } from '../directory/directory.ts'
+import { invalidArgument, notFound } from '../errors.ts'
+
+export async function userIn(
+  records: { user(account: string, name: string, type: UserType): Promise<UserRecord | undefined> },
+  account: string,
+  name: string,
+  type: UserType,
+): Promise<UserRecord> {
+  const what = type === 'service_user' ? 'service user' : 'control panel user'
+  return found(await records.user(account, name, type), `account \`${account}\` has no ${what} \`${name}\``)
+}
+
+export function found<T>(value: T | undefined, otherwise: string): T {
+  if (value === undefined) throw notFound(otherwise)
+  return value
+}
+
+export const noAccount = (account: string) => `there is no account \`${account}\``
+export const noProject = (account: string, name: string) =>
+  `account \`${account}\` has no project \`${name}\``
+export const noStaticToken = (name: string) => `there is no static token \`${name}\` that is not revoked`
+
+export function checkName(field: string, name: string): void {
+  if (name.length < 1 || name.length > 255 || /[\u0000-\u001f\u007f]/.test(name) || !name.isWellFormed())
+    throw invalidArgument({ field, expected: 'a name of 1 to 255 characters without control characters' })
+}
+
+export function checkRoles(roles: readonly string[]): void {
+  for (const [index, role] of roles.entries())
+    if (!/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$/.test(role) || role.length > 64)
+      throw invalidArgument({
+        field: `roles[${index}]`,
+        expected: 'the name of a role, for example iam.admin',
+      })
+}

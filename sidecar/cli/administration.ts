@@ -1,0 +1,101 @@
+/** `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of `administration-rows.ts`. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { Client } from '../client/index.ts'
+import { columns } from '../columns.ts'
+import { ADMINISTRATOR_TOKEN_FILE } from '../data-folder.ts'
+import { type AdministrationOptions, ROWS } from './administration-rows.ts'
+import { addConnectionOptions, collect, print, printJson } from './output.ts'
+
+export function addAdministrationCommands(program: Command): void {
+  const groups = new Map<string, Command>()
+  for (const { group, verb, description, arguments: names, flags = [], run } of ROWS) {
+    const parent = groups.get(group) ?? program.command(group).description(GROUPS[group] ?? '')
+    groups.set(group, parent)
+    const command = parent.command(verb).description(description)
+    for (const name of names) command.argument(name)
+    if (flags.includes('permission'))
+      command.option('--permission <permission>', 'account, or project:NAME; repeat for several', collect)
+    if (flags.includes('role'))
+      command.option('--role <role>', 'a role, for example iam.admin; repeat for several', collect)
+    if (flags.includes('owner'))
+      command.option('--owner', 'the user owns the account').option('--no-owner', 'the user does not')
+    if (flags.includes('project'))
+      command.option('--project <name>', 'a token for this project; without it, for the account')
+    command
+      .option(
+        '--data <dir>',
+        'data folder whose administrator token is used (default: PORTCULLIS_DATA or ./portcullis-data)',
+      )
+      .option('--caller-token-file <file>', 'file with the caller token that is used')
+      .option('--iam-token-file <file>', "file with a control panel user's IAM token that is used")
+    addConnectionOptions(command).action(async (...given: unknown[]) => {
+      const options = command.opts<AdministrationOptions>()
+      const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
+        (value) => value ?? [],
+      )
+      const { asking } = await import('./connection.ts')
+      const answer = await asking({ ...options, ...(await identityOf(options)) }, (client: Client) =>
+        run(client.directory, values, options),
+      )
+      if (options.json) printJson(answer)
+      else print(describe(answer))
+    })
+  }
+}
+
+const GROUPS: Readonly<Record<string, string>> = {
+  account: 'Administer accounts.',
+  project: 'Administer projects.',
+  'service-user': 'Administer service users: machines that get IAM tokens.',
+  'control-panel-user': 'Administer control panel users: people.',
+  'static-token': 'Administer static tokens.',
+  'address-restriction': 'Restrict an account to address ranges.',
+  audit: 'Look at the audit trail.',
+}
+
+async function identityOf(
+  options: AdministrationOptions,
+): Promise<{ callerToken?: string; iamToken?: string }> {
+  const { readSecretLine } = await import('./connection.ts')
+  if (options.iamTokenFile !== undefined)
+    return {
+      iamToken: readSecretLine('--iam-token-file', options.iamTokenFile).replace(/^X-Auth-Token:\s*/i, ''),
+    }
+  if (options.callerTokenFile !== undefined)
+    return { callerToken: readSecretLine('--caller-token-file', options.callerTokenFile) }
+  const data = options.data ?? process.env.PORTCULLIS_DATA ?? './portcullis-data'
+  return { callerToken: readSecretLine('--data', join(data, ADMINISTRATOR_TOKEN_FILE)) }
+}
+
+/** A list as a table, a record as its fields. */
+function describe(answer: object): string {
+  const [[name, value] = ['', undefined], ...rest] = Object.entries(answer)
+  if (Array.isArray(value) && rest.length === 0) {
+    if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
+    const header = Object.keys(value[0] as object)
+    return columns([
+      header,
+      ...value.map((record) => header.map((key) => cellOf((record as Record<string, unknown>)[key]))),
+    ])
+  }
+  const fields = Object.entries(answer).flatMap(([key, field]) =>
+    typeof field === 'object' && field !== null && !(field instanceof Date) && !Array.isArray(field)
+      ? Object.entries(field)
+      : [[key, field] as const],
+  )
+  return fields.length === 0 ? 'done' : columns(fields.map(([key, field]) => [String(key), cellOf(field)]))
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined) return ''
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map(cellOf).join(', ')
+  if (typeof value === 'object' && value !== null) {
+    const { scope, projects } = value as { scope?: number; projects?: string[] }
+    if (scope !== undefined && projects !== undefined)
+      return scope === 1 ? 'Account' : `Projects: ${projects.join(', ')}`
+    return JSON.stringify(value)
+  }
+  return String(value)
+}

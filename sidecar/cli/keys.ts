@@ -1,0 +1,65 @@
+/** `portcullis keys`: the keys that sign IAM tokens. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { columns } from '../columns.ts'
+import { SIGNING_KEYS_FILE } from '../data-folder.ts'
+import { print, printJson } from './output.ts'
+import type { RulesOptions } from './rules.ts'
+
+interface KeysOptions extends RulesOptions {
+  readonly data: string
+}
+
+export function addKeysCommand(program: Command): void {
+  const keys = program
+    .command('keys')
+    .description('Look after the keys that sign IAM tokens. A running sidecar follows every change.')
+  withOptions(keys.command('show'))
+    .description('Show the keys and their states; never a private key.')
+    .action(async (options: KeysOptions) => {
+      const { readKeys } = await import('../authority/keys.ts')
+      show(readKeys(keyFile(options)), options)
+    })
+  withOptions(keys.command('rotate'))
+    .description(
+      'The staged key becomes active, the active one retired, and a new one staged. Tokens of a retired key verify until they expire.',
+    )
+    .option('--matrix <file>', 'matrix file, which says how long tokens live (default: the shipped matrix)')
+    .action(async (options: KeysOptions) => {
+      const { rotateKeys } = await import('../authority/keys.ts')
+      const { readRules } = await import('./rules.ts')
+      const lifetimes = [...readRules(options).engine.tokenKinds.values()].map(
+        (kind) => kind.lifetimeSeconds ?? 0,
+      )
+      show(rotateKeys(keyFile(options), Date.now(), Math.max(...lifetimes) * 1000), options)
+    })
+  withOptions(keys.command('public'))
+    .description('Print the file of keys without their private halves, for a host that only checks.')
+    .action(async (options: KeysOptions) => {
+      const { publicKeysOf, readKeys } = await import('../authority/keys.ts')
+      process.stdout.write(publicKeysOf(readKeys(keyFile(options))))
+    })
+}
+
+function withOptions(command: Command): Command {
+  return command
+    .requiredOption('--data <dir>', 'data folder of the embedded authority', process.env.PORTCULLIS_DATA)
+    .option('--json', 'print the result as one line of JSON')
+}
+
+function keyFile({ data }: KeysOptions): string {
+  return join(data, SIGNING_KEYS_FILE)
+}
+
+function show(
+  keys: readonly { keyId: string; state: string; sinceMs: number }[],
+  { json }: KeysOptions,
+): void {
+  const rows = keys.map(({ keyId, state, sinceMs }) => ({
+    key_id: keyId,
+    state,
+    since: new Date(sinceMs).toISOString(),
+  }))
+  if (json) printJson({ keys: rows })
+  else print(columns(rows.map((row) => [row.key_id, row.state, `since ${row.since}`])))
+}

@@ -1,0 +1,136 @@
+/**
+ * A directory that is asked over the network, remembered for a bounded time: a check of a token that was seen lately
+ * waits for nobody. Only standing is remembered; who logs in, and what a user may be issued, is asked every time.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Answer } from './database.ts'
+import type { Directory, Grant, IamTokenGround, ServiceUser, Standing, StaticToken } from './directory.ts'
+
+export interface CacheLimits {
+  /**
+   * No answer rests on what was read longer ago than this before the question, in milliseconds; 0: nothing
+   * is remembered.
+   */
+  readonly stalenessMs: number
+  /** Monotonic clock, in milliseconds: a wall clock that is set back would keep answers alive. */
+  readonly now?: () => number
+}
+
+export class CachedDirectory implements Directory {
+  readonly #directory: Directory
+  readonly #iamTokens: Remembered<Standing>
+  readonly #staticTokens: Remembered<StaticToken | undefined>
+
+  constructor(directory: Directory, limits: CacheLimits) {
+    this.#directory = directory
+    this.#iamTokens = new Remembered(limits)
+    this.#staticTokens = new Remembered(limits)
+  }
+
+  /** Forgets everything, and what is being asked right now is not remembered: it may have been read before the change. */
+  clear(): void {
+    this.#iamTokens.clear()
+    this.#staticTokens.clear()
+  }
+
+  iamTokenStanding(ground: IamTokenGround): Answer<Standing> {
+    const { tokenId, subjectId, generation, account, projectId, permissionScopes } = ground
+    const key = JSON.stringify([tokenId, subjectId, generation, account, projectId ?? null, permissionScopes])
+    return this.#iamTokens.answer(key, () => this.#directory.iamTokenStanding(ground))
+  }
+
+  staticToken(hash: Buffer): Answer<StaticToken | undefined> {
+    return this.#staticTokens.answer(hash.toString('hex'), () => this.#directory.staticToken(hash))
+  }
+
+  serviceUser(account: string, name: string): Answer<ServiceUser | undefined> {
+    return this.#directory.serviceUser(account, name)
+  }
+
+  permits(
+    userId: string,
+    account: string,
+    project: string | undefined,
+    scopes: readonly string[],
+  ): Answer<Grant | undefined> {
+    return this.#directory.permits(userId, account, project, scopes)
+  }
+}
+
+/** Tokens that stand, and those that do not: guesses must not push out what is genuine. */
+const STANDING_MAX = 50_000
+const FALLEN_MAX = 10_000
+/** Of each of the two: answers and the address ranges in them, which can be a thousand each. */
+const PARTS_MAX = 500_000
+
+interface Entry<T> {
+  readonly value: T
+  readonly askedAtMs: number
+}
+
+interface Question<T> {
+  readonly answer: Promise<T>
+  readonly askedAtMs: number
+}
+
+/** Answers to one kind of question. Whoever asks what is being asked already shares the answer. */
+class Remembered<T extends Standing | undefined> {
+  readonly #stalenessMs: number
+  readonly #now: () => number
+  readonly #standing = lru<T>(STANDING_MAX)
+  readonly #fallen = lru<T>(FALLEN_MAX)
+  readonly #asked = new Map<string, Question<T>>()
+  #clearedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor({ stalenessMs, now = () => performance.now() }: CacheLimits) {
+    this.#stalenessMs = stalenessMs
+    this.#now = now
+  }
+
+  clear(): void {
+    this.#clearedAtMs = this.#now()
+  }
+
+  /** At once where it is known. */
+  answer(key: string, ask: () => Answer<T>): Answer<T> {
+    const nowMs = this.#now()
+    const known = this.#standing.get(key) ?? this.#fallen.get(key)
+    if (known !== undefined && this.#holds(known.askedAtMs, nowMs)) return known.value
+    const asked = this.#asked.get(key)
+    if (asked !== undefined && this.#holds(asked.askedAtMs, nowMs)) return asked.answer
+    return this.#ask(key, ask, nowMs)
+  }
+
+  /** An answer is as old as its question: it may have been read right then. */
+  #holds(askedAtMs: number, nowMs: number): boolean {
+    return askedAtMs > this.#clearedAtMs && askedAtMs > nowMs - this.#stalenessMs
+  }
+
+  async #ask(key: string, ask: () => Answer<T>, askedAtMs: number): Promise<T> {
+    const question = { answer: Promise.resolve(ask()), askedAtMs }
+    this.#asked.set(key, question)
+    try {
+      const value = await question.answer
+      if (this.#holds(askedAtMs, this.#now())) this.#remember(key, { value, askedAtMs })
+      return value
+    } finally {
+      // A later question may have taken its place.
+      if (this.#asked.get(key) === question) this.#asked.delete(key)
+    }
+  }
+
+  #remember(key: string, entry: Entry<T>): void {
+    const [here, there] =
+      entry.value?.stands === true ? [this.#standing, this.#fallen] : [this.#fallen, this.#standing]
+    there.delete(key)
+    here.set(key, entry)
+  }
+}
+
+function lru<T extends Standing | undefined>(max: number): LRUCache<string, Entry<T>> {
+  return new LRUCache({
+    max,
+    maxSize: PARTS_MAX,
+    sizeCalculation: ({ value }) => 1 + (value?.addresses.length ?? 0),
+  })
+}

@@ -1,0 +1,99 @@
+/** Who may administer what. The owner of an account and users with `iam.admin` their account (§5.1), administrators everything. */
+import type { Engine } from '../../engine/index.ts'
+import type { Administration, UserRecord } from '../authority/administration.ts'
+import type { Authority } from '../authority/authority.ts'
+import { NoAnswer } from '../errors.ts'
+import type { Callers } from './callers.ts'
+
+/** Who asks. */
+export type Principal =
+  | { readonly type: 'operator'; readonly name: string }
+  | { readonly type: 'user'; readonly user: UserRecord }
+
+/** How a caller says who they are. */
+export interface Identification {
+  /** Values of `authorization`. */
+  readonly authorization: readonly string[]
+  /** Values of `x-auth-token`. */
+  readonly iamToken: readonly string[]
+  /** IP address, where the caller has one. */
+  readonly clientAddress: string | undefined
+}
+
+/**
+ * What a call needs. `operator`: a caller token that may administer. `administrator`: the account's owner or a user with
+ * `iam.admin` as well. `holder`: the control panel user whom the call is about as well.
+ */
+export type Need = 'operator' | 'administrator' | 'holder'
+
+/** The role whose holders administer their account (§5.1). */
+export const ADMINISTRATOR_ROLE = 'iam.admin'
+
+export interface IdentificationServices {
+  readonly engine: Engine
+  readonly authority: Authority
+  readonly administration: Administration
+  readonly callers: Callers
+}
+
+/** @throws NoAnswer: UNAUTHENTICATED where nobody, or nobody known, is named */
+export async function identify(services: IdentificationServices, caller: Identification): Promise<Principal> {
+  const { engine, authority, administration, callers } = services
+  const operator = callers.find(caller.authorization)
+  if (operator !== undefined) {
+    if (!operator.administrator)
+      throw new NoAnswer(
+        'PERMISSION_DENIED',
+        `caller \`${operator.name}\` may not administer the directory`,
+        {
+          reason: 'CALLER_NOT_ADMINISTRATOR',
+        },
+      )
+    return { type: 'operator', name: operator.name }
+  }
+  const found = engine.extract(caller.iamToken.map((value) => ['X-Auth-Token', value]))
+  const verification = found.ok
+    ? await authority.verify(found.value, engine.tokenKinds, caller.clientAddress)
+    : undefined
+  const user =
+    verification?.ok && verification.token.scope.project === undefined
+      ? await administration.userById(verification.token.subject.id)
+      : undefined
+  if (user === undefined)
+    throw new NoAnswer(
+      'UNAUTHENTICATED',
+      'expected a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)',
+      { reason: caller.iamToken.length > 0 ? 'CREDENTIAL_INVALID' : 'CALLER_TOKEN_MISSING' },
+    )
+  return { type: 'user', user }
+}
+
+/**
+ * @param account the account that the call is about; empty: every account
+ * @param holder name of the control panel user that the call is about, where it is about one
+ * @throws NoAnswer: PERMISSION_DENIED
+ */
+export function authorize(principal: Principal, need: Need, account: string, holder = ''): void {
+  if (principal.type === 'operator') return
+  const { user } = principal
+  const inAccount = user.account === account
+  if (need !== 'operator' && inAccount && administers(user)) return
+  if (need === 'holder' && inAccount && user.type === 'control_panel_user' && user.name === holder) return
+  const who =
+    need === 'operator'
+      ? 'an administrator of the sidecar'
+      : `the account owner or a user with the role ${ADMINISTRATOR_ROLE} (§5.1)`
+  throw new NoAnswer('PERMISSION_DENIED', `this is for ${who}`, { reason: 'NOT_ADMINISTRATOR' })
+}
+
+/** Whether a user administers their account (§5.1). */
+export function administers(user: UserRecord): boolean {
+  return user.owner || user.roles.includes(ADMINISTRATOR_ROLE)
+}
+
+/** How the audit trail names who asked. */
+export function actorOf(principal: Principal): string {
+  return principal.type === 'operator'
+    ? `caller ${principal.name}`
+    : `${principal.user.type} ${principal.user.id} (${principal.user.name})`
+}

@@ -1,0 +1,136 @@
+/** Signing keys: rotation under a running sidecar, and the overlap of old and new. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { publicKeysOf, readKeys, rotateKeys } from '../../sidecar/authority/keys.ts'
+import { ACCOUNT, eventually, issued, newFolder, populate, runSidecar } from '../helpers/sidecar.ts'
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+
+function statesOf(path: string): string[] {
+  return readKeys(path).map(({ state }) => state)
+}
+
+/** Key id in a token's protected header. */
+function keyIdOf(token: string): string {
+  return (JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }).kid
+}
+
+describe('a sidecar on its keys', () => {
+  test('starts with an active and a staged key, readable by the owner alone', async () => {
+    const { folder } = await runSidecar()
+    const path = join(folder, 'signing-keys.json')
+    expect(statesOf(path)).toEqual(['active', 'staged'])
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  test('follows a rotation: old tokens verify, new ones are signed with the key that was staged', async () => {
+    const running = await runSidecar()
+    const secrets = await populate(running)
+    const path = join(running.folder, 'signing-keys.json')
+    const [active, staged] = readKeys(path)
+    const before = await issued(running, secrets)
+    expect(keyIdOf(before.value)).toBe(active?.keyId)
+
+    rotateKeys(path, Date.now() + MINUTE_MS, DAY_MS)
+    const after = await eventually(async () => {
+      const token = await issued(running, secrets)
+      return keyIdOf(token.value) === staged?.keyId && token
+    })
+    for (const { value } of [before, after]) {
+      const answer = await running.client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })
+      expect(answer.reason).toBe('ALLOWED')
+    }
+  })
+
+  test('knows a token of the new key at once, before its own look at the file', async () => {
+    const first = await runSidecar()
+    const secrets = await populate(first)
+    const second = await runSidecar({ folder: first.folder })
+    rotateKeys(join(first.folder, 'signing-keys.json'), Date.now() + MINUTE_MS, DAY_MS)
+    const [active] = readKeys(join(first.folder, 'signing-keys.json')).filter(
+      ({ state }) => state === 'active',
+    )
+    const token = await eventually(async () => {
+      const made = await issued(first, secrets)
+      return keyIdOf(made.value) === active?.keyId && made
+    })
+    const answer = await second.client.check({ api: 'iam', credentials: [['X-Auth-Token', token.value]] })
+    expect(answer.reason).toBe('ALLOWED')
+  })
+
+  test('keeps its keys when the file becomes unusable, and says so in the log without its content', async () => {
+    const running = await runSidecar()
+    const secrets = await populate(running)
+    writeFileSync(join(running.folder, 'signing-keys.json'), '{"keys": "canary"}')
+    await eventually(() => running.logLines.some((line) => line.includes('signing keys cannot be used')))
+    expect(running.logLines.join('')).not.toContain('canary')
+    await expect(issued(running, secrets)).resolves.toBeDefined()
+  })
+
+  test('with public keys alone it checks, and says that it cannot issue', async () => {
+    const signer = await runSidecar()
+    const secrets = await populate(signer)
+    const token = await issued(signer, secrets)
+    const path = join(signer.folder, 'signing-keys.json')
+    const publicKeys = publicKeysOf(readKeys(path))
+    expect(publicKeys).not.toContain('PRIVATE')
+    writeFileSync(path, publicKeys)
+    const checker = await runSidecar({ folder: signer.folder })
+    const answer = await checker.client.check({ api: 'iam', credentials: [['X-Auth-Token', token.value]] })
+    expect(answer.reason).toBe('ALLOWED')
+    await expect(
+      checker.client.issue({
+        password: { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') },
+        scope: { account: ACCOUNT },
+      }),
+    ).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'NO_SIGNING_KEY' })
+  })
+})
+
+describe('rotation', () => {
+  const start = Date.now()
+
+  async function keyFile(): Promise<string> {
+    const { folder, sidecar } = await runSidecar({ folder: join(newFolder(), 'data'), now: () => start })
+    await sidecar.close()
+    return join(folder, 'signing-keys.json')
+  }
+
+  test('retires the active key, without its private half', async () => {
+    const path = await keyFile()
+    rotateKeys(path, start + MINUTE_MS, DAY_MS)
+    expect(statesOf(path)).toEqual(['retired', 'active', 'staged'])
+    expect(readKeys(path).map(({ privateKey }) => privateKey !== undefined)).toEqual([false, true, true])
+  })
+
+  test('refuses a staged key that not every process can know yet', async () => {
+    const path = await keyFile()
+    const before = readFileSync(path, 'utf8')
+    expect(() => rotateKeys(path, start + 3_000, DAY_MS)).toThrow('try again in 7 s')
+    expect(readFileSync(path, 'utf8')).toBe(before)
+  })
+
+  test.each<[claim: string, afterMs: number, states: string[]]>([
+    [
+      'keeps a retired key while a token of it can live',
+      DAY_MS - 1,
+      ['retired', 'retired', 'active', 'staged'],
+    ],
+    ['drops it when the last one has expired', DAY_MS, ['retired', 'active', 'staged']],
+  ])('%s', async (_claim, afterMs, states) => {
+    const path = await keyFile()
+    rotateKeys(path, start + MINUTE_MS, DAY_MS)
+    rotateKeys(path, start + MINUTE_MS + afterMs, DAY_MS)
+    expect(statesOf(path)).toEqual(states)
+  })
+
+  test('does not run twice at once', async () => {
+    const path = await keyFile()
+    writeFileSync(`${path}.lock`, '')
+    expect(() => rotateKeys(path, start + MINUTE_MS, DAY_MS)).toThrow(
+      'somebody else is at it; if nobody is, remove',
+    )
+  })
+})

@@ -1,0 +1,60 @@
+/** Style that can be checked by a machine: small files that say what they are for, and nothing left lying about. */
+import { expect, test } from 'vitest'
+import { sources } from '../helpers/sources.ts'
+
+/** Most lines that a file has. A longer one has more than one reason to exist. */
+const LINES_MAX = 400
+
+const written = sources.filter(({ generated }) => !generated)
+
+interface Habit {
+  readonly claim: string
+  /** Whether a file breaks it. */
+  readonly broken: (text: string) => boolean
+  /** Texts that do, so that the habit is no weaker than it sounds. */
+  readonly examples: readonly string[]
+}
+
+// The words are put together here, so that this file does not find them in itself.
+const whole = (...halves: string[]): string => halves.map((word) => word.replace('|', '')).join('|')
+const LEFT_OVER = new RegExp(`\\b(${whole('TO|DO', 'FIX|ME', 'XX|X', 'HA|CK')})\\b`)
+const UNDONE_TEST = new RegExp(
+  `\\b(test|it|describe)(\\.\\w+)*\\.(${whole('on|ly', 'sk|ip', 'to|do', 'fa|ils')})\\b`,
+)
+
+const HABITS: readonly Habit[] = [
+  {
+    claim: `no file has more than ${LINES_MAX} lines`,
+    broken: (text) => text.split('\n').length - 1 > LINES_MAX,
+    examples: ['\n'.repeat(LINES_MAX + 1)],
+  },
+  {
+    claim: 'every file opens by saying what it is for',
+    broken: (text) => !/^(#!.*\n)?(\/\*\*|\/\/) ?\S|^(#!.*\n)?\/\*\*\n \* \S/.test(text),
+    examples: ["import 'node:fs'\n", '\n/** Too late. */\n', '/**\n */\n'],
+  },
+  {
+    claim: 'no note of unfinished work is left behind',
+    broken: (text) => LEFT_OVER.test(text),
+    examples: [`// ${whole('TO|DO')}: finish`, `// ${whole('FIX|ME')}`],
+  },
+  {
+    claim: 'no test is left out and none runs alone',
+    broken: (text) => UNDONE_TEST.test(text),
+    examples: [
+      `test.${whole('on|ly')}('a')`,
+      `describe.concurrent.${whole('sk|ip')}('a')`,
+      `it.${whole('to|do')}('a')`,
+    ],
+  },
+  {
+    claim: 'no file has a tab, a carriage return or white space at the end of a line',
+    broken: (text) => /[\t\r]|[ ]$/m.test(text),
+    examples: ['a\tb', 'a\r\n', 'a \nb'],
+  },
+]
+
+test.each(HABITS)('$claim', ({ broken, examples }) => {
+  expect(examples.filter((text) => !broken(text))).toEqual([])
+  expect(written.filter(({ text }) => broken(text)).map(({ path }) => path)).toEqual([])
+})

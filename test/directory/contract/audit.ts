@@ -1,0 +1,225 @@
+/** Every change is recorded once, in order, for good, and without a secret. */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { DirectoryChange } from '../../../sidecar/directory/change.ts'
+import type { UserRecord } from '../../../sidecar/directory/directory.ts'
+import type { Account, Subject } from '../contract.ts'
+import { changing, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
+
+const SECRETS = {
+  password: '$argon2id$v=19$canary-password-hash',
+  hash: Buffer.from('canary-static-token-hash'),
+}
+
+interface Actors {
+  readonly account: Account
+  readonly robot: UserRecord
+  readonly person: UserRecord
+}
+
+/** Every change that there is, and what is recorded of it: action, subject, details. */
+const CHANGES: readonly [
+  action: string,
+  subject: (actors: Actors) => string | undefined,
+  details: object,
+  change: (change: DirectoryChange, actors: Actors) => Promise<unknown>,
+][] = [
+  ['account.create', () => 'made', {}, (change) => change.createAccount('made')],
+  ['account.disable', inAccount, {}, (change, { account }) => change.setAccountEnabled(account, false)],
+  ['account.enable', inAccount, {}, (change, { account }) => change.setAccountEnabled(account, true)],
+  ['account.delete', inAccount, {}, (change, { account }) => change.deleteAccount(account)],
+  ['project.create', () => 'gamma', {}, (change, { account }) => change.createProject(account, 'gamma')],
+  [
+    'project.disable',
+    () => 'alpha',
+    {},
+    async (change, { account }) => change.setProjectEnabled(await alpha(change, account), false),
+  ],
+  [
+    'project.enable',
+    () => 'alpha',
+    {},
+    async (change, { account }) => change.setProjectEnabled(await alpha(change, account), true),
+  ],
+  [
+    'project.delete',
+    () => 'alpha',
+    {},
+    async (change, { account }) => change.deleteProject(await alpha(change, account)),
+  ],
+  [
+    'service_user.create',
+    () => 'new',
+    {},
+    (change, { account }) =>
+      change.createUser(account, { name: 'new', type: 'service_user', passwordHash: SECRETS.password }),
+  ],
+  ['service_user.disable', () => 'robot', {}, (change, { robot }) => change.setUserEnabled(robot, false)],
+  ['service_user.enable', () => 'robot', {}, (change, { robot }) => change.setUserEnabled(robot, true)],
+  [
+    'service_user.set_roles',
+    () => 'robot',
+    { roles: ['iam.admin'] },
+    (change, { robot }) => change.setRoles(robot, ['iam.admin']),
+  ],
+  [
+    'service_user.set_permissions',
+    () => 'robot',
+    { permissions: [{ scope: 'account' }] },
+    (change, { robot }) => change.setPermissions(robot, [{ scope: 'account' }]),
+  ],
+  [
+    'service_user.replace_password',
+    () => 'robot',
+    {},
+    (change, { robot }) => change.setPassword(robot, SECRETS.password),
+  ],
+  ['service_user.delete', () => 'robot', {}, (change, { robot }) => change.deleteUser(robot)],
+  [
+    'control_panel_user.create',
+    () => 'new',
+    {},
+    (change, { account }) => change.createUser(account, { name: 'new', type: 'control_panel_user' }),
+  ],
+  [
+    'control_panel_user.create',
+    () => 'new',
+    { owner: true },
+    (change, { account }) =>
+      change.createUser(account, { name: 'new', type: 'control_panel_user', owner: true }),
+  ],
+  [
+    'control_panel_user.set_owner',
+    () => 'person',
+    { owner: true },
+    (change, { person }) => change.setOwner(person, true),
+  ],
+  [
+    'control_panel_user.reissue_token',
+    () => 'person',
+    { token_id: 'an id' },
+    (change, { person }) => change.setPanelToken(person, '', 'claims', 'an id'),
+  ],
+  [
+    'static_token.create',
+    () => undefined,
+    { user: 'person', name: 'key' },
+    (change, { person }) =>
+      change.addStaticToken(person, { kind: 'static_token', name: 'key', hash: SECRETS.hash }),
+  ],
+  [
+    'address_restriction.set',
+    inAccount,
+    { cidrs: ['10.0.0.0/8'] },
+    (change, { account }) => change.setAddressRules(account, ['10.0.0.0/8']),
+  ],
+  [
+    'token.revoke',
+    () => 'a token',
+    {},
+    (change, { account }) => change.revoke('a token', account.account, undefined),
+  ],
+]
+
+function inAccount({ account }: Actors): string {
+  return account.account
+}
+
+function alpha(change: DirectoryChange, account: Account) {
+  return theProject(change, account, 'alpha')
+}
+
+export function auditContract(subject: () => Subject): void {
+  test.each(CHANGES)('%s', async (action, subjectOf, details, change) => {
+    const { store, clock } = subject()
+    const actors = await newActors(subject())
+    const before = await everything(subject())
+    clock.nowMs += 1
+    await store.change('the actor', (changes) => change(changes, actors))
+    const [record, ...more] = (await everything(subject())).slice(before.length)
+    expect(more).toEqual([])
+    expect(record).toEqual({
+      sequence: expect.any(Number),
+      atMs: clock.nowMs,
+      actor: 'the actor',
+      action,
+      account: action === 'account.create' ? 'made' : actors.account.account,
+      subject: subjectOf(actors) ?? expect.stringMatching(/^[\w-]{22}$/),
+      details,
+    })
+    expect(record?.sequence).toBeGreaterThan(before.at(-1)?.sequence ?? 0)
+  })
+
+  test('every change has a row above', () => {
+    const changes = Object.getOwnPropertyNames(DirectoryChange.prototype)
+    const tried = CHANGES.map(([, , , change]) => /\bchange\.(\w+)\(/.exec(String(change))?.[1])
+    expect(changes.filter((name) => name !== 'constructor' && !tried.includes(name))).toEqual([])
+  })
+
+  test('a revocation that was one already is recorded no second time', async () => {
+    const { newAccount } = subject()
+    const { account } = await newAccount()
+    const revoke = () => changing(subject(), (change) => change.revoke('once', account, undefined))
+    await revoke()
+    const before = await everything(subject())
+    await revoke()
+    expect(await everything(subject())).toEqual(before)
+  })
+
+  test('several changes of one transaction come in their order, and an account’s own by themselves', async () => {
+    const { store, newAccount } = subject()
+    const [one, other] = [await newAccount(), await newAccount()]
+    await changing(subject(), async (change) => {
+      for (const name of ['c', 'a', 'b']) {
+        await change.createProject(one, name)
+        await change.createProject(other, name)
+      }
+    })
+    const records = await store.records.audit(one.account, { after: '0', size: 100 })
+    expect(records.map((record) => record.subject)).toEqual([one.account, 'c', 'a', 'b'])
+    const [, second] = records
+    const rest = await store.records.audit(one.account, { after: String(second?.sequence), size: 1 })
+    expect(rest.map((record) => record.subject)).toEqual(['a'])
+  })
+
+  test.each([
+    ['changed', "UPDATE audit SET actor = 'somebody else'"],
+    ['deleted', 'DELETE FROM audit'],
+  ])('no record can be %s', async (_done, sql) => {
+    const { database, newAccount } = subject()
+    await newAccount()
+    const before = await everything(subject())
+    await expect(async () => database.all(sql)).rejects.toThrow('the directory does not answer')
+    expect(await everything(subject())).toEqual(before)
+  })
+
+  test('no secret is in it', async () => {
+    const actors = await newActors(subject())
+    await changing(subject(), async (change) => {
+      await change.setPassword(actors.robot, SECRETS.password)
+      await change.addStaticToken(actors.person, { kind: 'static_token', name: 'key', hash: randomBytes(32) })
+    })
+    const recorded = JSON.stringify(await everything(subject()))
+    for (const secret of [
+      SECRETS.password,
+      PASSWORD_HASH,
+      SECRETS.hash.toString(),
+      SECRETS.hash.toString('hex'),
+      SECRETS.hash.toString('base64'),
+    ])
+      expect(recorded).not.toContain(secret)
+  })
+}
+
+async function newActors(subject: Subject): Promise<Actors> {
+  const { account, user: robot } = await newServiceUser(subject)
+  await changing(subject, (change) =>
+    change.createUser(account, { name: 'person', type: 'control_panel_user' }),
+  )
+  const person = await theUser(subject.store.records, account, 'person', 'control_panel_user')
+  return { account, robot, person }
+}
+
+function everything({ store }: Subject) {
+  return store.records.audit('', { after: '0', size: 100_000 })
+}

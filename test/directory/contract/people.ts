@@ -1,0 +1,60 @@
+/** People for the directory's tests, and how to find them again. */
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
+import type { Permission, UserRecord, UserType } from '../../../sidecar/directory/directory.ts'
+import type { DirectoryRecords } from '../../../sidecar/directory/records.ts'
+import type { Account, Subject } from '../contract.ts'
+
+/** A stored hash as it looks; what it is the hash of does not matter here. */
+export const PASSWORD_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bm9uY2U$aGFzaA'
+
+/** A service user with these permissions, in an account with the projects alpha and beta. */
+export async function newServiceUser(
+  { store, newAccount }: Subject,
+  permissions: readonly Permission[] = [],
+): Promise<{ account: Account; user: UserRecord }> {
+  const account = await newAccount()
+  await store.change('a test', async (change) => {
+    for (const project of ['alpha', 'beta']) await change.createProject(account, project)
+    const id = await change.createUser(account, {
+      name: 'robot',
+      type: 'service_user',
+      passwordHash: PASSWORD_HASH,
+    })
+    await change.setPermissions({ id, account: account.account, name: 'robot' }, permissions)
+  })
+  return { account, user: await theUser(store.records, account, 'robot', 'service_user') }
+}
+
+/** A control panel user in an account of their own. */
+export async function newPanelUser({
+  store,
+  newAccount,
+}: Subject): Promise<{ account: Account; user: UserRecord }> {
+  const account = await newAccount()
+  await store.change('a test', (change) =>
+    change.createUser(account, { name: 'person', type: 'control_panel_user' }),
+  )
+  return { account, user: await theUser(store.records, account, 'person', 'control_panel_user') }
+}
+
+export async function theUser(
+  records: DirectoryRecords,
+  { account }: Account,
+  name: string,
+  type: UserType,
+): Promise<UserRecord> {
+  const user = await records.user(account, name, type)
+  if (user === undefined) throw new Error(`there is no user ${name}`)
+  return user
+}
+
+export async function theProject(records: DirectoryRecords, { account }: Account, name: string) {
+  const project = await records.project(account, name)
+  if (project === undefined) throw new Error(`there is no project ${name}`)
+  return project
+}
+
+/** One change by itself. */
+export function changing<T>({ store }: Subject, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
+  return store.change('a test', work)
+}

@@ -1,0 +1,99 @@
+/** Several processes on one directory: while it is made, while they write, and when one of them is killed. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { Place, Subject } from '../contract.ts'
+import { startWorker, type Worker } from '../support/process.ts'
+
+const KILLS = 20
+
+export function processesContract(subject: () => Subject): void {
+  test('four processes find no directory, make it once, and of each name one of them wins', async () => {
+    const place = await subject().newPlace()
+    const names = Array.from({ length: 40 }, (_, index) => `account-${index}`)
+    const workers = Array.from({ length: 4 }, (_, index) =>
+      // Each begins elsewhere, so that every one of them can win.
+      startWorker(place.location, {
+        type: 'contend',
+        names: [...names.slice(index * 10), ...names.slice(0, index * 10)],
+      }),
+    )
+    await Promise.all(workers.map(({ ended }) => ended))
+    expect(workers.flatMap(({ lines }) => lines).toSorted()).toEqual(names.toSorted())
+    await expectWhole(place, names)
+  })
+
+  test('what a change reads still holds when it writes, whatever other processes do', async () => {
+    const { place, store, newAccount } = subject()
+    const { account } = await newAccount()
+    const workers = Array.from({ length: 3 }, () =>
+      startWorker(place.location, { type: 'count', account, projects: 20 }),
+    )
+    await Promise.all(workers.map(({ ended }) => ended))
+    const projects = await store.records.projects(account, { after: '', size: 1000 })
+    const names = Array.from({ length: 60 }, (_, index) => `project-${index}`)
+    expect(projects.map(({ name }) => name)).toEqual(names.toSorted())
+  })
+
+  test(`a process that is killed ${KILLS} times keeps what it acknowledged, and leaves nothing half`, async () => {
+    const place = await subject().newPlace()
+    const acknowledged: string[] = []
+    for (let kill = 0; kill < KILLS; kill++) {
+      const worker = startWorker(place.location, { type: 'write', prefix: `run-${kill}` })
+      await worker.said(1 + (kill % 5) * 3)
+      // Not always right after an acknowledgement.
+      await delay((kill % 7) * 0.7)
+      await killed(worker)
+      acknowledged.push(...worker.lines)
+    }
+    expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS)
+    await expectWhole(place, acknowledged)
+  }, 120_000)
+
+  test('a directory of a newer Portcullis is refused and left alone', async () => {
+    const place = await subject().newPlace()
+    const first = await place.open(Date.now)
+    await first.store.change('a test', (change) => change.createAccount('kept'))
+    await first.database.all(place.asOfVersion(99))
+    await first.store.close()
+    await expect(place.open(Date.now)).rejects.toThrow(
+      /: expected a directory of version \d+ or earlier, found 99; a newer Portcullis wrote it$/,
+    )
+    await expect(place.open(Date.now)).rejects.toThrow('found 99')
+  })
+
+  test('a directory that is opened again is the same', async () => {
+    const place = await subject().newPlace()
+    const first = await place.open(Date.now)
+    await first.store.change('a test', (change) => change.createAccount('kept'))
+    const kept = await first.store.records.account('kept')
+    await first.store.close()
+    const second = await place.open(Date.now)
+    expect(await second.store.records.account('kept')).toEqual(kept)
+    await second.store.close()
+  })
+}
+
+async function killed({ process, ended }: Worker): Promise<void> {
+  process.kill('SIGKILL')
+  await ended
+}
+
+/** Every one of the accounts is there, and each that is has its project, its user and its three records of the audit trail. */
+async function expectWhole(place: Place, acknowledged: readonly string[]): Promise<void> {
+  const { store } = await place.open(Date.now)
+  const accounts = (await store.records.accounts({ after: '', size: 100_000 })).map(({ account }) => account)
+  expect(accounts).toEqual(expect.arrayContaining([...acknowledged]))
+  const audit = await store.records.audit('', { after: '0', size: 1_000_000 })
+  expect(audit).toHaveLength(3 * accounts.length)
+  const recorded = Map.groupBy(audit, ({ account }) => account)
+  for (const account of accounts) {
+    expect(recorded.get(account)?.map(({ action, subject }) => [action, subject])).toEqual([
+      ['account.create', account],
+      ['project.create', 'project'],
+      ['control_panel_user.create', 'person'],
+    ])
+    expect(await store.records.project(account, 'project')).toBeDefined()
+    expect(await store.records.user(account, 'person', 'control_panel_user')).toBeDefined()
+  }
+  await store.close()
+}

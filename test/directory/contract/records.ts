@@ -1,0 +1,303 @@
+/** Every record comes back as it was written, until it is deleted. */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
+import { AlreadyThere } from '../../../sidecar/directory/database.ts'
+import type { UserRecord } from '../../../sidecar/directory/directory.ts'
+import type { Account, Subject } from '../contract.ts'
+import { changing, newPanelUser, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
+
+const ID = /^[0-9a-f]{32}$/
+
+export function recordsContract(subject: () => Subject): void {
+  test('an account', async () => {
+    const { store, newAccount, clock } = subject()
+    const { account } = await newAccount()
+    const made = { account, id: expect.stringMatching(ID), enabled: true, createdAtMs: clock.nowMs }
+    expect(await store.records.account(account)).toEqual(made)
+    await changing(subject(), async (change) => change.setAccountEnabled(await newest(change), false))
+    expect(await store.records.account(account)).toEqual({ ...made, enabled: false })
+    await changing(subject(), async (change) => change.setAccountEnabled(await newest(change), true))
+    expect(await store.records.account(account)).toEqual(made)
+
+    async function newest(change: DirectoryChange): Promise<Account> {
+      return (await change.account(account)) as Account
+    }
+  })
+
+  test('a project', async () => {
+    const { store, newAccount, clock } = subject()
+    const account = await newAccount()
+    await changing(subject(), (change) => change.createProject(account, 'alpha'))
+    const made = await theProject(store.records, account, 'alpha')
+    expect(made).toEqual({
+      account: account.account,
+      name: 'alpha',
+      id: expect.stringMatching(ID),
+      enabled: true,
+      createdAtMs: clock.nowMs,
+    })
+    await changing(subject(), (change) => change.setProjectEnabled(made, false))
+    expect(await theProject(store.records, account, 'alpha')).toEqual({ ...made, enabled: false })
+    await changing(subject(), (change) => change.setProjectEnabled(made, true))
+    expect(await theProject(store.records, account, 'alpha')).toEqual(made)
+  })
+
+  test('a service user', async () => {
+    const { store, clock } = subject()
+    const { account, user } = await newServiceUser(subject(), [
+      { scope: 'projects', projects: ['beta', 'alpha', 'beta'] },
+      { scope: 'account' },
+    ])
+    const made: UserRecord = {
+      account: account.account,
+      name: 'robot',
+      id: user.id,
+      type: 'service_user',
+      enabled: true,
+      generation: 1,
+      permissions: [{ scope: 'account' }, { scope: 'projects', projects: ['alpha', 'beta'] }],
+      owner: false,
+      roles: [],
+      createdAtMs: clock.nowMs,
+    }
+    expect(user).toEqual(made)
+    expect(user.id).toMatch(ID)
+    expect(await store.records.userById(user.id)).toEqual(made)
+    expect(await store.verification.serviceUser(account.account, 'robot')).toEqual({
+      id: user.id,
+      name: 'robot',
+      account: account.account,
+      passwordHash: PASSWORD_HASH,
+      generation: 1,
+      addresses: [],
+    })
+  })
+
+  test('a control panel user', async () => {
+    const { store } = subject()
+    const { account, user } = await newPanelUser(subject())
+    expect(user).toMatchObject({ type: 'control_panel_user', owner: false, permissions: [], roles: [] })
+    await changing(subject(), async (change) => {
+      await change.setOwner(user, true)
+      await change.setRoles(user, ['iam.admin', 'billing', 'iam.admin'])
+    })
+    const after = { ...user, owner: true, roles: ['billing', 'iam.admin'] }
+    expect(await theUser(store.records, account, 'person', 'control_panel_user')).toEqual(after)
+    await changing(subject(), async (change) => {
+      await change.setOwner(user, false)
+      await change.setRoles(user, [])
+    })
+    expect(await theUser(store.records, account, 'person', 'control_panel_user')).toEqual(user)
+    expect(await store.verification.serviceUser(account.account, 'person')).toBeUndefined()
+  })
+
+  test('a static token', async () => {
+    const { store, clock } = subject()
+    const { account, user } = await newPanelUser(subject())
+    const hash = randomBytes(32)
+    const id = await changing(subject(), (change) =>
+      change.addStaticToken(user, { kind: 'static_token', name: 'key', hash }),
+    )
+    const made = {
+      id,
+      account: account.account,
+      userName: 'person',
+      name: 'key',
+      createdAtMs: clock.nowMs,
+      revokedAtMs: undefined,
+    }
+    expect(await store.records.liveStaticToken(user.id, 'key')).toEqual(made)
+    expect(await store.records.staticTokens(user.id, { after: '', size: 10 })).toEqual([made])
+    await changing(subject(), (change) => change.revoke(id, account.account, undefined))
+    expect(await store.records.liveStaticToken(user.id, 'key')).toBeUndefined()
+    expect(await store.records.staticTokens(user.id, { after: '', size: 10 })).toEqual([
+      { ...made, revokedAtMs: clock.nowMs },
+    ])
+  })
+
+  test('what the token that a control panel user can copy says, by project', async () => {
+    const { store } = subject()
+    const { user } = await newPanelUser(subject())
+    expect(await store.records.panelToken(user.id, '')).toBeUndefined()
+    for (const [project, claims] of [
+      ['', 'first'],
+      ['alpha', 'of alpha'],
+      ['', 'second'],
+    ] as const)
+      await changing(subject(), (change) => change.setPanelToken(user, project, claims, 'an id'))
+    expect(await store.records.panelToken(user.id, '')).toBe('second')
+    expect(await store.records.panelToken(user.id, 'alpha')).toBe('of alpha')
+  })
+
+  test('address ranges are replaced as a whole, and seen wherever a token is judged', async () => {
+    const { store } = subject()
+    const { account } = await newServiceUser(subject())
+    const look = async () => [
+      await store.records.addressRules(account.id),
+      (await store.verification.serviceUser(account.account, 'robot'))?.addresses,
+    ]
+    expect(await look()).toEqual([[], []])
+    const ranges = ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32']
+    await changing(subject(), (change) => change.setAddressRules(account, [...ranges, '10.0.0.0/8']))
+    expect(await look()).toEqual([ranges, ranges])
+    await changing(subject(), (change) => change.setAddressRules(account, ['::1/128']))
+    expect(await look()).toEqual([['::1/128'], ['::1/128']])
+    await changing(subject(), (change) => change.setAddressRules(account, []))
+    expect(await look()).toEqual([[], []])
+  })
+
+  test('a token is revoked once: the second time tells when the first was', async () => {
+    const { store, clock, newAccount } = subject()
+    const { account } = await newAccount()
+    const first = clock.nowMs
+    expect(await changing(subject(), (change) => change.revoke('twice', account, undefined))).toBe(first)
+    clock.nowMs += 1000
+    expect(await changing(subject(), (change) => change.revoke('twice', account, undefined))).toBe(first)
+    const all = await store.records.revocations({ after: '', size: 1000 })
+    expect(all.filter(({ tokenId }) => tokenId === 'twice')).toEqual([
+      { tokenId: 'twice', revokedAtMs: first },
+    ])
+  })
+
+  test('a revocation is forgotten after the time that it names, at the next one, and never without one', async () => {
+    const { store, clock, newAccount } = subject()
+    const { account } = await newAccount()
+    const revoke = (id: string, forgetAtMs?: number) =>
+      changing(subject(), (change) => change.revoke(id, account, forgetAtMs))
+    await revoke('forgotten', clock.nowMs + 1000)
+    await revoke('kept', clock.nowMs + 3000)
+    await revoke('for good')
+    clock.nowMs += 2000
+    await revoke('another')
+    const ids = (await store.records.revocations({ after: '', size: 1000 })).map(({ tokenId }) => tokenId)
+    expect(ids).toEqual(expect.arrayContaining(['another', 'for good', 'kept']))
+    expect(ids).not.toContain('forgotten')
+  })
+
+  /** What is made twice, and the second time refused. */
+  const TWICE: readonly [
+    what: string,
+    make: (change: DirectoryChange, people: People) => Promise<unknown>,
+  ][] = [
+    ['an account', (change, { account }) => change.createAccount(account.account)],
+    ['a project', (change, { account }) => change.createProject(account, 'alpha')],
+    [
+      'a user',
+      (change, { account }) =>
+        change.createUser(account, { name: 'robot', type: 'service_user', passwordHash: PASSWORD_HASH }),
+    ],
+    [
+      'a user of the other type',
+      (change, { account }) => change.createUser(account, { name: 'robot', type: 'control_panel_user' }),
+    ],
+    [
+      'a static token that is not revoked',
+      (change, { user }) =>
+        change.addStaticToken(user, { kind: 'static_token', name: 'key', hash: randomBytes(32) }),
+    ],
+    [
+      'the hash of a static token',
+      (change, { user, hash }) => change.addStaticToken(user, { kind: 'static_token', name: 'other', hash }),
+    ],
+  ]
+  test.each(TWICE)('%s of that name is there already, and nothing changes', async (_what, make) => {
+    const people = await withToken(subject())
+    const { store } = subject()
+    const before = await store.records.audit('', { after: '0', size: 10_000 })
+    await expect(changing(subject(), (change) => make(change, people))).rejects.toThrow(AlreadyThere)
+    expect(await store.records.audit('', { after: '0', size: 10_000 })).toEqual(before)
+  })
+
+  test('names are taken within an account only', async () => {
+    const { account } = await newServiceUser(subject())
+    const other = await newServiceUser(subject())
+    expect(other.account.account).not.toBe(account.account)
+    expect(other.user.name).toBe('robot')
+  })
+
+  /** What is deleted, and whether it can be found. */
+  const DELETED: readonly [
+    what: string,
+    remove: (change: DirectoryChange, people: People) => Promise<unknown>,
+    make: (change: DirectoryChange, people: People) => Promise<unknown>,
+    find: (subject: Subject, people: People) => Promise<{ id: string } | undefined>,
+  ][] = [
+    [
+      'an account',
+      (change, { account }) => change.deleteAccount(account),
+      (change, { account }) => change.createAccount(account.account),
+      ({ store }, { account }) => store.records.account(account.account),
+    ],
+    [
+      'a project',
+      async (change, { account }) => change.deleteProject(await theProject(change, account, 'alpha')),
+      (change, { account }) => change.createProject(account, 'alpha'),
+      ({ store }, { account }) => store.records.project(account.account, 'alpha'),
+    ],
+    [
+      'a user',
+      (change, { user }) => change.deleteUser(user),
+      (change, { account }) =>
+        change.createUser(account, { name: 'robot', type: 'service_user', passwordHash: PASSWORD_HASH }),
+      ({ store }, { account }) => store.records.user(account.account, 'robot', 'service_user'),
+    ],
+  ]
+  test.each(DELETED)(
+    '%s that is deleted leaves its name free for another',
+    async (_what, remove, make, find) => {
+      const people = await withToken(subject())
+      const before = await find(subject(), people)
+      expect(before).toBeDefined()
+      await changing(subject(), (change) => remove(change, people))
+      expect(await find(subject(), people)).toBeUndefined()
+      await changing(subject(), (change) => make(change, people))
+      expect((await find(subject(), people))?.id).not.toBe(before?.id)
+    },
+  )
+
+  test('with an account goes everything in it, and another of its name starts empty', async () => {
+    const { store } = subject()
+    const { account, user } = await newServiceUser(subject())
+    await changing(subject(), (change) => change.deleteAccount(account))
+    await changing(subject(), (change) => change.createAccount(account.account))
+    const page = { after: '', size: 10 }
+    expect(await store.records.projects(account.account, page)).toEqual([])
+    expect(await store.records.users(account.account, 'service_user', page)).toEqual([])
+    expect(await store.records.userById(user.id)).toBeUndefined()
+    expect(await store.verification.serviceUser(account.account, 'robot')).toBeUndefined()
+  })
+
+  test('a permission for a deleted project is not shown, and one for a project that is not there is refused', async () => {
+    const { store } = subject()
+    const { account, user } = await newServiceUser(subject(), [
+      { scope: 'projects', projects: ['alpha', 'beta'] },
+    ])
+    await changing(subject(), async (change) =>
+      change.deleteProject(await theProject(change, account, 'alpha')),
+    )
+    const { permissions } = await theUser(store.records, account, 'robot', 'service_user')
+    expect(permissions).toEqual([{ scope: 'projects', projects: ['beta'] }])
+    await expect(
+      changing(subject(), (change) =>
+        change.setPermissions(user, [{ scope: 'projects', projects: ['alpha'] }]),
+      ),
+    ).rejects.toMatchObject({ name: 'NoSuchProject' })
+  })
+}
+
+interface People {
+  readonly account: Account
+  readonly user: UserRecord
+  readonly hash: Buffer
+}
+
+/** A service user who also has a static token named `key`. */
+async function withToken(subject: Subject): Promise<People> {
+  const people = await newServiceUser(subject)
+  const hash = randomBytes(32)
+  await changing(subject, (change) =>
+    change.addStaticToken(people.user, { kind: 'static_token', name: 'key', hash }),
+  )
+  return { ...people, hash }
+}

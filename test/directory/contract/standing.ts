@@ -1,0 +1,270 @@
+/** Whether a token stands, after everything that can befall what it rests on; and who may be issued one (§5.1). */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
+import type { IamTokenGround, Permission, UserRecord } from '../../../sidecar/directory/directory.ts'
+import type { Account, Subject } from '../contract.ts'
+import { changing, newPanelUser, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
+
+interface Holder {
+  readonly account: Account
+  readonly user: UserRecord
+}
+
+/** One change after the other, each in a transaction of its own. */
+type Event = readonly ((change: DirectoryChange, holder: Holder) => Promise<unknown>)[]
+
+const ACCOUNT_WIDE: Permission = { scope: 'account' }
+const ON_ALPHA: Permission = { scope: 'projects', projects: ['alpha'] }
+const ON_BETA: Permission = { scope: 'projects', projects: ['beta'] }
+
+const enableUser =
+  (enabled: boolean): Event[number] =>
+  async (change, { account, user }) =>
+    change.setUserEnabled(await theUser(change, account, user.name, user.type), enabled)
+const enableAccount =
+  (enabled: boolean): Event[number] =>
+  (change, { account }) =>
+    change.setAccountEnabled(account, enabled)
+const enableProject =
+  (enabled: boolean): Event[number] =>
+  async (change, { account }) =>
+    change.setProjectEnabled(await theProject(change, account, 'alpha'), enabled)
+const permit =
+  (...permissions: Permission[]): Event[number] =>
+  (change, { user }) =>
+    change.setPermissions(user, permissions)
+const replacePassword: Event[number] = (change, { user }) => change.setPassword(user, 'another hash')
+const deleteUser: Event[number] = (change, { user }) => change.deleteUser(user)
+const createUser: Event[number] = (change, { account, user }) =>
+  change.createUser(account, {
+    name: user.name,
+    type: user.type,
+    passwordHash: user.type === 'service_user' ? PASSWORD_HASH : undefined,
+  })
+const deleteAccount: Event[number] = (change, { account }) => change.deleteAccount(account)
+const createAccount: Event[number] = (change, { account }) => change.createAccount(account.account)
+const deleteProject =
+  (name: string): Event[number] =>
+  async (change, { account }) =>
+    change.deleteProject(await theProject(change, account, name))
+const createProject: Event[number] = (change, { account }) => change.createProject(account, 'alpha')
+
+export function standingContract(subject: () => Subject): void {
+  const revokeIt: Event[number] = (change, { account, user }) =>
+    change.revoke(`token of ${user.id}`, account.account, undefined)
+  const revokeAnother: Event[number] = (change, { account }) =>
+    change.revoke('another token', account.account, undefined)
+
+  /** What happens to the holder of an IAM token for the account; whether it stands then. */
+  const ACCOUNT_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+    ['nothing happens', true, []],
+    ['it is revoked', false, [revokeIt]],
+    ['another token is revoked', true, [revokeAnother]],
+    ['the password is replaced', false, [replacePassword]],
+    ['the user is disabled', false, [enableUser(false)]],
+    ['the user is disabled and enabled again', false, [enableUser(false), enableUser(true)]],
+    ['the user is deleted', false, [deleteUser]],
+    ['the user is deleted, and another of that name is made', false, [deleteUser, createUser]],
+    ['the account is disabled', false, [enableAccount(false)]],
+    ['the account is disabled and enabled again', true, [enableAccount(false), enableAccount(true)]],
+    ['the account is deleted', false, [deleteAccount]],
+    ['the account is deleted, and another of that name is made', false, [deleteAccount, createAccount]],
+    ['the permission is taken away', false, [permit()]],
+    ['the permission is narrowed to projects', false, [permit(ON_ALPHA, ON_BETA)]],
+    ['the permission is taken away and given back', true, [permit(), permit(ACCOUNT_WIDE)]],
+    ['a project is deleted', true, [deleteProject('alpha')]],
+  ]
+  test.each(ACCOUNT_TOKENS)('an account token after this: %s: stands: %s', async (_event, stands, event) => {
+    const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
+    await expectStanding(groundOf(holder, ['account']), holder, event, stands)
+  })
+
+  /** The same for a token for the project alpha, whose holder has a permission for it. */
+  const PROJECT_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+    ['nothing happens', true, []],
+    ['it is revoked', false, [revokeIt]],
+    ['the project is disabled', false, [enableProject(false)]],
+    ['the project is disabled and enabled again', true, [enableProject(false), enableProject(true)]],
+    ['the project is deleted', false, [deleteProject('alpha')]],
+    [
+      'the project is deleted, and another of that name is made',
+      false,
+      [deleteProject('alpha'), createProject],
+    ],
+    ['another project is deleted', true, [deleteProject('beta')]],
+    ['the permission is for another project now', false, [permit(ON_BETA)]],
+    ['the permission is for the whole account now', true, [permit(ACCOUNT_WIDE)]],
+    ['another permission is added', true, [permit(ON_ALPHA, ON_BETA)]],
+    ['the account is deleted', false, [deleteAccount]],
+  ]
+  test.each(PROJECT_TOKENS)('a project token after this: %s: stands: %s', async (_event, stands, event) => {
+    const holder = await newServiceUser(subject(), [ON_ALPHA])
+    const { id } = await theProject(subject().store.records, holder.account, 'alpha')
+    await expectStanding(groundOf(holder, ['account', 'projects'], id), holder, event, stands)
+  })
+
+  /** The same for a control panel user, who needs no permission (§1). */
+  const PANEL_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+    ['nothing happens', true, []],
+    ['it is revoked', false, [revokeIt]],
+    ['the user is disabled and enabled again', false, [enableUser(false), enableUser(true)]],
+    ['the user is deleted', false, [deleteUser]],
+    ['the account is disabled', false, [enableAccount(false)]],
+  ]
+  test.each(PANEL_TOKENS)(
+    'a control panel user’s token after this: %s: stands: %s',
+    async (_event, stands, event) => {
+      const holder = await newPanelUser(subject())
+      await expectStanding(groundOf(holder, ['account']), holder, event, stands)
+    },
+  )
+
+  /** Claims that differ in one thing from what is there. */
+  const LIES: readonly [lie: string, lie: Partial<IamTokenGround>][] = [
+    ['a holder who is not there', { subjectId: '0'.repeat(32) }],
+    ['an earlier generation', { generation: 0 }],
+    ['a later generation', { generation: 2 }],
+    ['another account', { account: 'another' }],
+    ['the account in capitals', { account: 'ACCOUNT-0' }],
+    ['a project that is not there', { projectId: '0'.repeat(32) }],
+    ['an empty project', { projectId: '' }],
+    ['a kind that needs a permission for projects', { permissionScopes: ['projects'] }],
+    ['a kind that needs a permission that nobody has', { permissionScopes: ['something'] }],
+  ]
+  test.each(LIES)('a token that says %s does not stand', async (_lie, lie) => {
+    const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
+    const { verification } = subject().store
+    expect(await verification.iamTokenStanding({ ...groundOf(holder, ['account']), ...lie })).toEqual({
+      stands: false,
+      addresses: [],
+    })
+  })
+
+  test('a kind of token that needs no permission stands without one', async () => {
+    const holder = await newServiceUser(subject())
+    await expectStanding(groundOf(holder, []), holder, [], true)
+  })
+
+  /** What happens to the holder of a static token. */
+  const STATIC_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+    ['nothing happens', true, []],
+    ['another token is revoked', true, [revokeAnother]],
+    ['the user is disabled', false, [enableUser(false)]],
+    ['the user is disabled and enabled again', true, [enableUser(false), enableUser(true)]],
+    ['the user is deleted', false, [deleteUser]],
+    ['the user is deleted, and another of that name is made', false, [deleteUser, createUser]],
+    ['the account is disabled', false, [enableAccount(false)]],
+    ['the account is disabled and enabled again', true, [enableAccount(false), enableAccount(true)]],
+    ['the account is deleted', false, [deleteAccount]],
+  ]
+  test.each(STATIC_TOKENS)('a static token after this: %s: stands: %s', async (_event, stands, event) => {
+    const { id, hash, holder } = await newStaticToken()
+    for (const step of event) await changing(subject(), (change) => step(change, holder))
+    expect(await subject().store.verification.staticToken(hash)).toEqual({
+      id,
+      kind: 'static_token',
+      account: holder.account.account,
+      createdAtMs: subject().clock.nowMs,
+      holder: { id: holder.user.id, name: 'person' },
+      stands,
+      addresses: [],
+    })
+  })
+
+  test('a static token that is revoked does not stand, and its name is free again', async () => {
+    const { id, hash, holder } = await newStaticToken()
+    const { verification } = subject().store
+    await changing(subject(), (change) => change.revoke(id, holder.account.account, undefined))
+    expect(await verification.staticToken(hash)).toMatchObject({ id, stands: false })
+    await changing(subject(), (change) =>
+      change.addStaticToken(holder.user, { kind: 'static_token', name: 'key', hash: randomBytes(32) }),
+    )
+    expect(await verification.staticToken(hash)).toMatchObject({ id, stands: false })
+  })
+
+  test('a static token that nobody made is not known', async () => {
+    const { verification } = subject().store
+    expect(await verification.staticToken(randomBytes(32))).toBeUndefined()
+    expect(await verification.staticToken(Buffer.alloc(0))).toBeUndefined()
+  })
+
+  test('the address ranges of the account come with every token of it', async () => {
+    const { hash, holder } = await newStaticToken()
+    const other = await newServiceUser(subject(), [ACCOUNT_WIDE])
+    const ranges = ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32']
+    for (const { account } of [holder, other])
+      await changing(subject(), (change) => change.setAddressRules(account, ranges))
+    const { verification } = subject().store
+    expect(await verification.staticToken(hash)).toMatchObject({ stands: true, addresses: ranges })
+    expect(await verification.iamTokenStanding(groundOf(other, ['account']))).toEqual({
+      stands: true,
+      addresses: ranges,
+    })
+  })
+
+  /** §5.1: what a service user holds, and for which scopes a token of that kind may be issued. */
+  const GRANTS: readonly [held: string, permissions: readonly Permission[], grants: string[]][] = [
+    ['nothing', [], []],
+    ['a permission with scope Account', [ACCOUNT_WIDE], ['account', 'alpha', 'beta']],
+    ['a permission with scope Projects, alpha selected', [ON_ALPHA], ['alpha']],
+    ['a permission with scope Projects, both selected', [ON_ALPHA, ON_BETA], ['alpha', 'beta']],
+    ['both permissions', [ACCOUNT_WIDE, ON_ALPHA], ['account', 'alpha', 'beta']],
+  ]
+  test.each(GRANTS)('§5.1: who holds %s', async (_held, permissions, grants) => {
+    const { account, user } = await newServiceUser(subject(), permissions)
+    await changing(subject(), (change) => change.createProject(account, 'disabled'))
+    await changing(subject(), async (change) =>
+      change.setProjectEnabled(await theProject(change, account, 'disabled'), false),
+    )
+    const ids = new Map<string, string | undefined>([['account', undefined]])
+    for (const name of ['alpha', 'beta', 'disabled', 'nowhere'])
+      ids.set(name, (await subject().store.records.project(account.account, name))?.id)
+    const { verification } = subject().store
+    for (const [scope, projectId] of ids) {
+      const asked = scope === 'account' ? undefined : scope
+      const scopes = scope === 'account' ? ['account'] : ['account', 'projects']
+      const granted = await verification.permits(user.id, account.account, asked, scopes)
+      expect(granted, scope).toEqual(grants.includes(scope) ? { projectId } : undefined)
+    }
+    expect(await verification.permits(user.id, 'another account', undefined, ['account'])).toBeUndefined()
+    expect(await verification.permits('nobody', account.account, undefined, ['account'])).toBeUndefined()
+  })
+
+  async function newStaticToken(): Promise<{ id: string; hash: Buffer; holder: Holder }> {
+    const holder = await newPanelUser(subject())
+    const hash = randomBytes(32)
+    const id = await changing(subject(), (change) =>
+      change.addStaticToken(holder.user, { kind: 'static_token', name: 'key', hash }),
+    )
+    return { id, hash, holder }
+  }
+
+  /** It stands before anything happens, so that what happens is what fells it. */
+  async function expectStanding(
+    ground: IamTokenGround,
+    holder: Holder,
+    event: Event,
+    stands: boolean,
+  ): Promise<void> {
+    const { verification } = subject().store
+    expect(await verification.iamTokenStanding(ground)).toEqual({ stands: true, addresses: [] })
+    for (const step of event) await changing(subject(), (change) => step(change, holder))
+    expect(await verification.iamTokenStanding(ground)).toEqual({ stands, addresses: [] })
+  }
+}
+
+function groundOf(
+  { account, user }: Holder,
+  permissionScopes: readonly string[],
+  projectId?: string,
+): IamTokenGround {
+  return {
+    tokenId: `token of ${user.id}`,
+    subjectId: user.id,
+    generation: user.generation,
+    account: account.account,
+    projectId,
+    permissionScopes,
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * A process that works on a directory, and how to start one. What it has done it says on standard output, a
+ * line each, and only when it holds.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { AlreadyThere } from '../../../sidecar/directory/database.ts'
+import { openDirectory } from '../../../sidecar/directory/open.ts'
+import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { Secret } from '../../../sidecar/secret.ts'
+
+/** Where a directory is. */
+export type Location =
+  | { readonly type: 'sqlite'; readonly file: string }
+  | { readonly type: 'postgres'; readonly url: string }
+
+/** What the process does: takes names that others want too, adds projects, each named by how many there are, or makes accounts until it is killed. */
+export type Job =
+  | { readonly type: 'contend'; readonly names: readonly string[] }
+  | { readonly type: 'count'; readonly account: string; readonly projects: number }
+  | { readonly type: 'write'; readonly prefix: string }
+
+export interface Worker {
+  readonly process: ChildProcess
+  /** The lines so far. */
+  readonly lines: readonly string[]
+  /** Resolves when there are that many lines. */
+  said(count: number): Promise<void>
+  /** Resolves when it has ended and everything that it said was read. @throws Error where it failed of itself */
+  ended: Promise<void>
+}
+
+export function openLocation(location: Location, now: () => number = Date.now): Promise<DirectoryStore> {
+  return location.type === 'sqlite'
+    ? openDirectory(location.file, undefined, now)
+    : openDirectory(
+        '',
+        { url: new Secret(location.url), stalenessMs: 5_000, poolSize: 10, timeoutMs: 5_000 },
+        now,
+      )
+}
+
+/** Starts a process of its own. */
+export function startWorker(location: Location, job: Job): Worker {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify({ location, job })], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  const reader = createInterface(child.stdout).on('line', (line) => lines.push(line))
+  let complaints = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text
+  })
+  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]).then(([[code, signal]]) => {
+    if (code !== 0 && signal !== 'SIGKILL')
+      throw new Error(`the process ended with ${code ?? signal}: ${complaints}`)
+  })
+  const said = async (count: number): Promise<void> => {
+    while (lines.length < count)
+      await Promise.race([once(reader, 'line'), ended.then(() => Promise.reject(new Error('it has ended')))])
+  }
+  return { process: child, lines, said, ended }
+}
+
+async function work(store: DirectoryStore, job: Job): Promise<void> {
+  switch (job.type) {
+    case 'contend':
+      for (const name of job.names) await makeAccount(store, name).catch(unlessThere)
+      return
+    case 'count':
+      for (let added = 0; added < job.projects; added++) await addProject(store, job.account)
+      return
+    case 'write':
+      for (let number = 0; ; number++) await makeAccount(store, `${job.prefix}-${number}`)
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if (!(error instanceof AlreadyThere)) throw error
+}
+
+/** Named by how many there are, which another process must not change meanwhile. */
+async function addProject(store: DirectoryStore, name: string): Promise<void> {
+  await store.change('a process', async (change) => {
+    const account = await change.account(name)
+    if (account === undefined) throw new Error('the account is not there')
+    const { length } = await change.projects(name, { after: '', size: 1000 })
+    await change.createProject(account, `project-${length}`)
+  })
+}
+
+/** An account with a project and a user in it, in one change; said when it holds. */
+async function makeAccount(store: DirectoryStore, name: string): Promise<void> {
+  await store.change('a process', async (change) => {
+    await change.createAccount(name)
+    const account = await change.account(name)
+    if (account === undefined) throw new Error('an account is not there after it was made')
+    await change.createProject(account, 'project')
+    await change.createUser(account, { name: 'person', type: 'control_panel_user' })
+  })
+  writeSync(1, `${name}\n`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { location, job } = JSON.parse(process.argv[2] ?? '') as { location: Location; job: Job }
+  const store = await openLocation(location)
+  await work(store, job)
+  await store.close()
+}

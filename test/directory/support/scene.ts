@@ -1,0 +1,186 @@
+/** An account with people and their tokens, made by an authority in this process; and what can befall them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compile, type Reason } from '../../../engine/index.ts'
+import { supportMatrix } from '../../../matrix/index.ts'
+import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open.ts'
+import type { SharedDirectory } from '../../../sidecar/directory/open.ts'
+import { Secret } from '../../../sidecar/secret.ts'
+import type { Host } from './host.ts'
+
+const { tokenKinds } = compile(supportMatrix)
+
+/** For each sort of token an API that takes it, and its header. */
+const TAKEN_BY = {
+  account: ['balance', 'X-Auth-Token'],
+  project: ['cloud-projects', 'X-Auth-Token'],
+  static: ['reports', 'X-Token'],
+} as const
+
+export type TokenSort = keyof typeof TAKEN_BY
+
+/** Opens the authority on a data folder, as another process than the sidecar does. */
+export function openAuthority(folder: string, shared?: SharedDirectory): Promise<OpenedAuthority> {
+  return openEmbeddedAuthority({
+    folder,
+    shared,
+    tokenKinds: () => tokenKinds.values(),
+    passwordLimits: { concurrent: 2, waiting: 1000 },
+    onKeysRefused: () => {},
+    throttleLimits: { failures: 10, pauseMs: 1 },
+    now: Date.now,
+  })
+}
+
+export function newFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'portcullis-host-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export interface Scene {
+  readonly account: string
+  readonly tokens: Readonly<Record<TokenSort, string>>
+  readonly password: string
+}
+
+let scenes = 0
+
+/** A new account: the project alpha, the service users `robot` (whole account) and `builder` (alpha), the control panel user `owner`. */
+export async function newScene(opened: OpenedAuthority): Promise<Scene> {
+  const account = `${process.pid}-${scenes++}`
+  const { secrets } = await opened.administration.apply({
+    accounts: [
+      {
+        account,
+        projects: ['alpha'],
+        service_users: [
+          { name: 'robot', permissions: [{ scope: 'account' }] },
+          { name: 'builder', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
+        ],
+        control_panel_users: [{ name: 'owner', static_tokens: ['key'] }],
+      },
+    ],
+  })
+  const secretOf = (user: string) => secrets.find((secret) => secret.user === user)?.value ?? ''
+  const password = secretOf('robot')
+  const [ofAccount, ofProject] = await Promise.all([
+    issueTo(opened, account, password),
+    issueTo(opened, account, secretOf('builder'), 'builder', 'alpha'),
+  ])
+  return { account, password, tokens: { account: ofAccount, project: ofProject, static: secretOf('owner') } }
+}
+
+/** A token of a service user, for the account or for a project. */
+export async function issueTo(
+  { authority }: OpenedAuthority,
+  account: string,
+  password: string,
+  userName = 'robot',
+  project?: string,
+): Promise<string> {
+  const kind = tokenKinds.get(project === undefined ? 'iam_token_account_scoped' : 'iam_token_project_scoped')
+  if (kind === undefined) throw new TypeError('the shipped matrix has no such kind')
+  const requester = { account, userName, password: new Secret(password) }
+  const { value } = await authority.issue(requester, kind, { account, ...(project && { project }) })
+  return value.reveal()
+}
+
+/** What a host says to a token at an API that takes its sort. */
+export async function ask({ client }: Host, sort: TokenSort, value: string): Promise<Reason | 'UNSPECIFIED'> {
+  const [api, header] = TAKEN_BY[sort]
+  const { allowed, reason } = await client.check({ api, credentials: [[header, value]] })
+  if (allowed !== (reason === 'ALLOWED')) throw new Error(`allowed is ${allowed}, and the reason ${reason}`)
+  return reason
+}
+
+/** Changes after which a token is denied, each with the token and the reason. */
+export const DENYING: readonly [
+  change: string,
+  sort: TokenSort,
+  reason: Reason,
+  apply: (opened: OpenedAuthority, scene: Scene) => Promise<unknown>,
+][] = [
+  [
+    'the password is replaced',
+    'account',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) => administration.replacePassword(account, 'robot'),
+  ],
+  [
+    'the token is revoked',
+    'account',
+    'CREDENTIAL_REVOKED',
+    async ({ authority }, { account, tokens }) => {
+      const verification = await authority.verify(tokens.account, tokenKinds)
+      if (!verification.ok) throw new Error(verification.reason)
+      const { tokenId, expiresAtMs } = verification.token
+      await authority.revoke({ tokenId, account, expiresAtMs, actor: 'a test' })
+    },
+  ],
+  [
+    'the user is disabled',
+    'account',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) =>
+      administration.updateUser('a test', account, 'robot', 'service_user', { enabled: false }),
+  ],
+  [
+    'the user is deleted',
+    'project',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) =>
+      administration.deleteUser('a test', account, 'builder', 'service_user'),
+  ],
+  [
+    'the permission is taken away',
+    'project',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) =>
+      administration.updateUser('a test', account, 'builder', 'service_user', { permissions: [] }),
+  ],
+  [
+    'the project is disabled',
+    'project',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) => administration.setProjectEnabled('a test', account, 'alpha', false),
+  ],
+  [
+    'the project is deleted',
+    'project',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) => administration.deleteProject('a test', account, 'alpha'),
+  ],
+  [
+    'the account is disabled',
+    'static',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) => administration.setAccountEnabled('a test', account, false),
+  ],
+  [
+    'the account is deleted',
+    'account',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) => administration.deleteAccount('a test', account),
+  ],
+  [
+    'the static token is revoked',
+    'static',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) => administration.revokeStaticToken('a test', account, 'owner', 'key'),
+  ],
+  [
+    'the control panel user is disabled',
+    'static',
+    'CREDENTIAL_REVOKED',
+    ({ administration }, { account }) =>
+      administration.updateUser('a test', account, 'owner', 'control_panel_user', { enabled: false }),
+  ],
+  [
+    'addresses are restricted',
+    'static',
+    'ADDRESS_NOT_ALLOWED',
+    ({ administration }, { account }) =>
+      administration.setAddressRestriction('a test', account, ['192.0.2.0/24']),
+  ],
+]

@@ -1,0 +1,79 @@
+/** The 90 cells of §5.4, asked by clients in other languages. */
+import { beforeAll, expect, test } from 'vitest'
+import { cells, printedApis, printedKinds, scopeFor } from '../helpers/oracle.ts'
+import type { Ask } from './helpers/client.ts'
+import { inEveryLanguage } from './helpers/languages.ts'
+import { issueRow } from './helpers/rows.ts'
+import type { Sidecar } from './helpers/sidecar.ts'
+
+inEveryLanguage((ask, sidecar) => {
+  test.each(cells())('§5.4: whether $api accepts $kind is $accepted', async (cell) => {
+    const { api, kind, header, accepted } = cell
+    const answer = await ask({
+      call: 'AuthorizationService/Check',
+      requests: [{ api, token: { kind, scope: scopeFor(kind) } }],
+    })
+    expect(answer).toMatchObject({
+      responses: [
+        {
+          allowed: accepted,
+          reason: accepted ? 'REASON_ALLOWED' : 'REASON_TOKEN_KIND_NOT_ACCEPTED',
+          header,
+          verified: false,
+          digest: sidecar().matrix_digest,
+        },
+      ],
+    })
+  })
+
+  test('the matrix that a client reads holds the same 90 cells', async () => {
+    const { responses } = await ask({ call: 'AuthorizationService/GetMatrix', requests: [{}] })
+    const accepted = new Map(
+      responses[0]?.matrix.apis.map((api: { id: string; accepted: string[] }) => [api.id, api.accepted]),
+    )
+    expect(accepted).toEqual(
+      new Map(
+        printedApis().map((api) => [
+          api,
+          cells()
+            .filter((cell) => cell.api === api && cell.accepted)
+            .map(({ kind }) => kind),
+        ]),
+      ),
+    )
+  })
+
+  let credentials: ReadonlyMap<string, object>
+  beforeAll(async () => {
+    credentials = await credentialsOf(ask, sidecar())
+  })
+
+  test.each(printedKinds())('a real %s opens exactly the APIs of its column', async (kind) => {
+    const column = cells().filter((cell) => cell.kind === kind)
+    const checks = column.map(({ api }) => ({ api, credentials: credentials.get(kind) }))
+    const { responses } = await ask({ call: 'AuthorizationService/CheckBatch', requests: [{ checks }] })
+    const opened = responses[0]?.results.map((result: object, index: number) => ({
+      ...column[index],
+      ...result,
+    }))
+    expect(opened).toMatchObject(
+      column.map(({ api, accepted }) => ({ api, allowed: accepted, verified: true, token: { kind } })),
+    )
+  })
+})
+
+/** A credential of each kind: two issued, one from the control panel (§4.2). */
+async function credentialsOf(ask: Ask, { demo }: Sidecar): Promise<ReadonlyMap<string, object>> {
+  const { account, project, static_token: staticToken } = demo
+  const issued = await Promise.all([
+    ask(issueRow(demo, { scope: { account } })),
+    ask(issueRow(demo, { scope: { account, project } })),
+  ])
+  return new Map([
+    ...issued.map(({ responses: [token] }): [string, object] => [
+      token?.kind,
+      { headers: [{ name: token?.header, value: token?.value }] },
+    ]),
+    ['static_token', { headers: [{ name: 'X-Token', value: staticToken }] }],
+  ])
+}

@@ -1,0 +1,226 @@
+// Asks the sidecar through the stubs that protoc-gen-go-grpc generated. A row of JSON in; out comes a line for each
+// response, one for the error if there is one, and one for the end.
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	// Loaded so that the details of errors can be printed.
+	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	portcullisv1 "portcullis.test/interop/gen/portcullis/v1"
+)
+
+// A question: the call, its requests, and how long to wait.
+type row struct {
+	Call                 string            `json:"call"`
+	Requests             []json.RawMessage `json:"requests"`
+	Metadata             map[string]string `json:"metadata"`
+	DeadlineMilliseconds int64             `json:"deadline_ms"`
+	// A stream is left after so many responses; 0: never.
+	ResponsesMax int `json:"responses_max"`
+}
+
+type line struct {
+	Response json.RawMessage `json:"response,omitempty"`
+	Error    *failure        `json:"error,omitempty"`
+	End      bool            `json:"end,omitempty"`
+}
+
+type failure struct {
+	Code    string            `json:"code"`
+	Message string            `json:"message"`
+	Details []json.RawMessage `json:"details"`
+}
+
+// Makes a call and hands each response to `each`, which says whether to go on.
+type caller func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error
+
+func main() {
+	connection := connect()
+	service := portcullisv1.NewAuthorizationServiceClient(connection)
+	health := grpc_health_v1.NewHealthClient(connection)
+	callers := map[string]caller{
+		"AuthorizationService/Check":       unary(service.Check),
+		"AuthorizationService/CheckBatch":  unary(service.CheckBatch),
+		"AuthorizationService/CheckStream": bidirectional(service.CheckStream),
+		"AuthorizationService/Issue":       unary(service.Issue),
+		"AuthorizationService/Revoke":      unary(service.Revoke),
+		"AuthorizationService/Plan":        unary(service.Plan),
+		"AuthorizationService/GetMatrix":   unary(service.GetMatrix),
+		"AuthorizationService/WatchMatrix": serverStream(service.WatchMatrix),
+		"Health/Check":                     unary(health.Check),
+		"Health/Watch":                     serverStream(health.Watch),
+	}
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return
+		}
+		must(err)
+		var question row
+		must(json.Unmarshal(text, &question))
+		ask(callers[question.Call], question)
+	}
+}
+
+func ask(call caller, question row) {
+	deadline := time.Duration(question.DeadlineMilliseconds) * time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	ctx = metadata.NewOutgoingContext(ctx, metadata.New(question.Metadata))
+	number := 0
+	err := call(ctx, question.Requests, func(response proto.Message) bool {
+		write(line{Response: toJSON(response)})
+		number++
+		return number != question.ResponsesMax
+	})
+	if err != nil {
+		write(line{Error: describe(err)})
+	}
+	write(line{End: true})
+}
+
+func write(printed line) {
+	text, err := json.Marshal(printed)
+	must(err)
+	fmt.Println(string(text))
+}
+
+func describe(err error) *failure {
+	found := status.Convert(err).Proto()
+	details := []json.RawMessage{}
+	for _, detail := range found.Details {
+		details = append(details, toJSON(detail))
+	}
+	return &failure{code.Code(found.Code).String(), found.Message, details}
+}
+
+// A pointer to a generated message.
+type message[T any] interface {
+	*T
+	proto.Message
+}
+
+func unary[T any, Request message[T], Response proto.Message](
+	call func(context.Context, Request, ...grpc.CallOption) (Response, error),
+) caller {
+	return func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error {
+		response, err := call(ctx, fromJSON[T, Request](requests[0]))
+		if err == nil {
+			each(response)
+		}
+		return err
+	}
+}
+
+func serverStream[T any, Request message[T], U any, Response message[U]](
+	call func(context.Context, Request, ...grpc.CallOption) (grpc.ServerStreamingClient[U], error),
+) caller {
+	return func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error {
+		stream, err := call(ctx, fromJSON[T, Request](requests[0]))
+		if err != nil {
+			return err
+		}
+		return receive[U, Response](stream.Recv, each)
+	}
+}
+
+func bidirectional[T any, Request message[T], U any, Response message[U]](
+	call func(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[T, U], error),
+) caller {
+	return func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error {
+		stream, err := call(ctx)
+		if err != nil {
+			return err
+		}
+		go func() {
+			for _, request := range requests {
+				// A stream that broke says why where it is read.
+				if stream.Send(fromJSON[T, Request](request)) != nil {
+					return
+				}
+			}
+			stream.CloseSend()
+		}()
+		return receive[U, Response](stream.Recv, each)
+	}
+}
+
+func receive[U any, Response message[U]](next func() (*U, error), each func(proto.Message) bool) error {
+	for {
+		response, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !each(Response(response)) {
+			return nil
+		}
+	}
+}
+
+func fromJSON[T any, Request message[T]](text json.RawMessage) Request {
+	request := Request(new(T))
+	must(protojson.Unmarshal(text, request))
+	return request
+}
+
+func toJSON(response proto.Message) json.RawMessage {
+	text, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(response)
+	must(err)
+	return text
+}
+
+func connect() *grpc.ClientConn {
+	address := flag.String("address", "", "where the sidecar listens")
+	ca := flag.String("ca", "", "certificates that sign the sidecar's")
+	certificate := flag.String("certificate", "", "the client's certificate")
+	key := flag.String("key", "", "the client's private key")
+	flag.Parse()
+	transport := insecure.NewCredentials()
+	if *ca != "" {
+		pem, err := os.ReadFile(*ca)
+		must(err)
+		config := &tls.Config{RootCAs: x509.NewCertPool()}
+		config.RootCAs.AppendCertsFromPEM(pem)
+		if *key != "" {
+			pair, err := tls.LoadX509KeyPair(*certificate, *key)
+			must(err)
+			config.Certificates = []tls.Certificate{pair}
+		}
+		transport = credentials.NewTLS(config)
+	}
+	connection, err := grpc.NewClient(*address, grpc.WithTransportCredentials(transport))
+	must(err)
+	return connection
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,103 @@
+/** A client in another language: the tests write rows of JSON to it, and read its answers. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Available } from '../setup.ts'
+
+/** A call: messages are JSON as protobuf defines it, with the field names of the protos. */
+export interface Row {
+  readonly call: `${'AuthorizationService' | 'Health'}/${string}`
+  /** One, or for `CheckStream` any number. */
+  readonly requests: readonly object[]
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly deadline_ms?: number
+  /** How many responses of a stream are read before it is left; absent: all. */
+  readonly responses_max?: number
+}
+
+export interface Answer {
+  readonly responses: readonly Json[]
+  readonly error?: { readonly code: string; readonly message: string; readonly details: readonly Json[] }
+}
+
+/** A message as JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: what a client printed; every test says what it expects of it
+export type Json = Readonly<Record<string, any>>
+
+/** Asks, and resolves at the end of the answer; `each` sees every response as it comes. */
+export type Ask = (row: Row, each?: (response: Json) => void) => Promise<Answer>
+
+export interface RunningClient {
+  readonly ask: Ask
+  stop(): Promise<void>
+}
+
+/** PEM files. */
+export interface TlsFiles {
+  readonly ca: string
+  /** The client's own certificate, if it has one. */
+  readonly own?: { readonly certificate: string; readonly key: string }
+}
+
+/** Far longer than any call takes: no test is about speed. */
+const DEADLINE_MS = 30_000
+
+/** A question whose answer has not come to its end. */
+interface Waiting {
+  readonly responses: Json[]
+  error?: Answer['error']
+  readonly each: ((response: Json) => void) | undefined
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** Starts a client that will ask the sidecar at `address`. */
+export function startClient(program: Available, address: string, tls?: TlsFiles): RunningClient {
+  if (!program.ok) throw new Error(program.why)
+  const [command = '', ...args] = program.command
+  const child = spawn(command, [...args, '--address', address, ...tlsFlags(tls)], {
+    env: { ...process.env, ...program.env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const waiting: Waiting[] = []
+  createInterface(child.stdout).on('line', (line) => {
+    const [question] = waiting
+    const { response, error, end } = JSON.parse(line)
+    if (question === undefined) return
+    if (error !== undefined) question.error = error
+    if (response !== undefined) {
+      question.responses.push(response)
+      question.each?.(response)
+    }
+    if (end) {
+      waiting.shift()
+      question.resolve()
+    }
+  })
+  const giveUp = (error: Error) => {
+    for (const { reject } of waiting.splice(0)) reject(error)
+  }
+  ended.then(([code]) => giveUp(new Error(`the client ended with ${code}`)), giveUp)
+  return {
+    ask: async (row, each) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const question: Waiting = { responses: [], each, resolve, reject }
+      waiting.push(question)
+      child.stdin.write(`${JSON.stringify({ deadline_ms: DEADLINE_MS, ...row })}\n`)
+      await promise
+      const { responses, error } = question
+      return { responses, ...(error && { error }) }
+    },
+    stop: async () => {
+      child.stdin.end()
+      await ended
+    },
+  }
+}
+
+function tlsFlags(tls: TlsFiles | undefined): string[] {
+  if (tls === undefined) return []
+  const own = tls.own && ['--certificate', tls.own.certificate, '--key', tls.own.key]
+  return ['--ca', tls.ca, ...(own ?? [])]
+}

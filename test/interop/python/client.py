@@ -1,0 +1,89 @@
+"""Asks the sidecar through the stubs that grpcio-tools generated.
+
+A row of JSON in; out comes a line for each response, one for the error if there is one, and one for the end.
+"""
+
+import argparse
+import json
+import sys
+
+import grpc
+from google.protobuf import json_format, message_factory
+from google.rpc import error_details_pb2  # Loaded so that the details of errors can be printed.
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+
+from portcullis.v1 import authorization_pb2, authorization_pb2_grpc
+
+SERVICES = {
+    "AuthorizationService": (authorization_pb2, authorization_pb2_grpc.AuthorizationServiceStub),
+    "Health": (health_pb2, health_pb2_grpc.HealthStub),
+}
+
+
+def main():
+    options = read_options()
+    with connect(options) as channel:
+        for line in sys.stdin:
+            for printed in ask(channel, json.loads(line)):
+                print(json.dumps(printed), flush=True)
+
+
+def ask(channel, row):
+    service_name, method_name = row["call"].split("/")
+    module, stub = SERVICES[service_name]
+    method = module.DESCRIPTOR.services_by_name[service_name].methods_by_name[method_name]
+    message = message_factory.GetMessageClass(method.input_type)
+    requests = [json_format.ParseDict(request, message()) for request in row["requests"]]
+    try:
+        answer = getattr(stub(channel), method_name)(
+            iter(requests) if method.client_streaming else requests[0],
+            timeout=row["deadline_ms"] / 1000,
+            metadata=list(row.get("metadata", {}).items()),
+        )
+        for number, response in enumerate(answer if method.server_streaming else [answer], start=1):
+            yield {"response": to_json(response)}
+            if number == row.get("responses_max"):
+                answer.cancel()
+                break
+    except grpc.RpcError as error:
+        yield {"error": describe(error)}
+    yield {"end": True}
+
+
+def describe(error):
+    status = rpc_status.from_call(error)
+    details = [] if status is None else [to_json(detail) for detail in status.details]
+    return {"code": error.code().name, "message": error.details(), "details": details}
+
+
+def to_json(message):
+    return json_format.MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+
+
+def connect(options):
+    if options.ca is None:
+        return grpc.insecure_channel(options.address)
+    key, certificate = (read(options.key), read(options.certificate)) if options.key else (None, None)
+    return grpc.secure_channel(
+        options.address, grpc.ssl_channel_credentials(read(options.ca), key, certificate)
+    )
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def read_options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--address", required=True)
+    parser.add_argument("--ca")
+    parser.add_argument("--certificate")
+    parser.add_argument("--key")
+    return parser.parse_args()
+
+
+main()

@@ -1,0 +1,84 @@
+/** Reflection: clients that know nothing of the protos learn the contract from the sidecar. */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type CommandOptions, run } from './helpers/command.ts'
+import { type Sidecar, startSidecar } from './helpers/sidecar.ts'
+import type { Available } from './setup.ts'
+
+const SERVICE = 'portcullis.v1.AuthorizationService'
+
+const METHODS = 'Check CheckBatch CheckStream Issue Revoke Plan GetMatrix WatchMatrix'.split(' ')
+
+const python = inject('pythonReflection')
+const grpcurl = inject('grpcurl')
+
+let sidecar: Sidecar
+beforeAll(async () => {
+  sidecar = await startSidecar()
+})
+afterAll(() => sidecar?.stop())
+
+test.skipIf(!python.ok)('Python lists the services and their methods by reflection (v1alpha)', async () => {
+  const services = JSON.parse(await runProgram(python, sidecar.address))
+  expect(services).toMatchObject({ [SERVICE]: METHODS })
+  expect(services['grpc.health.v1.Health']).toEqual(expect.arrayContaining(['Check', 'Watch']))
+})
+
+describe.skipIf(!grpcurl.ok)('grpcurl, by reflection (v1)', () => {
+  const ask = (...args: string[]) => runProgram(grpcurl, '-plaintext', ...args)
+
+  test('lists the services', async () => {
+    expect((await ask(sidecar.address, 'list')).trim().split('\n')).toEqual(
+      expect.arrayContaining([SERVICE, 'grpc.health.v1.Health']),
+    )
+  })
+
+  test('lists the methods of the service', async () => {
+    const listed = (await ask(sidecar.address, 'list', SERVICE)).trim().split('\n')
+    expect(listed.toSorted()).toEqual(METHODS.map((method) => `${SERVICE}.${method}`).toSorted())
+  })
+
+  test.each([
+    [SERVICE, 'rpc Check ( .portcullis.v1.CheckRequest ) returns ( .portcullis.v1.CheckResponse );'],
+    ['portcullis.v1.CheckRequest', 'oneof subject {'],
+    ['portcullis.v1.CheckResponse', '.google.protobuf.Duration cache_for = 11;'],
+    ['portcullis.v1.Matrix', 'repeated .portcullis.v1.TokenKind token_kinds = 3;'],
+    ['portcullis.v1.Reason', 'REASON_CREDENTIAL_REVOKED = 8;'],
+    ['grpc.health.v1.Health', 'rpc Check ('],
+    ['google.rpc.ErrorInfo', 'string reason = 1;'],
+  ])('describes %s', async (symbol, expected) => {
+    expect(await ask(sidecar.address, 'describe', symbol)).toContain(expected)
+  })
+
+  test('describes with the comments of the protos', async () => {
+    expect(await ask(sidecar.address, 'describe', SERVICE)).toContain(
+      'Verifies the credential that arrived, or takes claims as given, and decides.',
+    )
+  })
+
+  test.each([
+    { api: 'reports', kind: 'static_token', allowed: true, reason: 'REASON_ALLOWED' },
+    {
+      api: 'iam',
+      kind: 'static_token',
+      allowed: false,
+      reason: 'REASON_TOKEN_KIND_NOT_ACCEPTED',
+    },
+  ])('checks whether $api accepts $kind: $allowed', async ({ api, kind, ...expected }) => {
+    const check = JSON.stringify({ api, token: { kind, scope: { account: '123456' } } })
+    const answer = await ask('-emit-defaults', '-d', check, sidecar.address, `${SERVICE}/Check`)
+    expect(JSON.parse(answer)).toMatchObject({ ...expected, header: 'X-Token' })
+  })
+
+  test('names the fields of a request that is not as the contract says', async () => {
+    const check = JSON.stringify({ token: { kind: 'static_token', scope: { account: '123456' } } })
+    const asking = ask('-format-error', '-d', check, sidecar.address, `${SERVICE}/Check`)
+    await expect(asking).rejects.toThrow('"field": "api"')
+  })
+})
+
+function runProgram(program: Available, ...args: readonly string[]): Promise<string> {
+  if (!program.ok) throw new Error(program.why)
+  const [command = '', ...given] = program.command
+  const options: CommandOptions = { env: program.env }
+  return run(command, [...given, ...args], options)
+}

@@ -1,0 +1,155 @@
+/** Where there is no answer: the same status, reason and fields in every language. */
+import { expect, test } from 'vitest'
+import type { Row } from './helpers/client.ts'
+import { inEveryLanguage } from './helpers/languages.ts'
+import { issueRow, refusalOf, responseOf } from './helpers/rows.ts'
+import type { Sidecar } from './helpers/sidecar.ts'
+
+type Fault = readonly [
+  title: string,
+  row: (demo: Sidecar['demo']) => Row,
+  expected: { readonly code: string; readonly reason?: string; readonly fields?: readonly string[] },
+]
+
+const TOKEN = { kind: 'static_token', scope: { account: '123456' } }
+
+const FAULTS: readonly Fault[] = [
+  // Requests that are not as the contract says.
+  ['an empty api', () => check({ token: TOKEN }), invalid('api')],
+  ['a check of nothing', () => check({ api: 'balance' }), invalid('subject')],
+  ['an empty check', () => check({}), invalid('api', 'subject')],
+  [
+    'a target without an account',
+    () => check({ api: 'balance', token: TOKEN, target: { project: 'alpha' } }),
+    invalid('target.account'),
+  ],
+  [
+    'a client address that is none',
+    () => check({ api: 'balance', token: TOKEN, client_address: 'here' }),
+    invalid('client_address'),
+  ],
+  [
+    'one bad check of a batch',
+    () => call('CheckBatch', { checks: [{ api: 'balance', token: TOKEN }, { token: TOKEN }] }),
+    invalid('checks[1].api'),
+  ],
+  [
+    'a batch that is too long',
+    () => call('CheckBatch', { checks: Array(1001).fill({ api: 'balance', token: TOKEN }) }),
+    invalid('checks'),
+  ],
+  ['a question of a stream without a check', () => call('CheckStream', { id: 'one' }), invalid('check')],
+  [
+    'a bad check in a stream',
+    () => call('CheckStream', { id: 'one', check: { token: TOKEN } }),
+    invalid('check.api'),
+  ],
+  ['an issue of nothing for nobody', () => call('Issue', {}), invalid('requester', 'purpose')],
+  [
+    'an issue for an api that is not in the matrix',
+    (demo) => issueRow(demo, { apis: { apis: ['balance', 'nosuch'] } }),
+    invalid('apis.apis[1]'),
+  ],
+  [
+    'an issue that needs a project and has none',
+    (demo) => issueRow(demo, { apis: { apis: ['secrets'] } }),
+    invalid('apis.project'),
+  ],
+  ['a revocation of nothing', () => call('Revoke', {}), invalid('token')],
+  ['a token id that is none', () => call('Revoke', { token_id: 'short' }), invalid('token_id')],
+  ['a plan for no api', () => call('Plan', {}), invalid('apis')],
+  ['a plan for an unknown api', () => call('Plan', { apis: ['iam', 'nosuch'] }), invalid('apis[1]')],
+  // Who asks.
+  [
+    'a wrong password',
+    (demo) => issueRow({ ...demo, service_user: { ...demo.service_user, password: 'wrong' } }, scope(demo)),
+    { code: 'UNAUTHENTICATED', reason: 'LOGIN_FAILED' },
+  ],
+  [
+    'an unknown user',
+    (demo) => issueRow({ ...demo, service_user: { ...demo.service_user, name: 'nobody' } }, scope(demo)),
+    { code: 'UNAUTHENTICATED', reason: 'LOGIN_FAILED' },
+  ],
+  [
+    'an issue by profile without a caller token',
+    (demo) => call('Issue', { profile: 'reports', ...scope(demo) }),
+    { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' },
+  ],
+  [
+    'a caller token that nobody has',
+    (demo) => ({
+      ...call('Issue', { profile: 'reports', ...scope(demo) }),
+      metadata: { authorization: 'Bearer nobody' },
+    }),
+    { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_INVALID' },
+  ],
+  [
+    'a revocation by id without a caller token',
+    () => call('Revoke', { token_id: 'A'.repeat(22) }),
+    { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' },
+  ],
+  // What nobody may have.
+  [
+    'a token for a project that is not there',
+    (demo) => issueRow(demo, { scope: { account: demo.account, project: 'nosuch' } }),
+    { code: 'PERMISSION_DENIED', reason: 'PERMISSION_MISSING' },
+  ],
+  [
+    'a token for another account',
+    (demo) => issueRow(demo, { scope: { account: '1' } }),
+    { code: 'PERMISSION_DENIED', reason: 'PERMISSION_MISSING' },
+  ],
+  [
+    'a static token, which no call issues (§4.2)',
+    (demo) => issueRow(demo, { apis: { apis: ['tickets'] } }),
+    { code: 'FAILED_PRECONDITION', reason: 'NOT_ISSUABLE' },
+  ],
+  [
+    'one token for APIs that no single kind opens',
+    (demo) => issueRow(demo, { apis: { apis: ['iam', 'secrets', 'tickets'], project: demo.project } }),
+    { code: 'FAILED_PRECONDITION', reason: 'NO_SINGLE_KIND' },
+  ],
+  [
+    'a revocation of a token that nobody vouches for',
+    () => call('Revoke', { value: 'hunter2' }),
+    { code: 'NOT_FOUND', reason: 'CREDENTIAL_INVALID' },
+  ],
+]
+
+inEveryLanguage((ask, sidecar) => {
+  test.each(FAULTS)('%s has no answer', async (_title, row, expected) => {
+    const answer = await ask(row(sidecar().demo))
+    expect(answer.responses).toEqual([])
+    expect(refusalOf(answer)).toEqual({ domain: 'portcullis', fields: [], ...expected })
+  })
+
+  test('a call that waits for longer than its deadline ends with DEADLINE_EXCEEDED', async () => {
+    const watch: Row = { call: 'AuthorizationService/WatchMatrix', requests: [{}], deadline_ms: 500 }
+    const answer = await ask(watch)
+    expect(answer.error?.code).toBe('DEADLINE_EXCEEDED')
+    const { responses } = await ask({ ...watch, deadline_ms: 30_000, responses_max: 1 })
+    expect(responses, 'the sidecar goes on').toHaveLength(1)
+  })
+
+  test('a message that is larger than the limit is refused, and the next one is answered', async () => {
+    const large = { api: 'balance', credentials: { headers: [{ name: 'X', value: 'x'.repeat(2 ** 20) }] } }
+    expect((await ask(call('Check', large))).error?.code).toBe('RESOURCE_EXHAUSTED')
+    expect(responseOf(await ask(check({ api: 'balance', token: TOKEN }))).allowed).toBe(true)
+  })
+})
+
+function call(method: string, request: object): Row {
+  return { call: `AuthorizationService/${method}`, requests: [request] }
+}
+
+function check(request: object): Row {
+  return call('Check', request)
+}
+
+function scope({ account }: Sidecar['demo']): object {
+  return { scope: { account } }
+}
+
+function invalid(...fields: readonly string[]): Fault[2] {
+  return { code: 'INVALID_ARGUMENT', reason: 'INVALID_ARGUMENT', fields }
+}

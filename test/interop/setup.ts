@@ -1,0 +1,89 @@
+/**
+ * Before the first test: obtains the foreign software and generates its clients from the protos. What cannot be
+ * obtained is skipped, and a printed line says why. What was obtained and then does not work with our protos is a failure.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { CommandFailed, run } from './helpers/command.ts'
+import { generateGo, installGo, installGrpcurl } from './helpers/go.ts'
+import { generatePython, installPython, pythonProgram } from './helpers/python.ts'
+
+/** A program that can be started, or the reason why there is none. */
+export type Available =
+  | { readonly ok: true; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly why: string }
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly python: Available
+    readonly pythonReflection: Available
+    readonly go: Available
+    readonly grpcurl: Available
+    readonly openssl: Available
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const [python, go, grpcurl, openssl] = await Promise.all([
+      available('Python', installPython, (path) => generatePython(path, join(folder, 'python'))),
+      available('Go', installGo, (path) => generateGo(path, join(folder, 'go'))),
+      available('grpcurl', installGrpcurl, async (path) => path),
+      available(
+        'openssl',
+        () => run('openssl', ['version']),
+        async () => 'openssl',
+      ),
+    ])
+    const inPython = (name: string) =>
+      programOf(python, ({ interpreter, env }) => ({ command: [interpreter, pythonProgram(name)], env }))
+    project.provide('python', inPython('client.py'))
+    project.provide('pythonReflection', inPython('reflection.py'))
+    project.provide(
+      'go',
+      programOf(go, (path) => ({ command: [path], env: {} })),
+    )
+    project.provide(
+      'grpcurl',
+      programOf(grpcurl, (path) => ({ command: [path], env: {} })),
+    )
+    project.provide(
+      'openssl',
+      programOf(openssl, (path) => ({ command: [path], env: {} })),
+    )
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return remove
+}
+
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
+
+/** Obtains something, which may fail, and makes it ready, which may not. */
+async function available<T>(
+  name: string,
+  obtain: () => Promise<string>,
+  prepare: (obtained: string) => Promise<T>,
+): Promise<Outcome<T>> {
+  let obtained: string
+  try {
+    obtained = await obtain()
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error
+    process.stderr.write(`interop: every test that needs ${name} is skipped: ${error.message}\n`)
+    return { ok: false, why: error.message }
+  }
+  return { ok: true, value: await prepare(obtained) }
+}
+
+function programOf<T>(
+  outcome: Outcome<T>,
+  program: (value: T) => Omit<Extract<Available, { ok: true }>, 'ok'>,
+): Available {
+  return outcome.ok ? { ok: true, ...program(outcome.value) } : outcome
+}

@@ -1,0 +1,42 @@
+/** Stopping: a sidecar that is told to stop ends, whatever its clients do. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startClient } from './helpers/client.ts'
+import { languages } from './helpers/languages.ts'
+import { startSidecar } from './helpers/sidecar.ts'
+
+let folder: string
+let config: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
+  config = join(folder, 'portcullis.json')
+  writeFileSync(config, JSON.stringify({ drain_ms: 100 }))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('a sidecar that is told to stop the moment it is ready ends as it should', async () => {
+  const sidecar = await startSidecar('--config', config)
+  await sidecar.stop()
+})
+
+for (const { language, program } of languages)
+  test.skipIf(!program.ok)(
+    `a ${language} client that watches does not keep a sidecar from ending`,
+    async () => {
+      const sidecar = await startSidecar('--config', config)
+      const client = startClient(program, sidecar.address)
+      const watching = Promise.withResolvers<void>()
+      // The standard health watch never ends by itself.
+      const watch = { call: 'Health/Watch', requests: [{}] } as const
+      const answer = client.ask(watch, () => watching.resolve())
+      await watching.promise
+      await sidecar.stop()
+      expect(await answer).toMatchObject({
+        responses: [{ status: 'SERVING' }, { status: 'NOT_SERVING' }],
+        error: { code: 'UNAVAILABLE' },
+      })
+      await client.stop()
+    },
+  )

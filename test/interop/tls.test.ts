@@ -1,0 +1,132 @@
+/** Mutual TLS: only a client with a certificate of the right authority gets answers, in every language. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ChannelCredentials, status } from '@grpc/grpc-js'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { connect, PortcullisError } from '../../sidecar/client/index.ts'
+import { AuthorizationServiceClient } from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import { type Certificate, makeAuthority, makeCertificate } from './helpers/certificates.ts'
+import { startClient, type TlsFiles } from './helpers/client.ts'
+import { languages } from './helpers/languages.ts'
+import { type Sidecar, startSidecar } from './helpers/sidecar.ts'
+import type { Available } from './setup.ts'
+
+/** What came of one check: its reason, or the status where there is no answer. */
+type Attempt = (address: string, tls: TlsFiles | undefined) => Promise<string>
+
+const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
+
+interface Certificates {
+  readonly ours: Certificate
+  readonly theirs: Certificate
+  readonly server: Certificate
+  readonly client: Certificate
+  readonly stranger: Certificate
+}
+
+/** Who connects, with what, and what comes of it. */
+const CONNECTIONS: readonly (readonly [
+  title: string,
+  outcome: string,
+  tls: (made: Certificates) => TlsFiles | undefined,
+])[] = [
+  ['a certificate of our authority', 'ALLOWED', ({ ours, client }) => trusting(ours, client)],
+  ['no certificate', 'UNAVAILABLE', ({ ours }) => trusting(ours)],
+  ['a certificate of another authority', 'UNAVAILABLE', ({ ours, stranger }) => trusting(ours, stranger)],
+  ['trust in another authority', 'UNAVAILABLE', ({ theirs, client }) => trusting(theirs, client)],
+  ['no TLS', 'UNAVAILABLE', () => undefined],
+]
+
+describe.skipIf(!inject('openssl').ok)('a sidecar with TLS', () => {
+  let folder: string
+  let certificates: Certificates
+  let sidecar: Sidecar
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-tls-'))
+    certificates = await makeCertificates(folder)
+    const { server, ours } = certificates
+    const config = join(folder, 'portcullis.json')
+    const tls = { certificate: server.certificate, key: server.key, client_ca: ours.certificate }
+    writeFileSync(config, JSON.stringify({ grpc: { tls } }))
+    sidecar = await startSidecar('--config', config)
+  })
+  afterAll(async () => {
+    await sidecar?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  for (const { language, skipped, attempt } of attempts())
+    describe.skipIf(skipped)(language, () => {
+      test.each(CONNECTIONS)('a client with %s: %s', async (_title, outcome, tls) => {
+        expect(await attempt(sidecar.address, tls(certificates))).toBe(outcome)
+      })
+    })
+})
+
+function attempts(): { language: string; skipped: boolean; attempt: Attempt }[] {
+  return [
+    { language: 'TypeScript', skipped: false, attempt: inTypeScript },
+    ...languages.map(({ language, program }) => ({
+      language,
+      skipped: !program.ok,
+      attempt: inLanguage(program),
+    })),
+  ]
+}
+
+function inLanguage(program: Available): Attempt {
+  return async (address, tls) => {
+    const client = startClient(program, address, tls)
+    try {
+      const { responses, error } = await client.ask({
+        call: 'AuthorizationService/Check',
+        requests: [CHECK],
+      })
+      return error?.code ?? responses[0]?.reason.replace('REASON_', '')
+    } finally {
+      await client.stop()
+    }
+  }
+}
+
+const inTypeScript: Attempt = async (address, tls) => {
+  if (tls !== undefined && tls.own === undefined) return withoutCertificate(address, tls.ca)
+  const client = connect(address, tls?.own && { tls: contentsOf(tls.ca, tls.own), deadlineMs: 30_000 })
+  try {
+    return (await client.check(CHECK)).reason
+  } catch (error) {
+    if (error instanceof PortcullisError) return error.code
+    throw error
+  } finally {
+    client.close()
+  }
+}
+
+/** The client of the package does not connect without one; the generated stub does. */
+function withoutCertificate(address: string, ca: string): Promise<string> {
+  const credentials = ChannelCredentials.createSsl(readFileSync(ca))
+  const stub = new AuthorizationServiceClient(address, credentials)
+  return new Promise((resolve) => {
+    stub.getMatrix({}, (error) => {
+      stub.close()
+      resolve(error === null ? 'ALLOWED' : (status[error.code] ?? ''))
+    })
+  })
+}
+
+function contentsOf(ca: string, { certificate, key }: Certificate) {
+  return { ca: readFileSync(ca), certificate: readFileSync(certificate), key: readFileSync(key) }
+}
+
+function trusting(authority: Certificate, own?: Certificate): TlsFiles {
+  return { ca: authority.certificate, ...(own && { own }) }
+}
+
+async function makeCertificates(folder: string): Promise<Certificates> {
+  const [ours, theirs] = await Promise.all([makeAuthority(folder, 'ours'), makeAuthority(folder, 'theirs')])
+  const server = await makeCertificate(folder, 'server', ours)
+  const client = await makeCertificate(folder, 'client', ours)
+  const stranger = await makeCertificate(folder, 'stranger', theirs)
+  return { ours, theirs, server, client, stranger }
+}

@@ -1,0 +1,211 @@
+/** JSON that is no matrix: each fault is refused with its path and what was expected there. */
+import { expect, test } from 'vitest'
+import { refusalOf } from '../helpers/refusals.ts'
+import { planted, smallMatrix } from '../helpers/small-matrix.ts'
+
+const PATTERN = 'expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$'
+const RESERVED = 'expected another value: this one is reserved'
+const MISSING = 'expected this field, it is missing'
+
+/** A value planted at a path of the small matrix, and what was expected there. */
+test.each<[path: string, value: unknown, expected: string]>([
+  // Types, at every level.
+  ['title', 7, 'expected a string'],
+  ['title', '', 'expected at least 1 character'],
+  ['title', 'a'.repeat(2001), 'expected at most 2000 characters'],
+  ['title', '\ud800', 'expected text without half a surrogate pair'],
+  ['tokenKinds', {}, 'expected an array'],
+  ['tokenKinds', [], 'expected at least 1 item'],
+  ['tokenKinds[0]', null, 'expected an object'],
+  ['tokenKinds[0].scopeLevel', 'region', 'expected one of `account`, `project`'],
+  ['tokenKinds[0].header', 'X Day Pass', 'expected a string that matches ^[A-Za-z][A-Za-z0-9-]*$'],
+  ['tokenKinds[0].header', 'X-Day-Pass\n', 'expected a string that matches ^[A-Za-z][A-Za-z0-9-]*$'],
+  ['tokenKinds[0].obtained', 'issue', 'expected an object'],
+  ['tokenKinds[0].obtained.by', 'post', 'expected one of `issue`, `control_panel`'],
+  ['tokenKinds[1].obtained.steps', [], 'expected at least 1 item'],
+  ['tokenKinds[0].permissionScopes[0]', 'project', 'expected one of `account`, `projects`'],
+  ['tokenKinds[0].lifetimeSeconds', '86400', 'expected an integer or null'],
+  ['tokenKinds[0].lifetimeSeconds', 1.5, 'expected an integer or null'],
+  ['tokenKinds[0].lifetimeSeconds', 0, 'expected a number >= 1'],
+  ['tokenKinds[0].lifetimeSeconds', 315_360_001, 'expected a number <= 315360000'],
+  ['tokenKinds[0].section', '', 'expected at least 1 character'],
+  ['apis', [], 'expected at least 1 item'],
+  ['apis[0].accepts', 'day_pass', 'expected an array'],
+  ['statements', null, 'expected an array'],
+  ['statements[0].claim', [], 'expected an object'],
+  ['statements[0].claim.type', 'manage', 'expected the name of a known type'],
+  ['statements[0].claim.type', 'constructor', 'expected the name of a known type'],
+  ['statements[0].claim.type', 7, 'expected a string'],
+  ['statements[0].claim.complete', 'yes', 'expected a boolean'],
+  ['statements[4].claim.scopeLevel', 'region', 'expected one of `account`, `project`'],
+  [
+    'conflicts[0].type',
+    'doubt',
+    'expected one of `contradiction`, `omission`, `duplicate_row`, `overstatement`',
+  ],
+  ['conflicts[0].cells', {}, 'expected an array'],
+  ['conflicts[0].cells[0]', 'lobby', 'expected an object'],
+  ['conflicts[0].resolution', 'both', 'expected one of `table`, `prose`'],
+  // Ids, wherever one stands.
+  ['tokenKinds[0].id', 'Day_pass', PATTERN],
+  ['tokenKinds[0].id', 'day pass', PATTERN],
+  ['tokenKinds[0].id', 'day_pass\n', PATTERN],
+  ['tokenKinds[0].id', 'pаss', PATTERN],
+  ['tokenKinds[0].id', '__proto__', PATTERN],
+  ['tokenKinds[0].id', 'constructor', RESERVED],
+  ['tokenKinds[0].id', 'prototype', RESERVED],
+  ['tokenKinds[0].id', 'a'.repeat(65), 'expected at most 64 characters'],
+  ['tokenKinds[0].family', '', PATTERN],
+  ['tokenKinds[0].issuedTo', 'constructor', RESERVED],
+  ['apis[0].id', '__proto__', PATTERN],
+  ['apis[0].id', 'constructor', RESERVED],
+  ['apis[0].id', '-lobby', PATTERN],
+  ['apis[0].id', 7, 'expected a string'],
+  ['apis[0].accepts[0]', '__proto__', PATTERN],
+  ['apis[0].accepts[0]', 'constructor', RESERVED],
+  ['statements[0].id', '', PATTERN],
+  ['statements[0].claim.kind', '__proto__', PATTERN],
+  ['statements[5].claim.holder', 'constructor', RESERVED],
+  ['conflicts[0].id', 'prototype', RESERVED],
+  ['conflicts[0].cells[0].api', '__proto__', PATTERN],
+  ['conflicts[0].cells[0].kind', 'constructor', RESERVED],
+  // Ids that refer to nothing, at each place where one refers.
+  ['apis[0].accepts[1]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[0].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[0].claim.apis[1]', 'nothing', 'expected the id of an api, `nothing` is none'],
+  ['statements[1].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[1].claim.apis[0]', 'nothing', 'expected the id of an api, `nothing` is none'],
+  ['statements[2].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[2].claim.apis[0]', 'nothing', 'expected the id of an api, `nothing` is none'],
+  ['statements[3].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[4].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[5].claim.kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[6].claim.api', 'nothing', 'expected the id of an api, `nothing` is none'],
+  ['statements[6].claim.accepts[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[7].claim.kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['statements[8].claim.kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['conflicts[0].cells[0].api', 'nothing', 'expected the id of an api, `nothing` is none'],
+  ['conflicts[0].cells[0].kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['conflicts[0].apis[0]', 'nothing', 'expected the id of an api, `nothing` is none'],
+  ['conflicts[0].kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
+  ['conflicts[0].statements[0]', 'nothing', 'expected the id of a statement, `nothing` is none'],
+])('%s = %j is refused there: %s', (path, value, expected) => {
+  expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
+})
+
+test.each<[path: string, first: string]>([
+  ['tokenKinds[1].id', 'day_pass'],
+  ['apis[2].id', 'lobby'],
+  ['statements[1].id', 'pass-manages'],
+  ['conflicts[1].id', 'lobby-key-contradiction'],
+])('an id that is taken is refused: %s', (path, taken) => {
+  const matrix = {
+    ...smallMatrix(),
+    ...(path.startsWith('tokenKinds') || path.startsWith('apis') ? { statements: [], conflicts: [] } : {}),
+  }
+  expect(refusalOf(JSON.stringify(planted(matrix, path, taken)))).toContain(
+    `${path}: expected an id of its own, \`${taken}\` is taken`,
+  )
+})
+
+test.each<[path: string, value: unknown]>([
+  ['tokenKinds[0].permissionScopes', ['account', 'projects', 'account']],
+  ['apis[0].accepts', ['day_pass', 'room_key', 'day_pass']],
+  ['statements[0].claim.apis', ['lobby', 'library', 'lobby']],
+  ['conflicts[0].statements', ['key-manages-not', 'pass-manages', 'key-manages-not']],
+  [
+    'conflicts[0].cells',
+    [
+      { api: 'lobby', kind: 'room_key' },
+      { api: 'lobby', kind: 'day_pass' },
+      { kind: 'room_key', api: 'lobby' },
+    ],
+  ],
+])('an item that repeats is refused: in %s', (path, value) => {
+  // The later one of the two, which is the third item of each row.
+  expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([
+    `${path}[2]: expected no repetition of an earlier item`,
+  ])
+})
+
+/** Every object of the small matrix, with the fields that it must have. */
+const REQUIRED: readonly (readonly [place: string, fields: readonly string[]])[] = [
+  ['', ['title', 'tokenKinds', 'apis', 'statements', 'conflicts']],
+  [
+    'tokenKinds[0]',
+    [
+      'id',
+      'title',
+      'family',
+      'scopeLevel',
+      'header',
+      'issuedTo',
+      'obtained',
+      'permissionScopes',
+      'lifetimeSeconds',
+      'section',
+    ],
+  ],
+  ['tokenKinds[0].obtained', ['by']],
+  ['apis[0]', ['id', 'title', 'accepts', 'section']],
+  ['statements[0]', ['id', 'section', 'text', 'claim']],
+  ['statements[0].claim', ['type', 'kind', 'apis', 'complete']],
+  ['statements[1].claim', ['type', 'kind', 'apis']],
+  ['statements[2].claim', ['type', 'kind', 'apis']],
+  ['statements[3].claim', ['type', 'kind']],
+  ['statements[4].claim', ['type', 'kind', 'scopeLevel']],
+  ['statements[5].claim', ['type', 'kinds', 'holder', 'exclusive']],
+  ['statements[6].claim', ['type', 'api', 'accepts']],
+  ['statements[7].claim', ['type', 'kinds', 'holder', 'text']],
+  ['statements[8].claim', ['type', 'kinds']],
+  ['conflicts[0]', ['id', 'type', 'cells', 'apis', 'kinds', 'statements', 'resolution', 'reason']],
+  ['conflicts[0].cells[0]', ['api', 'kind']],
+]
+
+const inside = (place: string, field: string): string => (place === '' ? field : `${place}.${field}`)
+
+test.each(REQUIRED.flatMap(([place, fields]) => fields.map((field) => inside(place, field))))(
+  'a missing field is named: %s',
+  (path) => {
+    const problems = refusalOf(JSON.stringify(planted(smallMatrix(), path, undefined)))
+    expect(problems).toEqual([`${path}: ${MISSING}`])
+  },
+)
+
+test.each(REQUIRED)(
+  'an unknown field is named, with those that there are: in an object like %s',
+  (place, fields) => {
+    const known = place.endsWith('.obtained') ? [...fields, 'steps'] : fields
+    for (const extra of ['extra', 'constructor', 'toString', 'Title'])
+      expect(refusalOf(JSON.stringify(planted(smallMatrix(), inside(place, extra), 'x')))).toEqual([
+        `${inside(place, extra)}: unknown field; expected one of ${known.join(', ')}`,
+      ])
+  },
+)
+
+test.each(['null', 'true', '7', '"text"', '[]'])(
+  'a document that is %s is refused as a whole',
+  (document) => {
+    expect(refusalOf(document)).toEqual(['expected an object'])
+  },
+)
+
+test('several faults are all named', () => {
+  const matrix = planted(planted(smallMatrix(), 'title', 7), 'apis[1].id', 'constructor')
+  expect(refusalOf(JSON.stringify(matrix))).toEqual([`title: expected a string`, `apis[1].id: ${RESERVED}`])
+})
+
+test.each([
+  'title',
+  'tokenKinds',
+  'tokenKinds[0].id',
+  'tokenKinds[0].lifetimeSeconds',
+  'apis[0].accepts[0]',
+  'statements[0].claim',
+  'conflicts[0].cells[0]',
+  'conflicts[0].resolution',
+])('a value that is refused is never repeated in the refusal: at %s', (path) => {
+  const canary = 'Canary-8f14e45f'
+  for (const value of [[canary], { id: canary }, [{ id: canary }]])
+    expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value))).join()).not.toContain(canary)
+})

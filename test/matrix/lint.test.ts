@@ -1,0 +1,160 @@
+/** The linter: holds the declared conflicts to those that follow from rows and statements, every one and no other. */
+import { expect, test } from 'vitest'
+import type { Conflict } from '../../engine/index.ts'
+import {
+  type DerivedConflict,
+  deriveConflicts,
+  lintMatrix,
+  problemText,
+  supportMatrix,
+} from '../../matrix/index.ts'
+import { ACCOUNT_KIND, PROJECT_KIND } from '../helpers/engines.ts'
+import { smallMatrix } from '../helpers/small-matrix.ts'
+
+/** The seven conflicts of the source: §5.4 notes 1 to 3, §5.1 and §1, with the statements that take part. */
+const OF_THE_SOURCE: readonly DerivedConflict[] = [
+  derived('overstatement', { kinds: [ACCOUNT_KIND], statements: ['account-most-products'] }),
+  derived('contradiction', {
+    kinds: [ACCOUNT_KIND, PROJECT_KIND],
+    statements: ['account-service-user-only', 'project-service-user-only', 'control-panel-user-iam-token'],
+  }),
+  derived('omission', {
+    cells: [{ api: 'audit-logs', kind: ACCOUNT_KIND }],
+    statements: ['account-manages'],
+  }),
+  derived('contradiction', {
+    cells: [{ api: 'audit-logs', kind: PROJECT_KIND }],
+    statements: ['project-manages'],
+  }),
+  derived('omission', { cells: [{ api: 'cdn', kind: PROJECT_KIND }], statements: ['project-manages'] }),
+  derived('omission', {
+    cells: [{ api: 'mobile-farm', kind: PROJECT_KIND }],
+    statements: ['project-manages'],
+  }),
+  derived('duplicate_row', { apis: ['cloud-quotas'], statements: ['cloud-quotas-row-repeated'] }),
+]
+
+test('from the shipped rows and statements alone exactly the seven conflicts of the source follow', () => {
+  expect(deriveConflicts({ ...supportMatrix, conflicts: [] })).toEqual(OF_THE_SOURCE)
+})
+
+test('the shipped matrix passes, with each conflict beside its declaration', () => {
+  const { conflicts, problems } = lintMatrix(supportMatrix)
+  expect(problems).toEqual([])
+  expect(conflicts.map((each) => each.derived)).toEqual(OF_THE_SOURCE)
+  expect(new Set(conflicts.map((each) => each.declared))).toEqual(new Set(supportMatrix.conflicts))
+})
+
+test.each(supportMatrix.conflicts)(
+  'leaving out the declaration $id is reported',
+  ({ id, type, cells, apis, kinds }) => {
+    const conflicts = supportMatrix.conflicts.filter((conflict) => conflict.id !== id)
+    const about = [
+      ...cells.map((cell) => `\`${cell.api}\` × \`${cell.kind}\``),
+      ...[...apis, ...kinds].map((each) => `\`${each}\``),
+    ]
+    const report = lintMatrix({ ...supportMatrix, conflicts })
+    expect(report.problems.map(problemText)).toEqual([
+      `conflicts: expected a declaration with a resolution and a reason for the ${type} about ${about.join(', ')}`,
+    ])
+    expect(report.conflicts.filter((each) => each.declared === undefined)).toHaveLength(1)
+  },
+)
+
+/** Faults of the declarations of the small matrix. */
+test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problems: string[]]>([
+  [
+    'a declaration without ground',
+    (conflicts) => [
+      ...conflicts,
+      declared({ type: 'omission', cells: [{ api: 'cellar', kind: 'day_pass' }] }),
+    ],
+    [
+      'conflicts[2]: expected a conflict that follows from rows and statements; no omission about `cellar` × `day_pass` does',
+    ],
+  ],
+  [
+    'a declaration about nothing',
+    (conflicts) => [...conflicts, declared({})],
+    [
+      'conflicts[2]: expected a conflict that follows from rows and statements; no contradiction about nothing does',
+    ],
+  ],
+  [
+    'a conflict declared twice',
+    (conflicts) => [...conflicts, ...conflicts.slice(0, 1).map((conflict) => ({ ...conflict, id: 'again' }))],
+    ['conflicts[2]: expected each conflict once; `lobby-key-contradiction` declares the same'],
+  ],
+  [
+    'a conflict of the wrong type',
+    (conflicts) =>
+      conflicts.map((conflict) => (conflict.cells.length > 0 ? { ...conflict, type: 'omission' } : conflict)),
+    [
+      'conflicts: expected a declaration with a resolution and a reason for the contradiction about `lobby` × `room_key`',
+      'conflicts[0]: expected a conflict that follows from rows and statements; no omission about `lobby` × `room_key` does',
+    ],
+  ],
+  [
+    'a list of statements with one too few',
+    (conflicts) => conflicts.map((conflict) => ({ ...conflict, statements: [] })),
+    [
+      'conflicts[0].statements: expected key-manages-not: the statements that take part',
+      'conflicts[1].statements: expected lobby-repeated: the statements that take part',
+    ],
+  ],
+  [
+    'a list of statements with one too many',
+    (conflicts) =>
+      conflicts.map((conflict) => ({ ...conflict, statements: [...conflict.statements, 'key-remark'] })),
+    [
+      'conflicts[0].statements: expected key-manages-not: the statements that take part',
+      'conflicts[1].statements: expected lobby-repeated: the statements that take part',
+    ],
+  ],
+  [
+    'one cell ruled by the table and by the prose',
+    (conflicts) => [
+      ...conflicts,
+      declared({
+        id: 'opposed',
+        cells: [{ api: 'lobby', kind: 'room_key' }],
+        type: 'omission',
+        resolution: 'prose',
+      }),
+    ],
+    [
+      'conflicts[2].resolution: expected `table`, as `lobby-key-contradiction` rules the same cell',
+      'conflicts[2]: expected a conflict that follows from rows and statements; no omission about `lobby` × `room_key` does',
+    ],
+  ],
+])('%s is reported', (_claim, change, problems) => {
+  const matrix = smallMatrix()
+  expect(lintMatrix({ ...matrix, conflicts: change(matrix.conflicts) }).problems.map(problemText)).toEqual(
+    problems,
+  )
+})
+
+test('the order of cells, statements and declarations bears on nothing', () => {
+  const conflicts = supportMatrix.conflicts
+    .map((conflict) => ({
+      ...conflict,
+      kinds: [...conflict.kinds].reverse(),
+      statements: [...conflict.statements].reverse(),
+    }))
+    .reverse()
+  expect(lintMatrix({ ...supportMatrix, conflicts }).problems).toEqual([])
+})
+
+function derived(type: Conflict['type'], parts: Partial<DerivedConflict>): DerivedConflict {
+  return { type, cells: [], apis: [], kinds: [], statements: [], ...parts }
+}
+
+function declared(parts: Partial<Conflict>): Conflict {
+  return {
+    id: 'declared',
+    resolution: 'table',
+    reason: 'a reason',
+    ...derived('contradiction', {}),
+    ...parts,
+  }
+}
