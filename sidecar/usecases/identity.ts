@@ -4,6 +4,7 @@ import type { CredentialHeaders, Engine, Scope } from '../../engine/index.ts'
 import type { Authority, VerifiedToken } from '../authority/authority.ts'
 import { NoAnswer, notFound } from '../errors.ts'
 import type { Secret } from '../secret.ts'
+import { ADMINISTRATOR_ROLE } from './directory.ts'
 import { kindForScope } from './issue.ts'
 
 /** An account by its number, or by the id that the directory gave it. */
@@ -58,9 +59,6 @@ interface IdentityUser {
   readonly owner: boolean
   readonly roles: readonly string[]
 }
-
-/** The role whose holders administer their account (§5.1). */
-const ADMINISTRATOR_ROLE = 'iam.admin'
 
 /**
  * A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost.

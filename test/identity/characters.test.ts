@@ -49,7 +49,7 @@ test('a name of several alphabets and four-byte characters logs in, and comes ba
   const { status, json } = await ask({ method: 'POST', path: TOKENS, body })
   expect(status).toBe(201)
   expect(json.token.user.name).toBe(user)
-  for (const other of ['КОЛОБОК 🥐', 'колобок \ud83e', 'колобок', 'колобок 🥐\0', 'колобок\u00a0🥐'])
+  for (const other of ['КОЛОБОК 🥐', 'колобок', 'колобок 🥐\0', 'колобок\u00a0🥐'])
     expect(await logIn(loginBody({ user: other, password: passwordOf(user) })), JSON.stringify(other)).toBe(
       401,
     )
@@ -58,7 +58,7 @@ test('a name of several alphabets and four-byte characters logs in, and comes ba
 test('half a surrogate pair is not the character that stores write for it', async () => {
   const password = passwordOf('half \ufffd')
   expect(await logIn(loginBody({ user: 'half \ufffd', password }))).toBe(201)
-  expect(await logIn(loginBody({ user: 'half \ud800', password }))).toBe(401)
+  expect(await logIn(loginBody({ user: 'half \ud800', password }))).toBe(400)
 })
 
 const STRANGE = [
@@ -67,7 +67,6 @@ const STRANGE = [
   '\u0001',
   'a\nb',
   '\u007f',
-  '\ud800',
   "' OR 1=1 --",
   '%',
   '__proto__',

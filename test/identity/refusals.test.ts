@@ -99,18 +99,13 @@ test.each<[claim: string, methods: unknown[]]>([
 const OBJECT = 'an object'
 const TEXT = 'a non-empty string'
 const METHODS = 'the array ["password"]'
-const NO_METHODS = `auth.identity.methods: expected ${METHODS}`
 
 const FAULTS: readonly (readonly [claim: string, body: unknown, message: string])[] = [
-  ['an empty object', {}, `auth: expected ${OBJECT}; ${NO_METHODS}`],
-  ['an array', [CANARY], `the body: expected ${OBJECT}; ${NO_METHODS}`],
-  ['a text', JSON.stringify(CANARY), `the body: expected ${OBJECT}; ${NO_METHODS}`],
-  ['null', 'null', `the body: expected ${OBJECT}; ${NO_METHODS}`],
-  [
-    'no identity',
-    changed(accountBody, 'auth.identity', undefined),
-    `auth.identity: expected ${OBJECT}; ${NO_METHODS}`,
-  ],
+  ['an empty object', {}, `auth: expected ${OBJECT}`],
+  ['an array', [CANARY], `the body: expected ${OBJECT}`],
+  ['a text', JSON.stringify(CANARY), `the body: expected ${OBJECT}`],
+  ['null', 'null', `the body: expected ${OBJECT}`],
+  ['no identity', changed(accountBody, 'auth.identity', undefined), `auth.identity: expected ${OBJECT}`],
   [
     'no methods',
     changed(accountBody, 'auth.identity.methods', undefined),
@@ -231,6 +226,7 @@ test.each<[claim: string, body: string | Buffer, message: RegExp]>([
   ['a secret given twice as a key', `{"${CANARY}":1,"${CANARY}":2}`, /^the body: expected each key once/],
   ['the key __proto__', '{"__proto__":{"auth":{}}}', /^the body: expected another key/],
   ['nesting beyond every stack', '['.repeat(100_000), /^the body: expected at most 64 levels/],
+  ['half a surrogate pair', JSON_TEXT.replace(ACCOUNT, `${CANARY}\\ud800`), /^the body: expected (?!JSON)/],
   [
     'bytes that are no UTF-8',
     Buffer.concat([Buffer.from(JSON_TEXT), Buffer.from([0xff])]),
@@ -268,39 +264,4 @@ test('a body of the largest size is read, one byte more is refused with 413', as
     headers: { 'transfer-encoding': 'chunked', 'content-type': 'application/json' },
   })
   expect(chunked.status).toBe(413)
-})
-
-test.each([
-  ['GET', '/identity/v3/users'],
-  ['POST', '/identity/v2.0/tokens'],
-  ['GET', '/'],
-  ['GET', '//identity/v3'],
-  ['GET', '/identity/v3/auth/tokens/x'],
-  ['GET', '/IDENTITY/v3'],
-  ['GET', `/${CANARY}`],
-])('%s %s: 404 with the wrapper', async (method, path) => {
-  const response = await ask({ method, path })
-  expect(response.headers.vary).toBe('X-Auth-Token')
-  expect(response.json).toEqual(errorOf(404, 'Not Found', 'there is no such path'))
-})
-
-test.each([
-  ['PUT', TOKENS, 'DELETE, GET, HEAD, POST'],
-  ['PATCH', `${TOKENS}/`, 'DELETE, GET, HEAD, POST'],
-  ['OPTIONS', TOKENS, 'DELETE, GET, HEAD, POST'],
-  ['PROPFIND', TOKENS, 'DELETE, GET, HEAD, POST'],
-  ['POST', '/identity/v3', 'GET, HEAD'],
-  ['DELETE', '/identity/', 'GET, HEAD'],
-  ['POST', '/identity/v3/auth/catalog?x=1', 'GET, HEAD'],
-  ['POST', '/healthz', 'GET, HEAD'],
-])('%s %s: 405 with the wrapper, and Allow', async (method, path, allow) => {
-  const response = await ask({ method, path, body: accountBody })
-  expect(response.headers.allow).toBe(allow)
-  expect(response.json).toEqual(errorOf(405, 'Method Not Allowed', `expected one of ${allow}`))
-})
-
-test('a path that cannot be decoded: 400 with the wrapper', async () => {
-  const response = await ask({ path: `/identity/%zz${CANARY}` })
-  expect(response).toMatchObject({ status: 400, headers: { vary: 'X-Auth-Token' } })
-  expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a request that can be read'))
 })

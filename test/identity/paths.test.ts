@@ -1,0 +1,44 @@
+/** Paths that are not there, methods that a path does not take: the wrapper, and Allow. */
+import { expect, test } from 'vitest'
+import { errorOf, loginBody, startIdentity, TOKENS } from './support.ts'
+
+/** Planted in paths; it must never come back. */
+const CANARY = 'canary-7c9e6679'
+
+const { ask } = await startIdentity()
+const accountBody = loginBody({ password: CANARY })
+
+test.each([
+  ['GET', '/identity/v3/users'],
+  ['POST', '/identity/v2.0/tokens'],
+  ['GET', '/'],
+  ['GET', '//identity/v3'],
+  ['GET', '/identity/v3/auth/tokens/x'],
+  ['GET', '/IDENTITY/v3'],
+  ['GET', `/${CANARY}`],
+])('%s %s: 404 with the wrapper', async (method, path) => {
+  const response = await ask({ method, path })
+  expect(response.headers.vary).toBe('X-Auth-Token')
+  expect(response.json).toEqual(errorOf(404, 'Not Found', 'there is no such path'))
+})
+
+test.each([
+  ['PUT', TOKENS, 'DELETE, GET, HEAD, POST'],
+  ['PATCH', `${TOKENS}/`, 'DELETE, GET, HEAD, POST'],
+  ['OPTIONS', TOKENS, 'DELETE, GET, HEAD, POST'],
+  ['PROPFIND', TOKENS, 'DELETE, GET, HEAD, POST'],
+  ['POST', '/identity/v3', 'GET, HEAD'],
+  ['DELETE', '/identity/', 'GET, HEAD'],
+  ['POST', '/identity/v3/auth/catalog?x=1', 'GET, HEAD'],
+  ['POST', '/healthz', 'GET, HEAD'],
+])('%s %s: 405 with the wrapper, and Allow', async (method, path, allow) => {
+  const response = await ask({ method, path, body: accountBody })
+  expect(response.headers.allow).toBe(allow)
+  expect(response.json).toEqual(errorOf(405, 'Method Not Allowed', `expected one of ${allow}`))
+})
+
+test('a path that cannot be decoded: 400 with the wrapper', async () => {
+  const response = await ask({ path: `/identity/%zz${CANARY}` })
+  expect(response).toMatchObject({ status: 400, headers: { vary: 'X-Auth-Token' } })
+  expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a request that can be read'))
+})
