@@ -1,7 +1,8 @@
 /** Several processes on one directory: while it is made, while they write, and when one of them is killed. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Place, Subject } from '../contract.ts'
+import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import type { Subject } from '../contract.ts'
 import { startWorker, type Worker } from '../support/process.ts'
 
 const KILLS = 20
@@ -19,7 +20,7 @@ export function processesContract(subject: () => Subject): void {
     )
     await Promise.all(workers.map(({ ended }) => ended))
     expect(workers.flatMap(({ lines }) => lines).toSorted()).toEqual(names.toSorted())
-    await expectWhole(place, names)
+    await expectWhole((await place.open(Date.now)).store, names)
   })
 
   test('what a change reads still holds when it writes, whatever other processes do', async () => {
@@ -46,7 +47,7 @@ export function processesContract(subject: () => Subject): void {
       acknowledged.push(...worker.lines)
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS)
-    await expectWhole(place, acknowledged)
+    await expectWhole((await place.open(Date.now)).store, acknowledged)
   }, 120_000)
 
   test('a directory of a newer Portcullis is refused and left alone', async () => {
@@ -79,8 +80,7 @@ async function killed({ process, ended }: Worker): Promise<void> {
 }
 
 /** Every one of the accounts is there, and each that is has its project, its user and its three records of the audit trail. */
-async function expectWhole(place: Place, acknowledged: readonly string[]): Promise<void> {
-  const { store } = await place.open(Date.now)
+export async function expectWhole(store: DirectoryStore, acknowledged: readonly string[]): Promise<void> {
   const accounts = (await store.records.accounts({ after: '', size: 100_000 })).map(({ account }) => account)
   expect(accounts).toEqual(expect.arrayContaining([...acknowledged]))
   const audit = await store.records.audit('', { after: '0', size: 1_000_000 })

@@ -1,0 +1,86 @@
+/** Stands between a host and PostgreSQL, and can do what networks do: cut connections, or go silent. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** How the connection of a listener introduces itself in its first message. */
+const LISTENER = Buffer.from('application_name\0portcullis listener\0')
+
+interface Pair {
+  readonly near: Socket
+  readonly far: Socket
+  listener: boolean
+}
+
+export class PostgresProxy {
+  readonly #server: Server
+  readonly #pairs = new Set<Pair>()
+  #listenersRefused = false
+  #silent = false
+
+  private constructor(port: number) {
+    this.#server = createServer((near) => this.#accept(near, port))
+  }
+
+  /** @param port of the server */
+  static async start(port: number): Promise<PostgresProxy> {
+    const proxy = new PostgresProxy(port)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Cuts the connections that listen for changes, and lets no other begin, until told otherwise. */
+  refuseListeners(refused: boolean): void {
+    this.#listenersRefused = refused
+    if (refused) for (const pair of this.#pairs) if (pair.listener) cut(pair)
+  }
+
+  /** Nothing comes through any more, and nobody is told; connections that are there stay open. */
+  goSilent(silent: boolean): void {
+    this.#silent = silent
+    if (!silent)
+      for (const { near, far } of this.#pairs) {
+        near.resume()
+        far.resume()
+      }
+  }
+
+  async close(): Promise<void> {
+    for (const pair of this.#pairs) cut(pair)
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #accept(near: Socket, port: number): void {
+    const pair: Pair = { near, far: connect(port, '127.0.0.1'), listener: false }
+    this.#pairs.add(pair)
+    near.once('data', (first) => {
+      pair.listener = first.includes(LISTENER)
+      if (pair.listener && this.#listenersRefused) cut(pair)
+    })
+    for (const [from, to] of [
+      [near, pair.far],
+      [pair.far, near],
+    ] as const) {
+      from.on('data', (bytes) => {
+        // What came before it went silent is lost with it; tests begin and end silence between questions.
+        if (this.#silent) from.pause()
+        else to.write(bytes)
+      })
+      from.on('error', () => {})
+      from.on('close', () => {
+        to.destroy()
+        this.#pairs.delete(pair)
+      })
+    }
+  }
+}
+
+function cut({ near, far }: Pair): void {
+  near.destroy()
+  far.destroy()
+}
