@@ -77,6 +77,7 @@ function list(items: readonly string[], word: string): string {
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
 }
 
-function article(title: string): string {
+/** The title of a kind with its article. */
+export function article(title: string): string {
   return `${/^[aeiou]/i.test(title) ? 'an' : 'a'} ${title}`
 }

@@ -30,7 +30,7 @@ export function schemaProblems(errors: readonly ErrorObject[], document: unknown
   const problems = new Map<string, Problem>()
   for (const error of errors) {
     // The branches of a union repeat what its discriminator says.
-    if (error.keyword === 'oneOf' || error.keyword === 'if') continue
+    if (error.keyword === 'oneOf' || error.keyword === 'if' || error.keyword === 'propertyNames') continue
     const problem = schemaProblem(error, document)
     if (!problems.has(problem.path)) problems.set(problem.path, problem)
   }
@@ -38,7 +38,9 @@ export function schemaProblems(errors: readonly ErrorObject[], document: unknown
 }
 
 function schemaProblem(error: ErrorObject, document: unknown): Problem {
-  const at = segmentsOf(error.instancePath, document)
+  // The schema of names is asked about a name, and the path leads to its object.
+  const name = error.propertyName === undefined ? [] : [error.propertyName]
+  const at = [...segmentsOf(error.instancePath, document), ...name]
   const { params } = error
   switch (error.keyword) {
     case 'additionalProperties':

@@ -6,20 +6,23 @@ export type ListenAddress =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'unix'; readonly path: string }
 
-/** @throws Error naming what was expected */
-export function parseAddress(address: string): ListenAddress {
+/**
+ * @param key what the address is called where it was given
+ * @throws Error naming the key and what was expected
+ */
+export function parseAddress(key: string, address: string): ListenAddress {
   if (address.startsWith('unix:')) {
     const path = address.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
     // sun_path of a socket holds 108 bytes with its final zero.
     if (path === '' || Buffer.byteLength(path) > 107)
-      throw new Error('expected unix:PATH with a path of 1 to 107 bytes')
+      throw new Error(`${key}: expected unix:PATH with a path of 1 to 107 bytes`)
     return { type: 'unix', path }
   }
   const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(address)
   const host = parts?.[1] ?? parts?.[2]
   const port = Number(parts?.[3])
   if (host === undefined || !(port <= 65_535))
-    throw new Error('expected HOST:PORT with a port from 0 to 65535, or unix:PATH')
+    throw new Error(`${key}: expected HOST:PORT with a port from 0 to 65535, or unix:PATH`)
   return { type: 'tcp', host, port }
 }
 

@@ -7,6 +7,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   unlinkSync,
@@ -20,9 +21,15 @@ export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 /** Name of the file in the data folder that holds the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
-/** Makes the folder if need be; nobody but the owner may enter it. */
+/** Makes the folder if need be; nobody but the owner may enter it. @throws Error where it holds what is not ours */
 export function openDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const found = readdirSync(folder).filter((name) => !name.endsWith('.tmp'))
+  // To close a folder of others to them would be the lesser harm; to fill it is another.
+  if (found.length > 0 && !found.includes(SIGNING_KEYS_FILE))
+    throw new Error(
+      `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
+    )
   chmodSync(folder, 0o700)
 }
 

@@ -243,7 +243,7 @@ export class Administration extends AccountAdministration {
       staticToken: (change, user, name) => this.#addStaticToken(change, user, name),
     }
     const passwords = await passwordsFor(file, this.parts.store.records, make)
-    return this.change(actor, 'a user of the file, of another type,', (change) =>
+    return this.change(actor, 'what the file names', (change) =>
       new DirectoryFileChange(change, passwords, make).apply(file),
     )
   }

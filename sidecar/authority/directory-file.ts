@@ -2,6 +2,7 @@
 import type { DirectoryChange } from '../directory/change.ts'
 import type { AccountRecord, Page, Permission, UserRecord, UserType } from '../directory/directory.ts'
 import type { DirectoryRecords } from '../directory/records.ts'
+import { NoAnswer } from '../errors.ts'
 import type { Secret } from '../secret.ts'
 
 /** What a directory file says; its schema is `config/directory.schema.json`. */
@@ -146,6 +147,13 @@ export class DirectoryFileChange {
   async #user(account: AccountRecord, name: string, type: UserType): Promise<UserRecord> {
     const there = await this.#change.user(account.account, name, type)
     if (there !== undefined) return there
+    const other: UserType = type === 'service_user' ? 'control_panel_user' : 'service_user'
+    if ((await this.#change.user(account.account, name, other)) !== undefined)
+      throw new NoAnswer(
+        'ALREADY_EXISTS',
+        `user \`${name}\` of account \`${account.account}\` is a ${other}, expected a ${type}`,
+        { reason: 'ALREADY_EXISTS' },
+      )
     const made =
       type === 'service_user' ? this.#passwords.get(JSON.stringify([account.account, name])) : undefined
     await this.#change.createUser(account, { name, type, passwordHash: made?.hash })

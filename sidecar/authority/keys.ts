@@ -154,12 +154,13 @@ function parsed(text: string, path: string): SigningKey[] {
     const keys = (JSON.parse(text) as KeyFile).keys.map(
       ({ key_id, state, since_ms, public_key, private_key }) => {
         const privateKey = private_key === undefined ? undefined : createPrivateKey(private_key)
-        const publicKey = createPublicKey(privateKey ?? public_key)
+        const publicKey = createPublicKey(public_key)
         const sound =
           /^[0-9a-f]{16}$/.test(key_id) &&
           ['staged', 'active', 'retired'].includes(state) &&
           Number.isSafeInteger(since_ms) &&
-          publicKey.asymmetricKeyType === 'ed25519'
+          publicKey.asymmetricKeyType === 'ed25519' &&
+        (privateKey === undefined || createPublicKey(privateKey).equals(publicKey))
         if (!sound) throw new Error()
         return { keyId: key_id, state, sinceMs: since_ms, publicKey, privateKey }
       },

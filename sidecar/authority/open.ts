@@ -49,6 +49,8 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const administratorToken = new Secret(
     readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
   )
+  if (!/^[0-9a-f]{64}$/.test(administratorToken.reveal()))
+    throw new Error(`${join(folder, ADMINISTRATOR_TOKEN_FILE)}: expected 64 hex digits`)
   const store = await openDirectory(join(folder, 'directory.sqlite'), options.shared, now)
   const passwords = new Passwords(passwordLimits)
   const failedLogins = new FailedLogins(throttleLimits, now)

@@ -1,9 +1,12 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 
 import type { Administration } from '../authority/administration.ts'
 import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
 import { columns } from '../columns.ts'
+import { SIGNING_KEYS_FILE } from '../data-folder.ts'
 import { print, printJson } from './output.ts'
 
 interface DirectoryOptions {
@@ -33,7 +36,9 @@ export function addDirectoryCommand(program: Command): void {
   withOptions(directory.command('show'))
     .description('Show accounts, projects, users, permissions and static tokens. Never a secret.')
     .action(async (options: DirectoryOptions) => {
-      const accounts = await administering(options, (administration) => administration.listing())
+      const accounts = await administering({ ...options, there: true }, (administration) =>
+        administration.listing(),
+      )
       if (options.json) printJson({ accounts })
       else print(columns(accounts.flatMap(accountRows)))
     })
@@ -42,7 +47,7 @@ export function addDirectoryCommand(program: Command): void {
     .argument('<account>', 'account number')
     .argument('<user>', 'name of the service user')
     .action(async (account: string, user: string, options: DirectoryOptions) => {
-      const secret = await administering(options, (administration) =>
+      const secret = await administering({ ...options, there: true }, (administration) =>
         administration.replacePassword(account, user),
       )
       if (options.json) printJson(secret)
@@ -59,7 +64,9 @@ function withOptions(command: Command): Command {
 }
 
 async function administering<T>(
-  options: DirectoryOptions,
+  options: DirectoryOptions & {
+    /** Whether the data folder has to be there already. */ readonly there?: boolean
+  },
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const { openEmbeddedAuthority } = await import('../authority/open.ts')
@@ -68,6 +75,8 @@ async function administering<T>(
   // As the sidecar reads it, so that both reach the same directory.
   const config = readConfig(options.config, process.env, { data: options.data, matrix: options.matrix })
   const { tokenKinds } = readRules(config).engine
+  if (options.there && !existsSync(join(config.data, SIGNING_KEYS_FILE)))
+    throw new Error(`--data: expected a data folder of Portcullis, ${config.data} is none`)
   const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectoryOf(config),

@@ -65,8 +65,9 @@ export class Client {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
     })
     this.#deadlineMs = deadlineMs
-    if (callerToken !== undefined) this.#metadata.set('authorization', `Bearer ${callerToken}`)
-    if (iamToken !== undefined) this.#metadata.set('x-auth-token', iamToken)
+    if (callerToken !== undefined)
+      this.#metadata.set('authorization', `Bearer ${sendable('callerToken', callerToken)}`)
+    if (iamToken !== undefined) this.#metadata.set('x-auth-token', sendable('iamToken', iamToken))
     this.directory = directoryClient((path, serialize, deserialize, request) =>
       this.#call(
         (message, metadata, callOptions, callback) =>
@@ -94,11 +95,11 @@ export class Client {
   /** Checks as they come; answers in order. Ends when the questions end. */
   async *checkStream(checks: AsyncIterable<Check> | Iterable<Check>): AsyncGenerator<CheckAnswer> {
     const stream = this.#stub.checkStream(this.#metadata)
+    let asked = 0
     const asking = (async () => {
-      let id = 0
       for await (const check of checks) {
         if (stream.destroyed) return
-        const more = stream.write({ id: String(id++), check: checkRequest(check) })
+        const more = stream.write({ id: String(asked++), check: checkRequest(check) })
         if (!more) await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve))
       }
       stream.end()
@@ -109,8 +110,15 @@ export class Client {
       stream.cancel()
     })
     try {
-      for await (const { result } of answersOf(stream)) if (result !== undefined) yield checkAnswer(result)
+      let answered = 0
+      for await (const { id, result } of answersOf(stream)) {
+        // An answer out of order would be taken for another question's.
+        if (id !== String(answered++) || result === undefined)
+          throw new Error('the sidecar answered another question than the one that was next')
+        yield checkAnswer(result)
+      }
       await asking
+      if (answered !== asked) throw new Error('the sidecar answered another number of checks than asked')
     } catch (error) {
       // Questions that cannot be read end the stream; that is the error, not the cancelled stream.
       throw failure === undefined ? error : failure.error
@@ -167,6 +175,13 @@ export class Client {
       })
     })
   }
+}
+
+/** grpc-js would show what it cannot send. @throws TypeError that does not */
+function sendable(option: string, token: string): string {
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TypeError(`${option}: expected visible ASCII characters without spaces`)
+  return token
 }
 
 type UnaryMethod<Request, Response> = (

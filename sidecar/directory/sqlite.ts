@@ -36,7 +36,13 @@ class Connection implements Queries {
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+    try {
+      useWriteAheadLog(this.#database)
+      this.#database.exec('PRAGMA synchronous = FULL')
+    } catch (error) {
+      this.#database.close()
+      throw new Error(`${path}: cannot be used as a directory (${(error as Error).message})`)
+    }
   }
 
   /** Several processes may try at once: the first does it, the others find it done. */
@@ -87,6 +93,20 @@ class Connection implements Queries {
   }
 }
 
+/** SQLite does not wait by itself for another process that is just making the file. */
+function useWriteAheadLog(database: DatabaseSync): void {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS
+  for (;;)
+    try {
+      database.exec('PRAGMA journal_mode = WAL')
+      return
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY || performance.now() > deadline) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+    }
+}
+
+const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067

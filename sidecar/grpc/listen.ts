@@ -19,7 +19,7 @@ export interface TlsFiles {
  * @throws Error where the address is in use, or reaches beyond this machine without TLS
  */
 export async function listen(server: Server, address: string, tls: TlsFiles | undefined): Promise<string> {
-  const parsed = parseAddress(address)
+  const parsed = parseAddress('grpc.address', address)
   if (parsed.type === 'unix') return listenOnSocket(server, parsed.path)
   if (!isLoopback(parsed.host) && tls === undefined)
     throw new Error(

@@ -6,10 +6,11 @@ import type { PasswordRequester } from '../authority/authority.ts'
 import { PASSWORD_LENGTH_MAX } from '../authority/password.ts'
 import { type FieldViolation, invalidArgument } from '../errors.ts'
 import * as wire from '../gen/portcullis/v1/authorization.ts'
-import { Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
+import type { Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
 import { Secret } from '../secret.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
 import type { Purpose } from '../usecases/issue.ts'
+import { decodeCheckRequest } from './check-request.ts'
 import { decoded } from './handler.ts'
 
 /** A check, as one of the two use cases takes it. */
@@ -30,70 +31,30 @@ const APIS_MAX = 10_000
 
 /** @param path where the request stands in a larger one, for example `checks[3].` */
 export function readCheckRequest(bytes: Uint8Array, path = ''): CheckQuestion {
-  const {
-    api,
-    credentials,
-    token,
-    target: wireTarget,
-    clientAddress,
-  } = decoded(() => decodeCheck(bytes), path)
+  const { api, headers, claims, target, clientAddress } = decoded(() => decodeCheckRequest(bytes), path)
   const violations: FieldViolation[] = []
   if (api === '') violations.push({ field: `${path}api`, expected: 'the id of an api' })
-  if (credentials !== undefined && token !== undefined)
-    violations.push({ field: `${path}subject`, expected: 'exactly one of credentials and token, not both' })
-  else if (credentials === undefined && token === undefined)
+  if ((headers === undefined) === (claims === undefined))
     violations.push({
       field: `${path}subject`,
-      expected: 'exactly one of credentials and token, not neither',
+      expected: `exactly one of credentials and token, not ${headers === undefined ? 'neither' : 'both'}`,
     })
-  if (wireTarget !== undefined && wireTarget.account === '')
+  if (target !== undefined && target.account === '')
     violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
   if (clientAddress !== '' && isIP(clientAddress) === 0)
     violations.push({ field: `${path}client_address`, expected: 'an IPv4 or IPv6 address' })
   if (violations.length > 0) throw invalidArgument(...violations)
 
-  const target = scopeOf(wireTarget)
-  if (token !== undefined) {
-    const { kind, scope } = token
-    return { type: 'claims', question: { api, kind, scope: scopeOf(scope), target } }
-  }
-  const headers = (credentials as wire.Credentials).headers.map(({ name, value }) => [name, value] as const)
+  if (claims !== undefined) return { type: 'claims', question: { api, ...claims, target } }
   return {
     type: 'credentials',
-    question: { api, headers, target, clientAddress: clientAddress === '' ? undefined : clientAddress },
+    question: {
+      api,
+      headers: headers ?? [],
+      target,
+      clientAddress: clientAddress === '' ? undefined : clientAddress,
+    },
   }
-}
-
-/**
- * One pass over the fields, both sides of the `oneof` apart: the generated decoder would keep the last in silence. A
- * message field that comes twice is refused too: whichever were dropped might hold the second credential.
- */
-function decodeCheck(bytes: Uint8Array) {
-  const reader = new BinaryReader(bytes)
-  let api = ''
-  let credentials: wire.Credentials | undefined
-  let token: wire.TokenClaims | undefined
-  let target: WireScope | undefined
-  let clientAddress = ''
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag()
-    if (field > 5) reader.skip(type, field)
-    else if (type !== LENGTH_DELIMITED) throw new RangeError(`field ${field} has wire type ${type}`)
-    else if (field === 1) api = reader.string()
-    else if (field === 5) clientAddress = reader.string()
-    else {
-      const length = reader.uint32()
-      const end = reader.pos + length
-      if (end > reader.len) throw new RangeError('premature EOF')
-      const earlier = field === 2 ? credentials : field === 3 ? token : target
-      if (earlier !== undefined) throw new RangeError(`field ${field} comes twice`)
-      if (field === 2) credentials = wire.Credentials.decode(reader, length)
-      else if (field === 3) token = wire.TokenClaims.decode(reader, length)
-      else target = WireScope.decode(reader, length)
-      if (reader.pos !== end) throw new RangeError('a field reaches beyond its message')
-    }
-  }
-  return { api, credentials, token, target, clientAddress }
 }
 
 /** The checks of a batch, each still on the wire; read one by one so that a violation has its index. */
@@ -183,7 +144,10 @@ export function readRevokeRequest(bytes: Uint8Array): RevocationRequest {
 }
 
 export function readPlanRequest(bytes: Uint8Array): { apis: string[] } {
-  const { apis } = decoded(() => wire.PlanRequest.decode(bytes))
+  const { apis } = decoded(() => {
+    fieldNumbers(bytes)
+    return wire.PlanRequest.decode(bytes)
+  })
   const violations = apiListViolations('apis', apis)
   if (violations.length > 0) throw invalidArgument(...violations)
   return { apis }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import { Server } from '@grpc/grpc-js'
+import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
 import type { PackageDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation } from 'grpc-health-check'
@@ -33,6 +33,9 @@ const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.Directory
 
 /** Memory that one connection's HTTP/2 session may hold, in megabytes. */
 const SESSION_MEMORY_MB = 16
+
+// grpc-js writes headers that it refuses to standard error, whole: a caller token would be among them.
+setLogVerbosity(logVerbosity.NONE)
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const server = new Server({

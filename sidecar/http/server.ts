@@ -49,7 +49,7 @@ const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 
 /** @throws Error where the address is in use or can be reached from other machines, or a proxy is no address */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
-  const parsed = parseAddress(options.address)
+  const parsed = parseAddress('http.address', options.address)
   if (parsed.type !== 'tcp' || !isLoopback(parsed.host))
     throw new Error(
       `http address ${options.address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,

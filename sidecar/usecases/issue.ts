@@ -1,5 +1,6 @@
 /** Obtains the right token for a scope or for a set of APIs. A token that opens none of them is never made. */
 import type { Engine, NamedConflict, Scope, TokenKind } from '../../engine/index.ts'
+import { article } from '../../engine/messages.ts'
 import { planTokens, preferred } from '../../matrix/plan.ts'
 import type { Authority, PasswordRequester } from '../authority/authority.ts'
 import { invalidArgument, NoAnswer } from '../errors.ts'
@@ -99,7 +100,7 @@ function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type:
   if (usable === undefined || (first.obtained.by === 'issue' && usable.obtained.by !== 'issue'))
     throw invalidArgument({
       field: 'apis.project',
-      expected: `a project name: these APIs take a ${first.title}, which is bound to a project`,
+      expected: `a project name: these APIs take ${article(first.title)}, which is bound to a project`,
     })
   return usable
 }
@@ -110,7 +111,7 @@ function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose
 
 function noSingleKind(engine: Engine, apis: readonly string[]): NoAnswer {
   const { tokens, unopened } = planTokens(engine, apis)
-  const plan = tokens.map((token) => `a ${token.kind.title} for ${token.apis.join(', ')}`)
+  const plan = tokens.map((token) => `${article(token.kind.title)} for ${token.apis.join(', ')}`)
   const parts = [
     ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
     ...(unopened.length > 0 ? [`no kind opens ${unopened.join(', ')}`] : []),
@@ -131,13 +132,17 @@ function noSingleKind(engine: Engine, apis: readonly string[]): NoAnswer {
 function notIssuable(kind: TokenKind): NoAnswer {
   const steps = kind.obtained.steps ?? []
   const how = steps.length > 0 ? `; in the control panel: ${steps.join(' ')}` : ''
-  return new NoAnswer('FAILED_PRECONDITION', `a ${kind.title} is not issued by an API request (§4.2)${how}`, {
-    reason: 'NOT_ISSUABLE',
-    metadata: {
-      kind: kind.id,
-      ...Object.fromEntries(steps.map((step, index) => [`step_${index + 1}`, step])),
+  return new NoAnswer(
+    'FAILED_PRECONDITION',
+    `${article(kind.title)} is not issued by an API request (§4.2)${how}`,
+    {
+      reason: 'NOT_ISSUABLE',
+      metadata: {
+        kind: kind.id,
+        ...Object.fromEntries(steps.map((step, index) => [`step_${index + 1}`, step])),
+      },
     },
-  })
+  )
 }
 
 /** Conflicts about the kind as such, and about the cells that the token is asked for. */

@@ -1,0 +1,168 @@
+/** A real sidecar in this process, on a data folder of its own, with people of every sort in its directory. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll } from 'vitest'
+import { type Client, type ClientOptions, connect } from '../../sidecar/client/index.ts'
+import { type DirectoryFile, readConfig, type Sidecar, startSidecar } from '../../sidecar/index.ts'
+
+export const ACCOUNT = '123456'
+export const OTHER_ACCOUNT = '654321'
+
+/**
+ * Who is in the directory. The names say what a person may do: `account` holds a permission with scope
+ * Account, `alpha` one with scope Projects that selects the project alpha (§5.1), and so on.
+ */
+export const PEOPLE: DirectoryFile = {
+  accounts: [
+    {
+      account: ACCOUNT,
+      projects: ['alpha', 'beta'],
+      service_users: [
+        { name: 'account', permissions: [{ scope: 'account' }] },
+        { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
+        { name: 'nothing', permissions: [] },
+        { name: 'disabled', enabled: false, permissions: [{ scope: 'account' }] },
+      ],
+      control_panel_users: [{ name: 'owner', static_tokens: ['key'] }],
+    },
+    {
+      account: OTHER_ACCOUNT,
+      projects: ['alpha'],
+      service_users: [{ name: 'stranger', permissions: [{ scope: 'account' }] }],
+    },
+  ],
+}
+
+/** Works through what was opened, last first, when the test file ends. */
+const closers: (() => void | Promise<void>)[] = []
+afterAll(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+export function whenTheFileEnds(close: () => void | Promise<void>): void {
+  closers.push(close)
+}
+
+/** A new folder for the test file. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-test-'))
+  whenTheFileEnds(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A file with this text in a new folder. */
+export function newFile(text: string | Uint8Array, name = 'file'): string {
+  const path = join(newFolder(), name)
+  writeFileSync(path, text)
+  return path
+}
+
+export interface SidecarOptions {
+  /** As the command line has them: `grpc.address`, `strict`, … */
+  readonly flags?: Readonly<Record<string, string | number | boolean | undefined>>
+  /** Configuration file. */
+  readonly config?: string
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now?: () => number
+  /** Data folder that is there already. */
+  readonly folder?: string
+}
+
+export interface RunningSidecar {
+  readonly sidecar: Sidecar
+  /** Where gRPC listens. */
+  readonly address: string
+  /** The data folder. */
+  readonly folder: string
+  readonly client: Client
+  /** Every log line so far, of every level. */
+  readonly logLines: readonly string[]
+  connect(options?: ClientOptions): Client
+}
+
+/** Starts a sidecar on a free port, with HTTP off; what is given changes that. It stops when the test file ends. */
+export async function runSidecar({
+  flags,
+  config,
+  now,
+  folder,
+}: SidecarOptions = {}): Promise<RunningSidecar> {
+  const data = folder ?? join(newFolder(), 'data')
+  const logLines: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) })
+  const sidecar = await startSidecar(
+    readConfig(
+      config,
+      {},
+      {
+        'grpc.address': '127.0.0.1:0',
+        'http.address': 'off',
+        // Tests fail many logins on purpose; those of throttling set their own bound.
+        'login_throttle.failures': 1000,
+        data,
+        ...flags,
+      },
+    ),
+    now === undefined ? { log } : { log, now },
+  )
+  whenTheFileEnds(() => sidecar.close())
+  const open = (options?: ClientOptions) => {
+    const client = connect(sidecar.grpcAddress, options)
+    whenTheFileEnds(() => client.close())
+    return client
+  }
+  return { sidecar, address: sidecar.grpcAddress, folder: data, client: open(), logLines, connect: open }
+}
+
+/** The secrets of the people that were just put into the directory. */
+export interface Secrets {
+  passwordOf(userName: string): string
+  readonly staticToken: string
+}
+
+/** Puts people into the directory. */
+export async function populate({ sidecar }: RunningSidecar, people = PEOPLE): Promise<Secrets> {
+  const { secrets } = await sidecar.administration.apply(people)
+  const found = (type: string, user?: string) => {
+    const secret = secrets.find((each) => each.type === type && (user === undefined || each.user === user))
+    if (secret === undefined) throw new Error(`no ${type} was made for ${user ?? 'anybody'}`)
+    return secret.value
+  }
+  return {
+    passwordOf: (userName) => found('password', userName),
+    staticToken: found('static_token'),
+  }
+}
+
+/** The project that a token is asked for, and who asks, by default the one who may. */
+export interface TokenWish {
+  readonly project?: string
+  readonly user?: string
+}
+
+/** A token of a service user of `ACCOUNT`, for the account or for a project. */
+export async function issued(
+  { client }: Pick<RunningSidecar, 'client'>,
+  secrets: Secrets,
+  { project, user = 'account' }: TokenWish = {},
+): Promise<{ value: string; tokenId: string }> {
+  return client.issue({
+    password: { userName: user, account: ACCOUNT, password: secrets.passwordOf(user) },
+    scope: { account: ACCOUNT, ...(project !== undefined && { project }) },
+  })
+}
+
+/** Tries until it holds. The deadline is there only so that a failure ends, and is far beyond what is needed. */
+export async function eventually<T>(
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found as T
+    if (performance.now() > deadline) throw new Error('what was waited for did not come about')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

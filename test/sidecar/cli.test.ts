@@ -1,0 +1,222 @@
+/** The command line as a person or a script meets it: exit codes, one line of JSON, one line of complaint. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { newFile, newFolder } from '../helpers/sidecar.ts'
+import { type Ended, type RunOptions, run, serve } from './support/processes.ts'
+
+const { ready } = await serve(['--dev'])
+const { account, service_user: user, static_token: staticToken } = ready.demo ?? nobody()
+function nobody(): never {
+  throw new Error('the development sidecar has no demo account')
+}
+
+/** A command that finds its sidecar and its password as a person would have them: in the environment. */
+const portcullis = (args: readonly string[], { input, environment }: RunOptions = {}) =>
+  run(args, {
+    environment: { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_PASSWORD: user.password, ...environment },
+    ...(input !== undefined && { input }),
+  })
+const json = ({ stdout }: Ended) => {
+  expect(stdout).toMatch(/^[^\n]+\n$/)
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+const ISSUE = ['issue', '--account', account, '--user', user.name]
+const CLAIM = ['--kind', 'static_token', '--account', account]
+
+describe('issue and check', () => {
+  test('a token that is issued goes into check on standard input', async () => {
+    const issued = await portcullis(ISSUE)
+    expect(issued).toMatchObject({ code: 0, stdout: expect.stringMatching(/^X-Auth-Token: eyJ[\w.-]+\n$/) })
+    // A pipe gets the token alone; what a person wants to know of it is on standard error.
+    expect(issued.stderr).toContain(`iam_token_account_scoped, account ${account}, expires `)
+    const checked = await portcullis(['check', 'balance', '-H', '@-'], { input: issued.stdout })
+    expect(checked).toMatchObject({ code: 0, stderr: '' })
+    expect(checked.stdout).toMatch(/^allowed +balance\n/)
+    const [, value = ''] = issued.stdout.trim().split(': ')
+    expect((await portcullis(['revoke', '-H', `X-Auth-Token: ${value}`, '--json'])).code).toBe(0)
+    const denied = await portcullis(['check', 'balance', '--json', '-H', '@-'], { input: issued.stdout })
+    expect(denied.code).toBe(1)
+    expect(json(denied)).toMatchObject({ allowed: false, reason: 'CREDENTIAL_REVOKED' })
+  })
+
+  test('a token for an API names the conflicts of its cell, for people and for programs', async () => {
+    const args = [...ISSUE, '--api', 'cdn', '--project', 'demo-project']
+    const [shown, told] = await Promise.all([
+      portcullis([...args, '--value']),
+      portcullis([...args, '--json']),
+    ])
+    expect(shown.stdout).toMatch(/^eyJ[\w.-]+\n$/)
+    expect(shown.stderr).toContain('conflict cdn-project-omission: ')
+    expect(json(told)).toMatchObject({
+      kind: 'iam_token_project_scoped',
+      scope: { account, project: 'demo-project' },
+    })
+  })
+
+  test.each<[claim: string, args: string[], code: number, answer: object]>([
+    ['a claim that is allowed', ['reports', ...CLAIM], 0, { allowed: true, verified: false }],
+    ['a claim that is denied', ['iam', ...CLAIM], 1, { reason: 'TOKEN_KIND_NOT_ACCEPTED' }],
+    ['a genuine static token', ['reports', '-H', `X-Token: ${staticToken}`], 0, { verified: true }],
+    [
+      'two credentials',
+      ['reports', '-H', 'X-Token: a', '-H', 'X-Auth-Token: b'],
+      1,
+      { reason: 'CREDENTIAL_AMBIGUOUS' },
+    ],
+    ['a target of others', ['reports', ...CLAIM, '--target-account', '1'], 1, { reason: 'ACCOUNT_MISMATCH' }],
+  ])('check of %s', async (_claim, args, code, answer) => {
+    const ended = await portcullis(['check', '--json', ...args])
+    expect(ended).toMatchObject({ code, stderr: '' })
+    expect(json(ended)).toMatchObject(answer)
+  })
+})
+
+describe('without a sidecar', () => {
+  test.each<[args: string[], code: number, answer: unknown]>([
+    [['explain', 'audit-logs', 'iam_token_account_scoped'], 0, [{ decision: { allowed: true } }]],
+    [
+      ['explain', 'audit-logs', 'iam_token_account_scoped', '--strict'],
+      1,
+      [{ decision: { reason: 'CONTESTED' } }],
+    ],
+    [['plan', 'iam', 'reports'], 0, { unopened: [] }],
+    [['plan', 'cdn', '--strict'], 1, { tokens: [], unopened: ['cdn'] }],
+    [['matrix'], 0, { digest: compile(supportMatrix).digest, strict: false }],
+    [['lint'], 0, { problems: [] }],
+  ])('%j answers with one line of JSON', async (args, code, answer) => {
+    const ended = await portcullis([...args, '--json'])
+    expect(ended).toMatchObject({ code, stderr: '' })
+    expect(json(ended)).toMatchObject(answer as object)
+  })
+
+  test('lint of a broken file ends with 1 and names the place', async () => {
+    const [first, ...rest] = supportMatrix.apis
+    const broken = newFile(
+      JSON.stringify({ ...supportMatrix, apis: [{ ...first, accepts: ['nothing'] }, ...rest] }),
+    )
+    const ended = await portcullis(['lint', broken, '--json'])
+    expect(ended).toMatchObject({ code: 1, stderr: '' })
+    expect(json(ended)).toMatchObject({
+      problems: [
+        { path: 'apis[0].accepts[0]', expected: 'expected the id of a token kind, `nothing` is none' },
+      ],
+    })
+  })
+})
+
+describe('directory', () => {
+  const file = newFile(
+    `accounts:
+  - account: "123456"
+    projects: [alpha]
+    service_users: [{ name: job, permissions: [{ scope: projects, projects: [alpha] }] }]
+    control_panel_users: [{ name: owner, static_tokens: [one, two] }]
+`,
+    'directory.yaml',
+  )
+
+  test('apply, apply again, show and replace-password', async () => {
+    const data = join(newFolder(), 'data')
+    const directory = (...args: string[]) => portcullis(['directory', ...args, '--data', data, '--json'])
+    const applied = json(await directory('apply', file)) as { secrets: { type: string; value: string }[] }
+    expect(applied).toMatchObject({ created: { accounts: 1, projects: 1, users: 2, static_tokens: 2 } })
+    expect(applied.secrets.map(({ type }) => type)).toEqual(['password', 'static_token', 'static_token'])
+    expect(json(await directory('apply', file))).toEqual({
+      created: { accounts: 0, projects: 0, users: 0, static_tokens: 0 },
+      secrets: [],
+    })
+    const shown = await directory('show')
+    expect(json(shown)).toMatchObject({
+      accounts: [{ account: '123456', serviceUsers: [{ name: 'job', enabled: true }] }],
+    })
+    for (const { value } of applied.secrets) expect(shown.stdout).not.toContain(value)
+    const replaced = json(await directory('replace-password', '123456', 'job'))
+    expect(replaced).toMatchObject({ user: 'job', type: 'password' })
+    expect(replaced.value).not.toBe(applied.secrets[0]?.value)
+  })
+
+  test('show of a folder that is not there says so, and makes none', async () => {
+    const data = join(newFolder(), 'mistyped')
+    expect(await portcullis(['directory', 'show', '--data', data])).toMatchObject({ code: 2, stdout: '' })
+    expect(await portcullis(['directory', 'show', '--data', join(data, '..')])).toMatchObject({ code: 2 })
+  })
+})
+
+const broken = join(newFolder(), 'broken.yaml')
+writeFileSync(broken, 'accounts: [{account: 1}]\n')
+test.each<[args: string[], stderr: string]>([
+  [
+    ['check', 'balance'],
+    'expected either --header (a credential to verify) or --kind (a token taken as given)',
+  ],
+  [
+    ['check', 'balance', ...CLAIM, '--target-project', 'a'],
+    '--target-project: expected --target-account with it',
+  ],
+  [['check', 'balance', ...CLAIM, '--deadline', '0'], '--deadline: expected a whole number of milliseconds'],
+  [
+    ['check', 'balance', ...CLAIM, '--client-address', 'x'],
+    'no answer, INVALID_ARGUMENT: client_address: expected an IPv4 or IPv6 address',
+  ],
+  [['issue', '--account', account], 'expected either --user with --account, or --profile'],
+  [[...ISSUE, '--password-file', '-'], '--password-file: expected a secret in the first line of -'],
+  [
+    ['issue', '--account', account, '--user', 'nobody'],
+    'no answer, UNAUTHENTICATED LOGIN_FAILED: the service user or the password is not right (§2.2)',
+  ],
+  [
+    ['revoke', '-H', 'X-Token: gibberish'],
+    'no answer, NOT_FOUND CREDENTIAL_INVALID: no authority vouches for the token, so there is nothing to revoke',
+  ],
+  [['explain', 'audit-log'], 'no api `audit-log` in the matrix; did you mean audit-logs?'],
+  [
+    ['plan', 'iam', 'nothing-like-it', '--json'],
+    expect.stringContaining(
+      'no api `nothing-like-it` in the matrix; expected one of iam, ',
+    ) as unknown as string,
+  ],
+  [['lint', '/does/not/exist.json'], 'matrix file /does/not/exist.json cannot be read (ENOENT)'],
+  [
+    ['directory', 'apply', broken, '--data', join(newFolder(), 'data')],
+    `${broken}: accounts[0].account: expected a string`,
+  ],
+  [['serve', '--config', '/does/not/exist.yaml'], '/does/not/exist.yaml: expected a file, there is none'],
+  [
+    ['check', 'balance', ...CLAIM, '--address', '127.0.0.1:1'],
+    expect.stringMatching(
+      /^no answer, UNAVAILABLE: .*; is a sidecar running\? start one with `portcullis serve`$/,
+    ) as unknown as string,
+  ],
+])('%j ends with 2 and one line that says why', async (args, complaint) => {
+  const { code, stdout, stderr } = await portcullis(args)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^portcullis: [^\n]+\n$/)
+  expect(stderr.slice('portcullis: '.length, -1)).toEqual(complaint)
+})
+
+test.each([[[]], [['chekc']], [['check', 'balance', '--colour']]])(
+  'what is no command is said to be none, with 2: %j',
+  async (args) => {
+    const { code, stdout, stderr } = await portcullis(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(args.length === 0 ? /^Usage: portcullis / : /^error: [^\n]+\n/)
+  },
+)
+
+test('every command explains itself, and says what its exit codes mean', async () => {
+  const { stdout: overview } = await portcullis(['--help'])
+  expect(overview).toContain('Exit codes: 0 allowed or done, 1 denied or problems found, 2 no answer.')
+  const commands = ['serve', 'check', 'issue', 'explain', 'matrix', 'lint', 'plan', 'revoke', 'directory']
+  const helped = await Promise.all(commands.map((command) => portcullis([command, '--help'])))
+  for (const [index, command] of commands.entries()) {
+    expect(overview).toMatch(new RegExp(`^ +${command} `, 'm'))
+    expect(helped[index]).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining(`Usage: portcullis ${command}`),
+    })
+  }
+})

@@ -1,0 +1,209 @@
+/** The client of the package: errors as values of one type, deadlines, reconnecting, and nothing that fails open. */
+import { describe, expect, test } from 'vitest'
+import { type Check, connect, PortcullisError } from '../../sidecar/client/index.ts'
+import {
+  ACCOUNT,
+  eventually,
+  issued,
+  newFolder,
+  populate,
+  runSidecar,
+  whenTheFileEnds,
+} from '../helpers/sidecar.ts'
+import { fakeSidecar } from './support/fake-sidecar.ts'
+
+const running = await runSidecar()
+const { client } = running
+const secrets = await populate(running)
+const good: Check = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+
+async function errorOf(call: Promise<unknown>): Promise<PortcullisError> {
+  const [outcome] = await Promise.allSettled([call])
+  if (outcome?.status !== 'rejected') throw new Error('the call was answered, and an error was expected')
+  expect(outcome.reason).toBeInstanceOf(PortcullisError)
+  return outcome.reason as PortcullisError
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+describe('answers', () => {
+  test('a decision about a genuine token is a plain value', async () => {
+    const { value, tokenId } = await issued(running, secrets, { project: 'alpha' })
+    const answer = await client.check({
+      api: 'cdn',
+      credentials: new Headers({ 'x-auth-token': value }),
+      target: { account: ACCOUNT, project: 'alpha' },
+      clientAddress: '10.0.0.1',
+    })
+    expect(answer).toMatchObject({
+      allowed: true,
+      reason: 'ALLOWED',
+      header: 'X-Auth-Token',
+      verified: true,
+      cacheForMs: 5_000,
+      token: {
+        kind: 'iam_token_project_scoped',
+        scope: { account: ACCOUNT, project: 'alpha' },
+        subject: { name: 'account', type: 'service_user' },
+        tokenId,
+      },
+    })
+    const { issuedAt, expiresAt } = answer.token ?? {}
+    expect(Number(expiresAt) - Number(issuedAt)).toBe(86_400_000)
+  })
+
+  test('an account-scoped token has no project, not an empty one', async () => {
+    const { value } = await issued(running, secrets)
+    const answer = await client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })
+    expect(answer.token?.scope).toEqual({ account: ACCOUNT })
+  })
+
+  test('a batch has as many answers as questions, in their order', async () => {
+    const apis = ['balance', 'iam', 'nothing', 'reports']
+    const answers = await client.checkBatch(apis.map((api) => ({ ...good, api })))
+    expect(answers.map(({ reason }) => reason)).toEqual([
+      'ALLOWED',
+      'TOKEN_KIND_NOT_ACCEPTED',
+      'UNKNOWN_API',
+      'ALLOWED',
+    ])
+    expect(await client.checkBatch([])).toEqual([])
+  })
+
+  test('a stream takes arrays and generators', async () => {
+    async function* questions() {
+      yield good
+      yield { ...good, api: 'iam' }
+    }
+    for (const asked of [[good, { ...good, api: 'iam' }], questions()])
+      expect((await all(client.checkStream(asked))).map(({ allowed }) => allowed)).toEqual([true, false])
+  })
+
+  test('a plan names the smallest set of tokens', async () => {
+    const { tokens, unopened, digest } = await client.plan(['iam', 'cdn', 'reports'])
+    expect(tokens.map(({ kind, apis, issuable }) => [kind, apis, issuable])).toEqual([
+      ['iam_token_account_scoped', ['iam'], true],
+      ['iam_token_project_scoped', ['cdn'], true],
+      ['static_token', ['reports'], false],
+    ])
+    expect({ unopened, digest }).toEqual({ unopened: [], digest: running.sidecar.matrixDigest })
+  })
+
+  test('the lifetime of a kind is in seconds, and undefined where there is none (§8)', async () => {
+    const { tokenKinds } = await client.getMatrix()
+    expect(tokenKinds.map(({ lifetimeSeconds }) => lifetimeSeconds)).toEqual([86_400, 86_400, undefined])
+  })
+})
+
+describe('errors', () => {
+  test('name the status, the reason and the fields', async () => {
+    const { code, reason, message, violations, metadata } = await errorOf(client.check({ ...good, api: '' }))
+    expect({ code, reason, message, violations, metadata }).toEqual({
+      code: 'INVALID_ARGUMENT',
+      reason: 'INVALID_ARGUMENT',
+      message: 'api: expected the id of an api',
+      violations: [{ field: 'api', description: 'expected the id of an api' }],
+      metadata: {},
+    })
+  })
+
+  test('carry the plan where no single token will do', async () => {
+    const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }
+    expect(await errorOf(client.issue({ password, apis: ['iam', 'reports'] }))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      reason: 'NO_SINGLE_KIND',
+      metadata: { plan_iam_token_account_scoped: 'iam', plan_static_token: 'reports' },
+    })
+  })
+
+  test('nobody there is UNAVAILABLE, without a reason of a sidecar', async () => {
+    const nobody = connect(`unix:${newFolder()}/nobody.sock`)
+    whenTheFileEnds(() => nobody.close())
+    for (const call of [nobody.check(good), nobody.getMatrix(), all(nobody.checkStream([good]))])
+      expect(await errorOf(call)).toMatchObject({ code: 'UNAVAILABLE', reason: '' })
+  })
+
+  test('a deadline that passes is DEADLINE_EXCEEDED', async () => {
+    const silent = connect(await fakeSidecar({ check: () => {} }), { deadlineMs: 50 })
+    whenTheFileEnds(() => silent.close())
+    expect(await errorOf(silent.check(good))).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  test('questions that cannot be read end the stream with their own error', async () => {
+    const boom = new Error('the source of the questions failed')
+    async function* questions() {
+      yield good
+      throw boom
+    }
+    await expect(all(client.checkStream(questions()))).rejects.toBe(boom)
+    expect((await client.check(good)).allowed).toBe(true)
+  })
+
+  test('a question that is refused ends the stream with the error of the sidecar', async () => {
+    const seen: boolean[] = []
+    const asking = (async () => {
+      for await (const { allowed } of client.checkStream([good, { ...good, api: '' }, good]))
+        seen.push(allowed)
+    })()
+    expect(await errorOf(asking)).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'check.api: expected the id of an api',
+    })
+    expect(seen).toEqual([true])
+  })
+
+  test('a caller token that cannot be sent is refused without being shown', () => {
+    const token = 'canary-caller-token-ü'
+    let message = ''
+    try {
+      connect(running.address, { callerToken: token })
+    } catch (error) {
+      message = String(error)
+    }
+    expect(message).not.toBe('')
+    expect(message).not.toContain('canary')
+  })
+})
+
+describe('connections', () => {
+  test('a Unix socket will do', async () => {
+    const onSocket = await runSidecar({ flags: { 'grpc.address': `unix:${newFolder()}/sidecar.sock` } })
+    expect((await onSocket.client.check(good)).allowed).toBe(true)
+  })
+
+  test('a sidecar that starts again on the same address is found again', async () => {
+    const first = await runSidecar()
+    expect((await first.client.check(good)).allowed).toBe(true)
+    await first.sidecar.close()
+    expect(await errorOf(first.client.check(good))).toMatchObject({ code: 'UNAVAILABLE' })
+    await runSidecar({ flags: { 'grpc.address': first.address } })
+    const answer = await eventually(() => first.client.check(good).catch(() => undefined))
+    expect(answer.allowed).toBe(true)
+  })
+
+  test('leaving a watch or a stream early leaves nothing behind', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    async function* endless() {
+      for (;;) yield good
+    }
+    for (let round = 0; round < 5; round++) {
+      for await (const { digest } of client.watchMatrix()) {
+        expect(digest).toBe(running.sidecar.matrixDigest)
+        break
+      }
+      for await (const { allowed } of client.checkStream(endless())) {
+        expect(allowed).toBe(true)
+        break
+      }
+    }
+    expect((await client.check(good)).allowed).toBe(true)
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  })
+})

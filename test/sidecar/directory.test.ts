@@ -1,0 +1,114 @@
+/** Administration of the directory: a file says how it is to be, applying it twice changes nothing, and half of it never holds. */
+import { describe, expect, test } from 'vitest'
+import type { DirectoryFile } from '../../sidecar/index.ts'
+import { ACCOUNT, PEOPLE, runSidecar } from '../helpers/sidecar.ts'
+
+type Account = DirectoryFile['accounts'][number]
+const administration = async () => (await runSidecar()).sidecar.administration
+const inAccount = (account: Omit<Account, 'account'>): DirectoryFile => ({
+  accounts: [{ account: ACCOUNT, ...account }],
+})
+
+describe('applying a directory file', () => {
+  test('makes what it names, and shows each new secret once', async () => {
+    const { created, secrets } = await (await administration()).apply(PEOPLE)
+    expect(created).toEqual({ accounts: 2, projects: 3, users: 6, static_tokens: 1 })
+    expect(secrets.map(({ user, type, name }) => [user, type, name])).toEqual([
+      ['account', 'password', undefined],
+      ['alpha', 'password', undefined],
+      ['nothing', 'password', undefined],
+      ['disabled', 'password', undefined],
+      ['owner', 'static_token', 'key'],
+      ['stranger', 'password', undefined],
+    ])
+    expect(new Set(secrets.map(({ value }) => value)).size).toBe(secrets.length)
+  })
+
+  test('a second time makes nothing and shows nothing', async () => {
+    const directory = await administration()
+    await directory.apply(PEOPLE)
+    const before = await directory.listing()
+    expect(await directory.apply(PEOPLE)).toEqual({
+      created: { accounts: 0, projects: 0, users: 0, static_tokens: 0 },
+      secrets: [],
+    })
+    expect(await directory.listing()).toEqual(before)
+  })
+
+  test('makes as many static tokens as the file names, at once and later', async () => {
+    const directory = await administration()
+    const owner = (...static_tokens: string[]) =>
+      directory.apply(inAccount({ control_panel_users: [{ name: 'owner', static_tokens }] }))
+    expect((await owner('one', 'two')).secrets.map(({ name }) => name)).toEqual(['one', 'two'])
+    expect((await owner('two', 'three')).secrets.map(({ name }) => name)).toEqual(['three'])
+  })
+
+  test('sets the permissions of the users it names, and leaves the others alone', async () => {
+    const directory = await administration()
+    await directory.apply(PEOPLE)
+    await directory.apply(
+      inAccount({
+        projects: ['beta'],
+        service_users: [{ name: 'alpha', permissions: [{ scope: 'projects', projects: ['beta'] }] }],
+      }),
+    )
+    const [account] = await directory.listing()
+    expect(account).toMatchObject({ account: ACCOUNT, projects: ['alpha', 'beta'] })
+    expect(account?.serviceUsers.map(({ name, permissions }) => [name, permissions])).toEqual([
+      ['account', [{ scope: 'account' }]],
+      ['alpha', [{ scope: 'projects', projects: ['beta'] }]],
+      ['disabled', [{ scope: 'account' }]],
+      ['nothing', []],
+    ])
+  })
+
+  test('without `enabled` leaves a disabled user disabled', async () => {
+    const directory = await administration()
+    await directory.apply(PEOPLE)
+    await directory.apply(inAccount({ service_users: [{ name: 'disabled', permissions: [] }] }))
+    const [account] = await directory.listing()
+    expect(account?.serviceUsers.find(({ name }) => name === 'disabled')).toMatchObject({ enabled: false })
+  })
+
+  test.each<[claim: string, account: Omit<Account, 'account'>, message: string]>([
+    [
+      'a permission that selects a project that is not there',
+      { service_users: [{ name: 'job', permissions: [{ scope: 'projects', projects: ['gamma'] }] }] },
+      `account \`${ACCOUNT}\` has no project \`gamma\``,
+    ],
+    [
+      'a service user with the name of a control panel user',
+      { service_users: [{ name: 'owner', permissions: [] }] },
+      `user \`owner\` of account \`${ACCOUNT}\` is a control_panel_user, expected a service_user`,
+    ],
+    [
+      'a control panel user with the name of a service user',
+      { control_panel_users: [{ name: 'account' }] },
+      `user \`account\` of account \`${ACCOUNT}\` is a service_user, expected a control_panel_user`,
+    ],
+  ])('%s is refused, and nothing of the file holds', async (_claim, account, message) => {
+    const directory = await administration()
+    await directory.apply(PEOPLE)
+    const before = await directory.listing()
+    const file = inAccount({ ...account, projects: ['made before the fault'] })
+    await expect(directory.apply(file)).rejects.toMatchObject({ message })
+    expect(await directory.listing()).toEqual(before)
+  })
+})
+
+test('a listing holds no secret', async () => {
+  const directory = await administration()
+  const { secrets } = await directory.apply(PEOPLE)
+  const listing = JSON.stringify(await directory.listing())
+  expect(secrets.filter(({ value }) => listing.includes(value))).toEqual([])
+})
+
+test('the password of a user who is not there cannot be replaced', async () => {
+  const directory = await administration()
+  await directory.apply(PEOPLE)
+  for (const name of ['nobody', 'Account'])
+    await expect(directory.replacePassword(ACCOUNT, name)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: `account \`${ACCOUNT}\` has no service user \`${name}\``,
+    })
+})

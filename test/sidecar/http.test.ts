@@ -1,0 +1,113 @@
+/** The HTTP listener: whether the process lives and answers, and that no page in a browser can ask it (DNS rebinding). */
+import { request } from 'node:http'
+import { expect, test } from 'vitest'
+import { runSidecar } from '../helpers/sidecar.ts'
+
+const { sidecar } = await runSidecar({ flags: { 'http.address': '127.0.0.1:0' } })
+const address = sidecar.httpAddress ?? ''
+const port = address.split(':').at(-1)
+
+interface Answer {
+  readonly status: number | undefined
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: unknown
+}
+
+/** Not `fetch`, which sets Host itself. */
+function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request(
+      `http://${address}`,
+      { path, method, headers: { host: address, ...headers }, agent: false, setHost: false },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (part: string) => {
+          text += part
+        })
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode,
+            headers: response.headers,
+            body: text === '' ? undefined : JSON.parse(text),
+          }),
+        )
+      },
+    )
+      .on('error', reject)
+      .end()
+  })
+}
+
+const FORBIDDEN = {
+  error: {
+    code: 403,
+    message: 'expected a request to this server by a name of its own, and no Origin',
+    title: 'Forbidden',
+  },
+}
+const NO_SUCH_PATH = { error: { code: 404, message: 'there is no such path', title: 'Not Found' } }
+
+test.each<[claim: string, path: string, headers: Record<string, string>, status: number, body: unknown]>([
+  ['the process lives', '/healthz', {}, 200, { status: 'ok' }],
+  ['the sidecar is ready', '/readyz', {}, 200, { status: 'ready' }],
+  ['localhost is this machine', '/healthz', { host: `localhost:${port}` }, 200, { status: 'ok' }],
+  ['a host name has no case', '/healthz', { host: `LOCALHOST:${port}` }, 200, { status: 'ok' }],
+  ['a path that is not there', '/metrics-of-others', {}, 404, NO_SUCH_PATH],
+  ['the root', '/', {}, 404, NO_SUCH_PATH],
+  ['a path of another case', '/HEALTHZ', {}, 404, NO_SUCH_PATH],
+  ['a host name of others', '/healthz', { host: `example.com:${port}` }, 403, FORBIDDEN],
+  [
+    'a name that only begins as this one',
+    '/healthz',
+    { host: `localhost.example.com:${port}` },
+    403,
+    FORBIDDEN,
+  ],
+  ['another port', '/healthz', { host: 'localhost:1' }, 403, FORBIDDEN],
+  ['no port', '/healthz', { host: 'localhost' }, 403, FORBIDDEN],
+  ['an empty host', '/healthz', { host: '' }, 403, FORBIDDEN],
+  ['a page of others', '/healthz', { origin: 'https://example.com' }, 403, FORBIDDEN],
+  ['a page of this machine', '/healthz', { origin: `http://${address}` }, 403, FORBIDDEN],
+  ['a page without an origin of its own', '/healthz', { origin: 'null' }, 403, FORBIDDEN],
+  ['a host of others and a path that is not there', '/nothing', { host: 'example.com' }, 403, FORBIDDEN],
+])('%s', async (_claim, path, headers, status, body) => {
+  expect(await get(path, headers)).toMatchObject({ status, body })
+})
+
+test('no answer lets a page of others read it', async () => {
+  for (const [path, headers] of [
+    ['/healthz', {}],
+    ['/healthz', { origin: 'https://example.com' }],
+    ['/nothing', {}],
+  ] as const)
+    expect(
+      Object.keys((await get(path, headers)).headers).filter((name) => /^access-control-/.test(name)),
+    ).toEqual([])
+})
+
+test('what is not asked for with GET is refused, with what is', async () => {
+  expect(await get('/healthz', {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
+})
+
+test.each(['0.0.0.0:0', '192.0.2.1:0', 'unix:/tmp/x.sock'])(
+  'an address beyond this machine is refused: %s',
+  async (http) => {
+    await expect(runSidecar({ flags: { 'http.address': http } })).rejects.toThrow(
+      new Error(
+        `http address ${http}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
+      ),
+    )
+  },
+)
+
+test('an address that is taken is said to be in use, and gRPC does not stay behind', async () => {
+  const starting = runSidecar({ flags: { 'http.address': address } })
+  await expect(starting).rejects.toThrow(new Error(`http address ${address} is in use`))
+  // The same addresses are free for the next one.
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+})
+
+test('switched off, there is no address', async () => {
+  expect((await runSidecar()).sidecar.httpAddress).toBeUndefined()
+})

@@ -1,0 +1,290 @@
+/** Holds `Issue` to §5.1 (who gets which token), §4.1 (which scope gives which kind) and one answer for every failed login. */
+import type { ServiceError } from '@grpc/grpc-js'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../helpers/sidecar.ts'
+import { credentialQuestion } from './support/answers.ts'
+import { BlackBox, invalid, type Message, type Refusal, refused } from './support/black-box.ts'
+
+// Failed logins are what is tested here; that many of them are slowed down is tested elsewhere.
+const running = await runSidecar({ flags: { 'login_throttle.failures': 1_000 } })
+const box = new BlackBox(running.address)
+const secrets = await populate(running, {
+  accounts: [
+    {
+      account: ACCOUNT,
+      projects: ['alpha', 'beta'],
+      service_users: [
+        { name: 'account', permissions: [{ scope: 'account' }] },
+        { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
+        { name: 'both', permissions: [{ scope: 'account' }, { scope: 'projects', projects: ['alpha'] }] },
+        { name: 'nothing', permissions: [] },
+        { name: 'disabled', enabled: false, permissions: [{ scope: 'account' }] },
+      ],
+      control_panel_users: [{ name: 'owner', static_tokens: ['key'] }],
+    },
+    { account: OTHER_ACCOUNT, projects: ['alpha', 'gamma'] },
+  ],
+})
+
+const login = (user: string, changes: Message = {}): Message => ({
+  password: { user_name: user, account: ACCOUNT, password: secrets.passwordOf(user), ...changes },
+})
+const issue = (request: Message) => box.ask('issue', request)
+const own = { account: ACCOUNT }
+const project = (name: string) => ({ account: ACCOUNT, project: name })
+
+const ACCOUNT_KIND = 'iam_token_account_scoped'
+const PROJECT_KIND = 'iam_token_project_scoped'
+
+/** §5.1, and word for word the same for a project that is not there: nobody learns which projects there are. */
+const missing = (kind: string): Refusal => ({
+  code: 'PERMISSION_DENIED',
+  reason: 'PERMISSION_MISSING',
+  message:
+    kind === PROJECT_KIND
+      ? 'project-scoped IAM token: the service user needs a permission whose scope is Account, or one whose scope is Projects with that project selected (§5.1)'
+      : 'account-scoped IAM token: the service user needs a permission whose scope is Account (§5.1)',
+  metadata: { kind, permission_scopes: kind === PROJECT_KIND ? 'account,projects' : 'account' },
+  violations: [],
+})
+
+describe('§5.1: which permission gives which token', () => {
+  test.each([
+    { user: 'account', scope: own, kind: ACCOUNT_KIND },
+    { user: 'account', scope: project('alpha'), kind: PROJECT_KIND },
+    { user: 'account', scope: project('beta'), kind: PROJECT_KIND },
+    { user: 'both', scope: own, kind: ACCOUNT_KIND },
+    { user: 'both', scope: project('beta'), kind: PROJECT_KIND },
+    { user: 'alpha', scope: project('alpha'), kind: PROJECT_KIND },
+  ])('$user gets a token for $scope: $kind', async ({ user, scope, kind }) => {
+    const token = await issue({ ...login(user), scope })
+    expect(token).toMatchObject({ header: 'X-Auth-Token', kind, scope: { project: '', ...scope } })
+    // §8: 24 hours.
+    const { issued_at, expires_at } = token as { issued_at: Message; expires_at: Message }
+    expect(Number(expires_at.seconds) - Number(issued_at.seconds)).toBe(86_400)
+    const question = credentialQuestion('dedicated-servers', 'X-Auth-Token', token.value as string, scope)
+    expect(await box.ask('check', question)).toMatchObject({
+      allowed: true,
+      verified: true,
+      token: {
+        kind,
+        scope: token.scope,
+        subject: { name: user, type: 'service_user' },
+        token_id: token.token_id,
+        issued_at,
+        expires_at,
+      },
+    })
+  })
+
+  test.each([
+    { user: 'alpha', scope: own, kind: ACCOUNT_KIND },
+    { user: 'alpha', scope: project('beta'), kind: PROJECT_KIND },
+    { user: 'nothing', scope: own, kind: ACCOUNT_KIND },
+    { user: 'nothing', scope: project('alpha'), kind: PROJECT_KIND },
+    { user: 'account', scope: project('no such project'), kind: PROJECT_KIND },
+    { user: 'alpha', scope: project('no such project'), kind: PROJECT_KIND },
+    // Names are compared byte for byte.
+    { user: 'alpha', scope: project('Alpha'), kind: PROJECT_KIND },
+    { user: 'account', scope: { account: OTHER_ACCOUNT }, kind: ACCOUNT_KIND },
+    { user: 'account', scope: { account: OTHER_ACCOUNT, project: 'alpha' }, kind: PROJECT_KIND },
+    { user: 'alpha', scope: { account: OTHER_ACCOUNT, project: 'alpha' }, kind: PROJECT_KIND },
+    { user: 'account', scope: { account: OTHER_ACCOUNT, project: 'gamma' }, kind: PROJECT_KIND },
+    { user: 'account', scope: { account: 'no such account' }, kind: ACCOUNT_KIND },
+  ])('$user gets no token for $scope', async ({ user, scope, kind }) => {
+    expect(await refused(issue({ ...login(user), scope }))).toEqual(missing(kind))
+  })
+})
+
+describe('a failed login', () => {
+  const FAILED: Refusal = {
+    code: 'UNAUTHENTICATED',
+    reason: 'LOGIN_FAILED',
+    message: 'the service user or the password is not right (§2.2)',
+    metadata: {},
+    violations: [],
+  }
+  const rightPassword = secrets.passwordOf('account')
+  const ROWS: [claim: string, requester: Message][] = [
+    ['a wrong password', login('account', { password: 'wrong' })],
+    ['a password of another case', login('account', { password: rightPassword.toUpperCase() })],
+    ['a password with a blank behind it', login('account', { password: `${rightPassword} ` })],
+    ["another user's password", login('account', { password: secrets.passwordOf('alpha') })],
+    ['a user who does not exist', login('account', { user_name: 'nobody' })],
+    ['a user name of another case', login('account', { user_name: 'Account' })],
+    ['an account that does not exist', login('account', { account: '999999' })],
+    ['an account of others', login('account', { account: OTHER_ACCOUNT })],
+    ['a disabled user with the right password', login('disabled')],
+    // §5.1: only service users get IAM tokens.
+    ['a control panel user', login('account', { user_name: 'owner' })],
+    [
+      'a control panel user and a static token',
+      login('account', { user_name: 'owner', password: secrets.staticToken }),
+    ],
+  ]
+
+  test.each(ROWS)('%s is refused', async (_claim, requester) => {
+    expect(await refused(issue({ ...requester, scope: own }))).toEqual(FAILED)
+  })
+
+  test('every one of them gets the same bytes', async () => {
+    const trailers = await Promise.all(
+      ROWS.map(async ([, requester]) => {
+        const error = (await issue({ ...requester, scope: own }).catch((error) => error)) as ServiceError
+        return JSON.stringify([error.code, error.details, error.metadata.toJSON()['grpc-status-details-bin']])
+      }),
+    )
+    expect(trailers[0]).toContain('"type":"Buffer"')
+    expect(new Set(trailers).size).toBe(1)
+  })
+
+  test('neither a scope nor a project that is not allowed shows before the login succeeds', async () => {
+    const requester = login('account', { password: 'wrong' })
+    expect(await refused(issue({ ...requester, scope: project('no such project') }))).toEqual(FAILED)
+    expect(await refused(issue({ ...requester, scope: { account: OTHER_ACCOUNT } }))).toEqual(FAILED)
+  })
+})
+
+describe('for a set of APIs', () => {
+  const forApis = (apis: readonly string[], projectName?: string) =>
+    issue({ ...login('account'), apis: { apis, ...(projectName !== undefined && { project: projectName }) } })
+
+  test.each([
+    { claim: 'an API that takes one kind', apis: ['iam'], kind: ACCOUNT_KIND },
+    { claim: 'APIs that take one kind all', apis: ['iam', 'global-router', 'balance'], kind: ACCOUNT_KIND },
+    {
+      claim: 'APIs that one kind opens together',
+      apis: ['cdn', 'email'],
+      project: 'alpha',
+      kind: PROJECT_KIND,
+    },
+    { claim: 'an API of both kinds, without a project', apis: ['mobile-farm'], kind: ACCOUNT_KIND },
+    // The narrower grant, where it will do.
+    {
+      claim: 'an API of both kinds, with a project',
+      apis: ['mobile-farm'],
+      project: 'alpha',
+      kind: PROJECT_KIND,
+    },
+    { claim: 'an account API, with a project', apis: ['iam'], project: 'alpha', kind: ACCOUNT_KIND },
+    { claim: 'an API that takes a static token too', apis: ['balance'], kind: ACCOUNT_KIND },
+    { claim: 'an API named twice', apis: ['iam', 'iam'], kind: ACCOUNT_KIND },
+  ])('$claim: $kind', async ({ apis, project: name, kind }) => {
+    const token = await forApis(apis, name)
+    expect(token).toMatchObject({
+      kind,
+      scope: { account: ACCOUNT, project: kind === PROJECT_KIND ? 'alpha' : '' },
+    })
+    for (const api of apis)
+      expect(
+        await box.ask('check', credentialQuestion(api, token.header as string, token.value as string)),
+      ).toMatchObject({ allowed: true })
+  })
+
+  const STEPS = [
+    'Open the account menu in the upper right corner and choose Profile.',
+    'Open Access, then API Keys.',
+    'Choose Add Key.',
+    'Enter the key name.',
+    'Confirm with Add.',
+  ]
+  test.each<[claim: string, { apis: string[]; project?: string; refusal: Refusal }]>([
+    [
+      'a project API without a project is refused for the field that is missing',
+      {
+        apis: ['cdn'],
+        refusal: invalid([
+          'apis.project',
+          'expected a project name: these APIs take a project-scoped IAM token, which is bound to a project',
+        ]),
+      },
+    ],
+    [
+      'an API that takes a static token only is refused with the steps of §4.2',
+      {
+        apis: ['reports', 'tickets'],
+        refusal: {
+          code: 'FAILED_PRECONDITION',
+          reason: 'NOT_ISSUABLE',
+          message: `a static token is not issued by an API request (§4.2); in the control panel: ${STEPS.join(' ')}`,
+          metadata: {
+            kind: 'static_token',
+            ...Object.fromEntries(STEPS.map((step, index) => [`step_${index + 1}`, step])),
+          },
+          violations: [],
+        },
+      },
+    ],
+    [
+      'APIs that no single kind opens are refused with the plan',
+      {
+        apis: ['iam', 'reports', 'cdn'],
+        project: 'alpha',
+        refusal: {
+          code: 'FAILED_PRECONDITION',
+          reason: 'NO_SINGLE_KIND',
+          message:
+            'no single kind of token opens all of these APIs; the smallest set is an account-scoped IAM token for iam and a project-scoped IAM token for cdn and a static token for reports',
+          metadata: {
+            plan_iam_token_account_scoped: 'iam',
+            plan_iam_token_project_scoped: 'cdn',
+            plan_static_token: 'reports',
+          },
+          violations: [],
+        },
+      },
+    ],
+    [
+      'every unknown API is named by its place',
+      {
+        apis: ['iam', 'nothing', 'IAM'],
+        refusal: invalid(
+          ['apis.apis[1]', 'expected the id of an api of the matrix'],
+          ['apis.apis[2]', 'expected the id of an api of the matrix'],
+        ),
+      },
+    ],
+  ])('%s', async (_claim, { apis, project: name, refusal }) => {
+    expect(await refused(forApis(apis, name))).toEqual(refusal)
+  })
+})
+
+test.each([
+  {
+    purpose: { scope: own },
+    bearing: ['iam-token-holder-contradiction', 'account-most-products-overstatement'],
+  },
+  { purpose: { scope: project('alpha') }, bearing: ['iam-token-holder-contradiction'] },
+  {
+    purpose: { apis: { apis: ['audit-logs'] } },
+    bearing: [
+      'audit-logs-account-omission',
+      'iam-token-holder-contradiction',
+      'account-most-products-overstatement',
+    ],
+  },
+  {
+    purpose: { apis: { apis: ['cdn', 'cloud-quotas', 'mobile-farm'], project: 'alpha' } },
+    bearing: [
+      'cdn-project-omission',
+      'mobile-farm-project-omission',
+      'cloud-quotas-duplicate-row',
+      'iam-token-holder-contradiction',
+    ],
+  },
+])('the token for $purpose names the conflicts that bear on it', async ({ purpose, bearing }) => {
+  const { conflicts } = await issue({ ...login('account'), ...purpose })
+  expect((conflicts as Message[]).map(({ id }) => id)).toEqual(bearing)
+})
+
+test('two tokens of one user are two tokens, and both stand', async () => {
+  const [one, other] = await Promise.all([
+    issue({ ...login('account'), scope: own }),
+    issue({ ...login('account'), scope: own }),
+  ])
+  expect(one.token_id).not.toBe(other.token_id)
+  for (const { value } of [one, other])
+    expect(await box.ask('check', credentialQuestion('iam', 'X-Auth-Token', value as string))).toMatchObject({
+      allowed: true,
+    })
+})

@@ -1,0 +1,150 @@
+/** Holds `Issue` by profile to its callers: who may use which credential of the configuration (facts/security, confused deputy). */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, newFile, newFolder, PEOPLE, populate, runSidecar } from '../helpers/sidecar.ts'
+import { credentialQuestion } from './support/answers.ts'
+import { BlackBox, type Message, type Refusal, refused } from './support/black-box.ts'
+
+const BILLING_TOKEN = 'billing-caller-token-0123456789abcdef'
+const NOBODY_TOKEN = 'nobody-caller-token-0123456789abcdef'
+const folder = join(newFolder(), 'data')
+// The configuration names files with secrets, which only exist once the people do.
+const secrets = await populate(await runSidecar({ folder }), PEOPLE)
+const running = await runSidecar({
+  folder,
+  config: newFile(
+    JSON.stringify({
+      profiles: {
+        billing: {
+          account: ACCOUNT,
+          user_name: 'account',
+          password_file: newFile(`${secrets.passwordOf('account')}\nsecond line\n`),
+          static_token_file: newFile(`${secrets.staticToken}\r\n`),
+        },
+        'other-job': {
+          account: ACCOUNT,
+          user_name: 'alpha',
+          password_file: newFile(secrets.passwordOf('alpha')),
+        },
+        stale: { account: ACCOUNT, user_name: 'account', password_file: newFile('an earlier password') },
+      },
+      callers: [
+        { name: 'billing-service', token_file: newFile(BILLING_TOKEN), profiles: ['billing', 'stale'] },
+        { name: 'nobody', token_file: newFile(NOBODY_TOKEN) },
+      ],
+    }),
+    'portcullis.json',
+  ),
+})
+const box = new BlackBox(running.address)
+const administratorToken = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
+
+const own = { scope: { account: ACCOUNT } }
+const byProfile = (profile: string, purpose: Message, callerToken?: string) =>
+  box.ask('issue', { profile, ...purpose }, callerToken === undefined ? {} : { callerToken })
+
+describe('a caller that is bound to the profile', () => {
+  test.each([
+    { purpose: own, kind: 'iam_token_account_scoped', api: 'iam' },
+    {
+      purpose: { scope: { account: ACCOUNT, project: 'beta' } },
+      kind: 'iam_token_project_scoped',
+      api: 'cdn',
+    },
+    { purpose: { apis: { apis: ['cdn'], project: 'beta' } }, kind: 'iam_token_project_scoped', api: 'cdn' },
+  ])('gets a token that opens $api: $kind', async ({ purpose, kind, api }) => {
+    const token = await byProfile('billing', purpose, BILLING_TOKEN)
+    expect(token).toMatchObject({ kind, header: 'X-Auth-Token' })
+    const question = credentialQuestion(api, token.header as string, token.value as string)
+    expect(await box.ask('check', question)).toMatchObject({
+      allowed: true,
+      token: { subject: { name: 'account' } },
+    })
+  })
+
+  test('gets the static token that the profile holds, for APIs that take nothing else (§4.2)', async () => {
+    const token = await byProfile('billing', { apis: { apis: ['reports', 'tickets'] } }, BILLING_TOKEN)
+    expect(token).toMatchObject({
+      header: 'X-Token',
+      value: secrets.staticToken,
+      kind: 'static_token',
+      scope: { account: ACCOUNT, project: '' },
+      expires_at: null,
+    })
+    expect(
+      await box.ask('check', credentialQuestion('tickets', 'X-Token', token.value as string)),
+    ).toMatchObject({ allowed: true })
+  })
+
+  test('gets an IAM token where the API takes both, because that one expires', async () => {
+    expect(await byProfile('billing', { apis: { apis: ['balance'] } }, BILLING_TOKEN)).toMatchObject({
+      kind: 'iam_token_account_scoped',
+    })
+  })
+})
+
+test('the administrator of the data folder may use every profile', async () => {
+  const alpha = { scope: { account: ACCOUNT, project: 'alpha' } }
+  expect(await byProfile('other-job', alpha, administratorToken)).toMatchObject({
+    kind: 'iam_token_project_scoped',
+  })
+})
+
+const refusal = (code: Refusal['code'], reason: string, message: string): Refusal => ({
+  code,
+  reason,
+  message,
+  metadata: {},
+  violations: [],
+})
+const NO_TOKEN = refusal(
+  'UNAUTHENTICATED',
+  'CALLER_TOKEN_MISSING',
+  'issuing by profile needs a caller token: metadata `authorization: Bearer …`',
+)
+const WRONG_TOKEN = refusal(
+  'UNAUTHENTICATED',
+  'CALLER_TOKEN_INVALID',
+  'the caller token is not known; expected one `authorization: Bearer …`',
+)
+const notBound = (caller: string) =>
+  refusal('PERMISSION_DENIED', 'PROFILE_NOT_ALLOWED', `caller \`${caller}\` is not bound to that profile`)
+
+test.each<[claim: string, profile: string, callerToken: string | undefined, Refusal]>([
+  ['no caller token', 'billing', undefined, NO_TOKEN],
+  ['no caller token, for a profile that does not exist', 'nothing', undefined, NO_TOKEN],
+  ['a caller token that nobody has', 'billing', `${BILLING_TOKEN}x`, WRONG_TOKEN],
+  ['a caller token without its end', 'billing', BILLING_TOKEN.slice(0, -1), WRONG_TOKEN],
+  ['two tokens in one', 'billing', `${BILLING_TOKEN} ${NOBODY_TOKEN}`, WRONG_TOKEN],
+  ['a caller that is bound to no profile', 'billing', NOBODY_TOKEN, notBound('nobody')],
+  ['a caller that is bound to other profiles', 'other-job', BILLING_TOKEN, notBound('billing-service')],
+  // The same answer, so that nobody learns which profiles there are.
+  ['a profile that does not exist', 'nothing', BILLING_TOKEN, notBound('billing-service')],
+  ['a profile named as every object has it', 'constructor', administratorToken, notBound('administrator')],
+  [
+    'a profile whose password was replaced meanwhile',
+    'stale',
+    BILLING_TOKEN,
+    refusal('UNAUTHENTICATED', 'LOGIN_FAILED', 'the service user or the password is not right (§2.2)'),
+  ],
+])('%s is refused', async (_claim, profile, callerToken, expected) => {
+  expect(await refused(byProfile(profile, own, callerToken))).toEqual(expected)
+})
+
+test('a profile without a static token gets the steps of §4.2 instead', async () => {
+  const issuing = byProfile('other-job', { apis: { apis: ['reports'] } }, administratorToken)
+  expect(await refused(issuing)).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'NOT_ISSUABLE' })
+})
+
+test("a profile gives no more than its user's own permissions (§5.1)", async () => {
+  expect(await refused(byProfile('other-job', own, administratorToken))).toMatchObject({
+    code: 'PERMISSION_DENIED',
+    reason: 'PERMISSION_MISSING',
+  })
+})
+
+test('a caller token has no bearing on what needs none', async () => {
+  const question = credentialQuestion('tickets', 'X-Token', secrets.staticToken)
+  expect(await box.ask('check', question, { callerToken: 'wrong' })).toMatchObject({ allowed: true })
+})

@@ -1,0 +1,197 @@
+/** What the contract refuses in a request: each fault with the path of its field, one by one and all together. */
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, runSidecar } from '../helpers/sidecar.ts'
+import { BlackBox, invalid, type Message, refused } from './support/black-box.ts'
+import { encoded, field, joined } from './support/bytes.ts'
+
+const box = new BlackBox((await runSidecar()).address)
+
+type Violation = readonly [field: string, expected: string]
+const SUBJECT_NEITHER: Violation = ['subject', 'expected exactly one of credentials and token, not neither']
+const SUBJECT_BOTH: Violation = ['subject', 'expected exactly one of credentials and token, not both']
+const API: Violation = ['api', 'expected the id of an api']
+const TARGET: Violation = ['target.account', 'expected the account that owns the resource']
+const ADDRESS: Violation = ['client_address', 'expected an IPv4 or IPv6 address']
+
+const token = { kind: 'static_token', scope: { account: ACCOUNT } }
+const good: Message = { api: 'balance', token }
+const both = joined(encoded('CheckRequest', good), encoded('CheckRequest', { credentials: {} }))
+
+const CHECKS: [claim: string, question: Message | Buffer, violations: Violation[]][] = [
+  ['nothing at all', {}, [API, SUBJECT_NEITHER]],
+  ['no api', { token }, [API]],
+  ['neither credentials nor a token', { api: 'balance' }, [SUBJECT_NEITHER]],
+  ['both credentials and a token', both, [SUBJECT_BOTH]],
+  [
+    'both, in the other order',
+    joined(encoded('CheckRequest', { credentials: {} }), encoded('CheckRequest', good)),
+    [SUBJECT_BOTH],
+  ],
+  ['a target without an account', { ...good, target: {} }, [TARGET]],
+  ['a target with a project alone', { ...good, target: { project: 'alpha' } }, [TARGET]],
+  ['a client address that is a name', { ...good, client_address: 'localhost' }, [ADDRESS]],
+  ['a client address with a port', { ...good, client_address: '127.0.0.1:80' }, [ADDRESS]],
+  ['a client address in brackets', { ...good, client_address: '[::1]' }, [ADDRESS]],
+  ['a client address with a mask', { ...good, client_address: '10.0.0.0/8' }, [ADDRESS]],
+  ['a client address in octal', { ...good, client_address: '010.0.0.1' }, [ADDRESS]],
+  ['a client address with a blank', { ...good, client_address: '10.0.0.1 ' }, [ADDRESS]],
+  ['every fault together', { target: {}, client_address: 'x' }, [API, SUBJECT_NEITHER, TARGET, ADDRESS]],
+]
+const at = (path: string, violations: readonly Violation[]) =>
+  invalid(...violations.map(([field, expected]) => [`${path}${field}`, expected] as const))
+const asBytes = (question: Message | Buffer) =>
+  Buffer.isBuffer(question) ? question : encoded('CheckRequest', question)
+
+describe.each(CHECKS)('a check with %s is refused', (_claim, question, violations) => {
+  test('alone', async () => {
+    expect(await refused(box.ask('check', question))).toEqual(at('', violations))
+  })
+
+  test('in a batch, with its index', async () => {
+    const checks = [encoded('CheckBatchRequest', { checks: [good, good] })]
+    const batch = joined(
+      ...checks,
+      field(1, asBytes(question)),
+      encoded('CheckBatchRequest', { checks: [good] }),
+    )
+    expect(await refused(box.ask('checkBatch', batch))).toEqual(at('checks[2].', violations))
+  })
+})
+
+test('each of them ends a stream, after the answers to the questions before it', async () => {
+  for (const [, question, violations] of CHECKS) {
+    const stream = box.converse('checkStream')
+    stream.write({ id: 'one', check: good })
+    stream.write(field(2, asBytes(question)))
+    stream.end({ id: 'three', check: good })
+    const ids: unknown[] = []
+    const answers = (async () => {
+      for await (const { id } of stream as AsyncIterable<Message>) ids.push(id)
+    })()
+    expect(await refused(answers)).toEqual(at('check.', violations))
+    expect(ids).toEqual(['one'])
+  }
+})
+
+test.each(['127.0.0.1', '::1', '::ffff:10.0.0.1', '2001:db8::1'])(
+  '%s is a client address',
+  async (address) => {
+    expect(await box.ask('check', { ...good, client_address: address })).toMatchObject({ allowed: true })
+  },
+)
+
+const password = { user_name: 'account', account: ACCOUNT, password: 'secret' }
+const login: Message = { password, scope: { account: ACCOUNT } }
+const REQUESTER: Violation = ['requester', 'expected exactly one of password and profile']
+const PURPOSE: Violation = ['purpose', 'expected exactly one of scope and apis']
+const REVOKED: Violation = ['token', 'expected exactly one of value and token_id, not empty']
+const APIS_MAX = 10_000
+
+test.each<[claim: string, method: string, request: Message | Buffer, violations: Violation[]]>([
+  ['a stream message without a check', 'checkStream', { id: 'one' }, [['check', 'expected a check']]],
+  ['an issue of nothing', 'issue', {}, [REQUESTER, PURPOSE]],
+  ['an issue without a requester', 'issue', { scope: { account: ACCOUNT } }, [REQUESTER]],
+  ['an issue without a purpose', 'issue', { password }, [PURPOSE]],
+  [
+    'an issue with both requesters',
+    'issue',
+    joined(encoded('IssueRequest', login), encoded('IssueRequest', { profile: 'job' })),
+    [REQUESTER],
+  ],
+  [
+    'an issue with both purposes',
+    'issue',
+    joined(encoded('IssueRequest', { apis: { apis: ['iam'] } }), encoded('IssueRequest', login)),
+    [PURPOSE],
+  ],
+  [
+    'an issue by a profile without a name',
+    'issue',
+    { ...login, password: undefined, profile: '' },
+    [['profile', 'expected the name of a profile']],
+  ],
+  [
+    'an issue with an empty login',
+    'issue',
+    { ...login, password: {} },
+    [
+      ['password.user_name', 'expected the service user name (§2.2)'],
+      ['password.account', 'expected the account number (§2.2)'],
+      ['password.password', 'expected the service user password (§2.2)'],
+    ],
+  ],
+  [
+    'an issue with a password beyond the limit',
+    'issue',
+    { ...login, password: { ...password, password: 'x'.repeat(1025) } },
+    [['password.password', 'expected at most 1024 characters']],
+  ],
+  [
+    'an issue for a scope of nothing',
+    'issue',
+    { password, scope: {} },
+    [['scope.account', 'expected the account number (§2.2)']],
+  ],
+  [
+    'an issue for a project alone',
+    'issue',
+    { password, scope: { project: 'alpha' } },
+    [['scope.account', 'expected the account number (§2.2)']],
+  ],
+  [
+    'an issue for no APIs',
+    'issue',
+    { password, apis: {} },
+    [['apis.apis', 'expected 1 to 10000 ids of apis, not 0']],
+  ],
+  ['a revocation of nothing', 'revoke', {}, [REVOKED]],
+  [
+    'a revocation by value and by id',
+    'revoke',
+    joined(encoded('RevokeRequest', { value: 'a' }), encoded('RevokeRequest', { token_id: 'b'.repeat(22) })),
+    [REVOKED],
+  ],
+  ['a plan for no APIs', 'plan', {}, [['apis', 'expected 1 to 10000 ids of apis, not 0']]],
+  [
+    'a plan for too many APIs',
+    'plan',
+    { apis: Array.from({ length: APIS_MAX + 1 }, () => 'iam') },
+    [['apis', 'expected 1 to 10000 ids of apis, not 10001']],
+  ],
+  [
+    'a plan for unknown APIs',
+    'plan',
+    { apis: ['iam', 'nothing', 'cdn', 'IAM'] },
+    [
+      ['apis[1]', 'expected the id of an api of the matrix'],
+      ['apis[3]', 'expected the id of an api of the matrix'],
+    ],
+  ],
+])('%s is refused', async (_claim, method, request, violations) => {
+  const asking = method === 'checkStream' ? streamed(request) : box.ask(method, request)
+  expect(await refused(asking)).toEqual(invalid(...violations))
+})
+
+async function streamed(request: Message | Buffer): Promise<void> {
+  const stream = box.converse('checkStream')
+  stream.end(request)
+  for await (const answer of stream) throw new Error(`answered with ${JSON.stringify(answer)}`)
+}
+
+test('an empty batch has an empty answer', async () => {
+  expect(await box.ask('checkBatch', {})).toEqual({ results: [] })
+})
+
+test('a batch of 1,000 is answered, in order; one of 1,001 is refused', async () => {
+  const checks = Array.from({ length: 1_001 }, (_, index) => ({
+    ...good,
+    api: index % 2 ? 'balance' : 'iam',
+  }))
+  const { results } = await box.ask('checkBatch', { checks: checks.slice(1) })
+  expect((results as Message[]).map(({ allowed }) => allowed)).toEqual(
+    checks.slice(1).map(({ api }) => api === 'balance'),
+  )
+  expect(await refused(box.ask('checkBatch', { checks }))).toEqual(
+    invalid(['checks', 'expected at most 1000 checks, not 1001']),
+  )
+})

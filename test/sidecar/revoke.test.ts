@@ -1,0 +1,189 @@
+/** Holds `Revoke` to who may revoke what, and to a revocation that holds at once in every process on the data folder. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, issued, newFile, newFolder, populate, runSidecar } from '../helpers/sidecar.ts'
+import { credentialQuestion } from './support/answers.ts'
+import { BlackBox, invalid, type Message, type Refusal, refused } from './support/black-box.ts'
+import { serve } from './support/processes.ts'
+
+const JOB_TOKEN = 'job-caller-token-0123456789abcdef'
+const CLERK_TOKEN = 'clerk-caller-token-0123456789abcdef'
+const clock = { nowMs: Math.floor(Date.now() / 1000) * 1000 }
+const folder = join(newFolder(), 'data')
+const running = await runSidecar({
+  folder,
+  now: () => clock.nowMs,
+  config: newFile(
+    `callers:
+  - { name: job, token_file: ${newFile(JOB_TOKEN)} }
+  - { name: clerk, token_file: ${newFile(CLERK_TOKEN)}, administrator: true }
+`,
+    'portcullis.yaml',
+  ),
+})
+const box = new BlackBox(running.address)
+const secrets = await populate(running)
+const administratorToken = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
+
+const revoke = (request: Message, callerToken?: string) =>
+  box.ask('revoke', request, callerToken === undefined ? {} : { callerToken })
+const check = (value: string, asked = box) =>
+  asked.ask(
+    'check',
+    credentialQuestion('balance', value.startsWith('eyJ') ? 'X-Auth-Token' : 'X-Token', value),
+  )
+const timestamp = (ms: number) => ({ seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1e6 })
+const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
+const REVOKED = { allowed: false, reason: 'REASON_CREDENTIAL_REVOKED' }
+
+describe('by its value', () => {
+  test('whoever holds a token may revoke it, and the next check denies', async () => {
+    const { value, tokenId } = await issued(running, secrets)
+    expect(await check(value)).toMatchObject(ALLOWED)
+    expect(await revoke({ value })).toEqual({
+      token_id: tokenId,
+      revoked_at: timestamp(clock.nowMs),
+    })
+    expect(await check(value)).toMatchObject({ ...REVOKED, token: { token_id: tokenId } })
+  })
+
+  test('revoking one token leaves the others of the same user alone', async () => {
+    const [one, other] = [await issued(running, secrets), await issued(running, secrets)]
+    await revoke({ value: one.value })
+    expect(await check(other.value)).toMatchObject(ALLOWED)
+  })
+
+  test('a second revocation is no error, and the first time stands', async () => {
+    const { value, tokenId } = await issued(running, secrets)
+    const first = await revoke({ value })
+    clock.nowMs += 1_500
+    expect(await revoke({ value })).toEqual(first)
+    expect(await revoke({ token_id: tokenId }, administratorToken)).toEqual(first)
+  })
+
+  test('an expired token can still be revoked', async () => {
+    const { value, tokenId } = await issued(running, secrets)
+    clock.nowMs += 86_400_000
+    expect(await revoke({ value })).toMatchObject({ token_id: tokenId })
+    clock.nowMs -= 86_400_000
+    expect(await check(value)).toMatchObject(REVOKED)
+  })
+
+  test('a token whose holder may no longer use it can still be revoked', async () => {
+    const { value, tokenId } = await issued(running, secrets, { user: 'alpha', project: 'alpha' })
+    const permissions = (projects: string[]) =>
+      running.sidecar.administration.apply({
+        accounts: [
+          {
+            account: ACCOUNT,
+            service_users: [{ name: 'alpha', permissions: [{ scope: 'projects', projects }] }],
+          },
+        ],
+      })
+    await permissions(['beta'])
+    expect(await revoke({ value })).toMatchObject({ token_id: tokenId })
+    await permissions(['alpha'])
+    const question = credentialQuestion('cdn', 'X-Auth-Token', value)
+    expect(await box.ask('check', question)).toMatchObject(REVOKED)
+  })
+})
+
+test('by its id an administrator may revoke a token, from the configuration or from the data folder', async () => {
+  for (const callerToken of [CLERK_TOKEN, administratorToken]) {
+    const { value, tokenId } = await issued(running, secrets)
+    expect(await revoke({ token_id: tokenId }, callerToken)).toMatchObject({ token_id: tokenId })
+    expect(await check(value)).toMatchObject(REVOKED)
+  }
+})
+
+const refusal = (code: Refusal['code'], reason: string, message: string): Refusal => ({
+  code,
+  reason,
+  message,
+  metadata: {},
+  violations: [],
+})
+const NOT_FOUND = refusal(
+  'NOT_FOUND',
+  'CREDENTIAL_INVALID',
+  'no authority vouches for the token, so there is nothing to revoke',
+)
+const genuine = await issued(running, secrets)
+
+test.each<[claim: string, request: Message, callerToken: string | undefined, Refusal]>([
+  ['a word', { value: 'gibberish' }, undefined, NOT_FOUND],
+  ['an IAM token with something appended', { value: `${genuine.value}A` }, undefined, NOT_FOUND],
+  ['an IAM token with a blank behind it', { value: `${genuine.value} ` }, undefined, NOT_FOUND],
+  [
+    'a static token with a wrong end',
+    { value: `${secrets.staticToken.slice(0, -6)}000000` },
+    undefined,
+    NOT_FOUND,
+  ],
+  ['a token id in place of the value', { value: genuine.tokenId }, undefined, NOT_FOUND],
+  ['a word, whoever asks', { value: 'gibberish' }, administratorToken, NOT_FOUND],
+  [
+    'a token id without a caller token',
+    { token_id: genuine.tokenId },
+    undefined,
+    refusal(
+      'UNAUTHENTICATED',
+      'CALLER_TOKEN_MISSING',
+      'revoking by token id needs a caller token: metadata `authorization: Bearer …`',
+    ),
+  ],
+  [
+    'a token id with a caller token that nobody has',
+    { token_id: genuine.tokenId },
+    `${administratorToken}0`,
+    refusal(
+      'UNAUTHENTICATED',
+      'CALLER_TOKEN_INVALID',
+      'the caller token is not known; expected one `authorization: Bearer …`',
+    ),
+  ],
+  [
+    'a token id by a caller who is no administrator',
+    { token_id: genuine.tokenId },
+    JOB_TOKEN,
+    refusal('PERMISSION_DENIED', 'CALLER_NOT_ADMINISTRATOR', 'caller `job` may not revoke by token id'),
+  ],
+  [
+    'a token id of another form',
+    { token_id: 'short' },
+    administratorToken,
+    invalid(['token_id', 'expected a token id: 22 characters of base64url']),
+  ],
+  ['nothing', {}, undefined, invalid(['token', 'expected exactly one of value and token_id, not empty'])],
+  [
+    'an empty value',
+    { value: '' },
+    undefined,
+    invalid(['token', 'expected exactly one of value and token_id, not empty']),
+  ],
+])('%s is refused, and nothing is revoked', async (_claim, request, callerToken, expected) => {
+  expect(await refused(revoke(request, callerToken))).toEqual(expected)
+  expect(await check(genuine.value)).toMatchObject(ALLOWED)
+})
+
+test('a token that was revoked is denied in another process on the same data folder, at once', async () => {
+  const other = await serve(['--data', folder])
+  const elsewhere = new BlackBox(other.ready.grpc)
+  const iam = await issued(running, secrets)
+  for (const value of [iam.value, secrets.staticToken])
+    expect(await check(value, elsewhere)).toMatchObject(ALLOWED)
+
+  await revoke({ value: iam.value })
+  expect(await check(iam.value, elsewhere)).toMatchObject(REVOKED)
+
+  // A static token has no expiry (§8), so its revocation is for good.
+  await elsewhere.ask('revoke', { value: secrets.staticToken })
+  expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
+  clock.nowMs += 365 * 86_400_000
+  expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
+  clock.nowMs -= 365 * 86_400_000
+
+  await running.sidecar.administration.replacePassword(ACCOUNT, 'account')
+  expect(await check(genuine.value, elsewhere)).toMatchObject(REVOKED)
+})

@@ -1,0 +1,205 @@
+/** What a gRPC server owes its neighbours: health, reflection, addresses taken and refused, and an end in good order. */
+import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import type { ServiceDefinition } from '@grpc/proto-loader'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, newFolder, runSidecar } from '../helpers/sidecar.ts'
+import { BlackBox, type Message, protosOf, refused } from './support/black-box.ts'
+
+const SERVICE = 'portcullis.v1.AuthorizationService'
+const health = protosOf('grpc-health-check', 'proto/health/v1/health.proto')
+const healthOf = (address: string) =>
+  new BlackBox(address, health['grpc.health.v1.Health'] as ServiceDefinition)
+
+const running = await runSidecar()
+const good: Message = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
+
+describe('health', () => {
+  test.each([{ service: '' }, { service: SERVICE }])('the service `$service` is serving', async (request) => {
+    expect(await healthOf(running.address).ask('check', request)).toEqual({ status: 'SERVING' })
+  })
+
+  test('a service that is not there is not found', async () => {
+    const asking = healthOf(running.address).ask('check', { service: 'nothing' })
+    expect(await refused(asking)).toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
+  const protos = protosOf('@grpc/reflection', `build/proto/grpc/reflection/${version}/reflection.proto`)
+  const service = protos[`grpc.reflection.${version}.ServerReflection`] as ServiceDefinition
+  const ask = async (request: Message): Promise<Message> => {
+    const stream = new BlackBox(running.address, service).converse('serverReflectionInfo')
+    stream.end(request)
+    for await (const answer of stream as AsyncIterable<Message>) return answer
+    throw new Error('reflection did not answer')
+  }
+
+  test('lists the services', async () => {
+    const { list_services_response } = await ask({ list_services: '' })
+    const { service: services } = list_services_response as { service: { name: string }[] }
+    const names = services.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining([SERVICE, 'grpc.health.v1.Health']))
+  })
+
+  test.each([
+    { what: 'the service', request: { file_containing_symbol: SERVICE }, holds: 'AuthorizationService' },
+    { what: 'a message', request: { file_containing_symbol: 'portcullis.v1.Scope' }, holds: 'Scope' },
+    {
+      what: 'a file by its name',
+      request: { file_by_filename: 'portcullis/v1/matrix.proto' },
+      holds: 'TokenKind',
+    },
+  ])('describes $what', async ({ request, holds }) => {
+    const { file_descriptor_response } = await ask(request)
+    const { file_descriptor_proto } = file_descriptor_response as { file_descriptor_proto: Buffer[] }
+    expect(file_descriptor_proto.some((file) => file.includes(holds))).toBe(true)
+  })
+})
+
+describe('a TCP address', () => {
+  test('a second sidecar on the same address is told that it is in use', async () => {
+    const starting = runSidecar({ flags: { 'grpc.address': running.address } })
+    await expect(starting).rejects.toThrow(new Error(`grpc address ${running.address} is in use`))
+  })
+
+  test.each(['0.0.0.0:0', '[::]:0', '192.0.2.1:0', 'example.com:0'])(
+    'an address that others can reach is refused without TLS: %s',
+    async (address) => {
+      await expect(runSidecar({ flags: { 'grpc.address': address } })).rejects.toThrow(
+        new Error(
+          `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
+        ),
+      )
+    },
+  )
+
+  test.each([
+    '127.0.0.1',
+    '127.0.0.1:65536',
+    ':50051',
+    'unix:',
+    'http://127.0.0.1:80',
+    `unix:/${'x'.repeat(107)}`,
+  ])('what is no address is refused, and the key is named: %s', async (address) => {
+    await expect(runSidecar({ flags: { 'grpc.address': address } })).rejects.toThrow(
+      /^grpc\.address: expected /,
+    )
+  })
+
+  test.each(['localhost:0', '[::1]:0', '127.0.0.2:0'])(
+    '%s is an address of this machine',
+    async (address) => {
+      const other = await runSidecar({ flags: { 'grpc.address': address } })
+      expect(other.address.split(':').at(-1)).not.toBe('0')
+      expect(await new BlackBox(other.address).ask('check', good)).toMatchObject(ALLOWED)
+    },
+  )
+})
+
+describe('a Unix socket', () => {
+  const runOn = (path: string) => runSidecar({ flags: { 'grpc.address': `unix:${path}` } })
+
+  test('serves the owner and the group, in a folder that it made for the owner alone', async () => {
+    const path = join(newFolder(), 'made', 'sidecar.sock')
+    const { address } = await runOn(path)
+    expect(address).toBe(`unix:${path}`)
+    expect(statSync(path).mode & 0o777).toBe(0o660)
+    expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700)
+    expect(await new BlackBox(address).ask('check', good)).toMatchObject(ALLOWED)
+  })
+
+  test('leaves the mode of a folder that was there already', async () => {
+    const folder = newFolder()
+    chmodSync(folder, 0o750)
+    await runOn(join(folder, 'sidecar.sock'))
+    expect(statSync(folder).mode & 0o777).toBe(0o750)
+  })
+
+  test('is gone when the sidecar has closed, and the next one takes its place', async () => {
+    const path = join(newFolder(), 'sidecar.sock')
+    const first = await runOn(path)
+    await first.sidecar.close()
+    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined()
+    expect(await new BlackBox((await runOn(path)).address).ask('check', good)).toMatchObject(ALLOWED)
+  })
+
+  test('that a killed server left behind is replaced', async () => {
+    const path = join(newFolder(), 'sidecar.sock')
+    await leaveSocketBehind(path)
+    expect(statSync(path).isSocket()).toBe(true)
+    expect(await new BlackBox((await runOn(path)).address).ask('check', good)).toMatchObject(ALLOWED)
+  })
+
+  test('that still answers is not taken over', async () => {
+    const path = join(newFolder(), 'sidecar.sock')
+    const first = await runOn(path)
+    await expect(runOn(path)).rejects.toThrow(new Error(`grpc address unix:${path} is in use`))
+    expect(await new BlackBox(first.address).ask('check', good)).toMatchObject(ALLOWED)
+  })
+
+  test.each([
+    { what: 'a file', make: (path: string) => writeFileSync(path, 'precious') },
+    { what: 'a folder', make: (path: string) => mkdirSync(path) },
+  ])('$what in its place is left alone', async ({ make }) => {
+    const path = join(newFolder(), 'sidecar.sock')
+    make(path)
+    const before = statSync(path).ino
+    await expect(runOn(path)).rejects.toThrow(
+      new Error(`grpc address unix:${path}: expected a socket or nothing there, found something else`),
+    )
+    expect(statSync(path).ino).toBe(before)
+  })
+})
+
+/** What kill -9 leaves: a socket in the folder, and nobody behind it. */
+async function leaveSocketBehind(path: string): Promise<void> {
+  const server: Server = createServer()
+  await new Promise<void>((resolve) => server.listen(`${path}.moved`, resolve))
+  // Closing unlinks the name that it listened on, and no other.
+  renameSync(`${path}.moved`, path)
+  await new Promise((resolve) => server.close(resolve))
+}
+
+describe('the end', () => {
+  test('health tells those who watch, and the sidecar closes although they stay', async () => {
+    const ending = await runSidecar({ flags: { drain_ms: 500 } })
+    const watch = healthOf(ending.address).follow('watch')
+    const seen: unknown[] = []
+    watch.on('data', ({ status }: Message) => seen.push(status)).on('error', () => {})
+    await new Promise((resolve) => watch.once('data', resolve))
+    await ending.sidecar.close()
+    expect(seen).toEqual(['SERVING', 'NOT_SERVING'])
+    expect(await refused(new BlackBox(ending.address).ask('check', good))).toMatchObject({
+      code: 'UNAVAILABLE',
+    })
+  })
+
+  test('a stream that nobody ends is cut when the time to drain is over', async () => {
+    const ending = await runSidecar({ flags: { drain_ms: 500 } })
+    const stream = new BlackBox(ending.address).converse('checkStream')
+    const answers = (stream as AsyncIterable<Message>)[Symbol.asyncIterator]()
+    stream.write({ id: 'one', check: good })
+    expect((await answers.next()).value).toMatchObject({ id: 'one' })
+    const [outcome] = await Promise.all([refused(answers.next()), ending.sidecar.close()])
+    // The one who asks has to learn that no answer will come.
+    expect(['UNAVAILABLE', 'CANCELLED']).toContain(outcome.code)
+  })
+
+  test('a watch of the matrix ends without an error', async () => {
+    const ending = await runSidecar()
+    const watch = new BlackBox(ending.address).follow('watchMatrix')
+    const answers = (watch as AsyncIterable<Message>)[Symbol.asyncIterator]()
+    expect((await answers.next()).value).toMatchObject({ matrix: { digest: ending.sidecar.matrixDigest } })
+    await ending.sidecar.close()
+    expect(await answers.next()).toMatchObject({ done: true })
+  })
+
+  test('closing twice is closing once', async () => {
+    const ending = await runSidecar()
+    await Promise.all([ending.sidecar.close(), ending.sidecar.close()])
+    await ending.sidecar.close()
+  })
+})

@@ -1,0 +1,131 @@
+/** A sidecar as a process: it lets calls finish when it is told to stop, reads its matrix on SIGHUP, and leaves nothing behind. */
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { connect, PortcullisError } from '../../sidecar/client/index.ts'
+import { ACCOUNT, eventually, newFolder, whenTheFileEnds } from '../helpers/sidecar.ts'
+import { run, serve } from './support/processes.ts'
+
+const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+
+test('the line that says that it is ready has these keys and no other', async () => {
+  const { ready, stdout, signal, ended } = await serve(['--dev', '--http', '127.0.0.1:0'])
+  expect(ready).toEqual({
+    event: 'ready',
+    grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+    http: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+    matrix_digest: compile(supportMatrix).digest,
+    demo: {
+      account: expect.stringMatching(/^\d{6}$/),
+      project: 'demo-project',
+      service_user: { name: 'demo', password: expect.stringMatching(/^[\w-]{24}$/) },
+      static_token: expect.stringMatching(/^pcst_[0-9A-Za-z]{49}$/),
+    },
+  })
+  signal('SIGTERM')
+  expect(await ended).toMatchObject({ code: 0 })
+  expect(stdout().trimEnd().split('\n')).toHaveLength(1)
+})
+
+test('on SIGTERM the calls in flight are answered, and it ends with 0', async () => {
+  const child = await serve(['--dev'])
+  const client = connect(child.ready.grpc)
+  whenTheFileEnds(() => client.close())
+  const { account, service_user } = child.ready.demo ?? {
+    account: '',
+    service_user: { name: '', password: '' },
+  }
+  const password = { userName: service_user.name, account, password: service_user.password }
+  await client.check(good)
+  // Two logins run at once and ten wait, so most are in flight when the signal comes.
+  const issuing = Array.from({ length: 12 }, () => client.issue({ password, scope: { account } }))
+  await issuing[0]
+  child.signal('SIGTERM')
+  const outcomes = await Promise.allSettled(issuing)
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
+  expect(await child.ended).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a client that tries again sees no question fail while one sidecar gives way to the next', async () => {
+  const address = `unix:${newFolder()}/sidecar.sock`
+  const folder = join(newFolder(), 'data')
+  const first = await serve(['--data', folder, '--grpc', address])
+  const client = connect(address)
+  whenTheFileEnds(() => client.close())
+  let answered = 0
+  let stop = false
+  const asking = (async () => {
+    while (!stop) {
+      const answer = await eventually(() =>
+        client.check(good).catch((error: PortcullisError) => {
+          // What a client may try again; anything else would be a failed call.
+          expect(error).toBeInstanceOf(PortcullisError)
+          expect(error.code).toBe('UNAVAILABLE')
+          return undefined
+        }),
+      )
+      expect(answer.allowed).toBe(true)
+      answered++
+    }
+  })()
+  await eventually(() => answered > 50)
+  first.signal('SIGTERM')
+  expect(await first.ended).toMatchObject({ code: 0 })
+  await serve(['--data', folder, '--grpc', address])
+  const before = answered
+  await eventually(() => answered > before + 50)
+  stop = true
+  await asking
+})
+
+test('on SIGHUP the matrix file is read again, although nobody looks at it otherwise', async () => {
+  const matrix = join(newFolder(), 'matrix.json')
+  const replace = (title: string) => {
+    writeFileSync(`${matrix}.new`, JSON.stringify({ ...supportMatrix, title }))
+    renameSync(`${matrix}.new`, matrix)
+    return compile({ ...supportMatrix, title }).digest
+  }
+  const first = replace('first')
+  const child = await serve(['--dev', '--matrix', matrix], {
+    environment: { PORTCULLIS_MATRIX_POLL_MS: '0' },
+  })
+  const client = connect(child.ready.grpc)
+  whenTheFileEnds(() => client.close())
+  expect(child.ready.matrix_digest).toBe(first)
+  const second = replace('second')
+  expect((await client.getMatrix()).digest).toBe(first)
+  child.signal('SIGHUP')
+  await eventually(async () => (await client.getMatrix()).digest === second)
+})
+
+test('a development sidecar takes its data with it', async () => {
+  const temporary = newFolder()
+  const child = await serve(['--dev'], { environment: { TMPDIR: temporary } })
+  const [made = ''] = readdirSync(temporary)
+  expect(existsSync(join(temporary, made, 'directory.sqlite'))).toBe(true)
+  child.signal('SIGINT')
+  expect(await child.ended).toMatchObject({ code: 0 })
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a development sidecar does not move into a folder that holds something', async () => {
+  const folder = newFolder()
+  writeFileSync(join(folder, 'something'), '')
+  expect(await run(['serve', '--dev', '--json', '--data', folder])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `portcullis: --dev: expected an empty data folder or none, ${folder} holds something; serve it without --dev\n`,
+  })
+})
+
+test('a second sidecar on a taken address ends with 2 and one line that says so', async () => {
+  const child = await serve(['--dev'])
+  const { grpc } = child.ready
+  expect(await run(['serve', '--dev', '--json', '--grpc', grpc, '--http', 'off'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `portcullis: grpc address ${grpc} is in use\n`,
+  })
+})

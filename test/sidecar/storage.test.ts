@@ -1,0 +1,251 @@
+/** The data folder: whose it is, that two processes share it from the first moment, and that what was acknowledged is kept. */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+import { describe, expect, test } from 'vitest'
+import { connect } from '../../sidecar/client/index.ts'
+import {
+  ACCOUNT,
+  eventually,
+  issued,
+  newFolder,
+  populate,
+  runSidecar,
+  whenTheFileEnds,
+} from '../helpers/sidecar.ts'
+import { run, serve } from './support/processes.ts'
+
+const CANARY = 'canary-5ec2e7'
+
+test('nobody but the owner may enter the folder or read a file of it', async () => {
+  const { folder } = await runSidecar()
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
+  expect(modes.map(([name]) => name)).toEqual(
+    expect.arrayContaining([
+      'administrator-token',
+      'directory.sqlite',
+      'signing-keys.json',
+      'static-token-pepper',
+    ]),
+  )
+  expect(modes.filter(([, mode]) => mode !== 0o600)).toEqual([])
+})
+
+test('what was made is there when the sidecar starts again', async () => {
+  const first = await runSidecar()
+  const secrets = await populate(first)
+  const { value } = await issued(first, secrets)
+  await first.sidecar.close()
+  const second = await runSidecar({ folder: first.folder })
+  for (const [header, token] of [
+    ['X-Auth-Token', value],
+    ['X-Token', secrets.staticToken],
+  ] as const)
+    expect(await second.client.check({ api: 'balance', credentials: [[header, token]] })).toMatchObject({
+      allowed: true,
+    })
+  await issued(second, secrets)
+})
+
+test('the directory holds neither passwords nor tokens', async () => {
+  const running = await runSidecar()
+  const secrets = await populate(running)
+  const { value } = await issued(running, secrets)
+  await running.client.revoke({ value })
+  await running.sidecar.close()
+  for (const name of readdirSync(running.folder)) {
+    const content = readFileSync(join(running.folder, name))
+    for (const secret of [secrets.passwordOf('account'), secrets.staticToken, value])
+      expect(content.includes(secret)).toBe(false)
+  }
+})
+
+test('two processes that start at once on a new folder have the same keys, and both work', async () => {
+  const folder = join(newFolder(), 'data')
+  const [one, other] = await Promise.all([serve(['--data', folder]), serve(['--data', folder])])
+  const clients = [one, other].map(({ ready }) => connect(ready.grpc))
+  whenTheFileEnds(() => {
+    for (const client of clients) client.close()
+  })
+  const applied = await run(['directory', 'apply', '--json', '--data', folder, directoryFile()])
+  const [{ value: password }] = (JSON.parse(applied.stdout) as { secrets: [{ value: string }] }).secrets
+  for (const [index, client] of clients.entries()) {
+    const { value } = await client.issue({
+      password: { userName: 'job', account: ACCOUNT, password },
+      scope: { account: ACCOUNT },
+    })
+    const elsewhere = clients[1 - index]
+    expect(await elsewhere?.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).toMatchObject({
+      allowed: true,
+    })
+  }
+  // No half-written file stays behind.
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
+})
+
+function directoryFile(): string {
+  const path = join(newFolder(), 'directory.yaml')
+  writeFileSync(
+    path,
+    `accounts: [{account: "${ACCOUNT}", service_users: [{name: job, permissions: [{scope: account}]}]}]\n`,
+  )
+  return path
+}
+
+test('a directory that another process is just making is waited for', async () => {
+  const path = join(newFolder(), 'directory.sqlite')
+  const other = new DatabaseSync(path)
+  // As it is before the first process has switched the file to its write-ahead log.
+  other.exec('BEGIN IMMEDIATE; CREATE TABLE unfinished (a)')
+  const { opening, outcome } = openInThread(path)
+  await opening
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  other.exec('ROLLBACK')
+  other.close()
+  expect(await outcome).toBe('opened')
+})
+
+/** Opens the directory in a thread: SQLite waits without letting go of the one it runs in. */
+function openInThread(path: string): { opening: Promise<unknown>; outcome: Promise<unknown> } {
+  const module = new URL('../../sidecar/directory/sqlite.ts', import.meta.url).href
+  const worker = new Worker(
+    `const { parentPort, workerData: { module, path } } = require('node:worker_threads')
+     import(module).then(({ openSqlite }) => {
+       parentPort.postMessage('opening')
+       try { openSqlite(path).close(); parentPort.postMessage('opened') }
+       catch (error) { parentPort.postMessage(error.message) }
+     })`,
+    { eval: true, workerData: { module, path } },
+  )
+  whenTheFileEnds(async () => {
+    await worker.terminate()
+  })
+  const opening = new Promise((resolve) => worker.once('message', resolve))
+  const outcome = new Promise((resolve) =>
+    worker.on('message', (said) => said !== 'opening' && resolve(said)),
+  )
+  return { opening, outcome }
+}
+
+describe('a revocation that was acknowledged', () => {
+  test('is kept when the process is killed in the midst of others', async () => {
+    const folder = join(newFolder(), 'data')
+    const base = await runSidecar({ folder })
+    const secrets = await populate(base)
+    for (let round = 0; round < 2; round++) {
+      const tokens: string[] = []
+      for (let index = 0; index < 10; index++) tokens.push((await issued(base, secrets)).value)
+      const victim = await serve(['--data', folder])
+      const client = connect(victim.ready.grpc)
+      const acknowledged = new Set<string>()
+      const revoking = tokens.map((value) =>
+        client.revoke({ value }).then(
+          () => acknowledged.add(value),
+          () => {},
+        ),
+      )
+      await eventually(() => acknowledged.size > round)
+      victim.signal('SIGKILL')
+      await Promise.all([victim.ended, ...revoking])
+      client.close()
+      expect(acknowledged.size).toBeGreaterThan(round)
+      for (const value of acknowledged)
+        expect(await base.client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).toMatchObject(
+          {
+            reason: 'CREDENTIAL_REVOKED',
+          },
+        )
+    }
+  })
+})
+
+describe('a folder that cannot be used', () => {
+  /** A folder as a sidecar leaves it, with one of its files spoilt. */
+  const spoilt = async (spoil: (folder: string) => void) => {
+    const { folder, sidecar } = await runSidecar()
+    await sidecar.close()
+    spoil(folder)
+    return folder
+  }
+  const starting = (folder: string) => runSidecar({ folder })
+
+  test('because a newer version wrote the directory is said so, and left alone', async () => {
+    const folder = await spoilt((folder) => {
+      const database = new DatabaseSync(join(folder, 'directory.sqlite'))
+      database.exec('PRAGMA user_version = 999')
+      database.close()
+    })
+    const path = join(folder, 'directory.sqlite')
+    await expect(starting(folder)).rejects.toThrow(
+      new RegExp(
+        `^${path}: expected a directory of version \\d+ or earlier, found 999; a newer Portcullis wrote it$`,
+      ),
+    )
+    const database = new DatabaseSync(path)
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 999 })
+    database.close()
+  })
+
+  test('because the directory is no directory names the file', async () => {
+    const folder = await spoilt((folder) => {
+      for (const suffix of ['-wal', '-shm'])
+        rmSync(join(folder, `directory.sqlite${suffix}`), { force: true })
+      writeFileSync(join(folder, 'directory.sqlite'), CANARY.repeat(1_000))
+    })
+    await expect(starting(folder)).rejects.toThrow(/directory\.sqlite/)
+    await expect(starting(folder)).rejects.not.toThrow(CANARY)
+  })
+
+  const keysOf = (folder: string) => join(folder, 'signing-keys.json')
+  test.each<[claim: string, change: (keys: string) => string]>([
+    ['no JSON', (keys) => `${CANARY}${keys}`],
+    ['cut in the middle', (keys) => keys.slice(0, keys.length / 2)],
+    ['empty', () => ''],
+    ['without a key', () => JSON.stringify({ keys: [] })],
+    ['without an active key', (keys) => keys.replace('"active"', '"retired"')],
+    ['with a key of another sort', (keys) => keys.replace(/-----BEGIN[^"]*/, CANARY)],
+    ['with a key id of another form', (keys) => keys.replace(/"key_id": "[^"]*"/, `"key_id": "${CANARY}"`)],
+    [
+      'with the same key twice',
+      (keys) => {
+        const [key] = (JSON.parse(keys) as { keys: unknown[] }).keys
+        return JSON.stringify({ keys: [key, key] })
+      },
+    ],
+  ])('because the signing keys are %s is said so, without a word of them', async (_claim, change) => {
+    const folder = await spoilt((folder) => {
+      const keys = readFileSync(keysOf(folder), 'utf8')
+      writeFileSync(keysOf(folder), change(keys))
+    })
+    const content = readFileSync(keysOf(folder), 'utf8')
+    await expect(starting(folder)).rejects.toThrow(
+      new Error(
+        `${keysOf(folder)}: expected signing keys as Portcullis writes them: Ed25519, one active, at most one staged`,
+      ),
+    )
+    // It is evidence, or a mistake that can be mended: not overwritten.
+    expect(readFileSync(keysOf(folder), 'utf8')).toBe(content)
+  })
+
+  test('because the pepper was cut is said so', async () => {
+    const folder = await spoilt((folder) => writeFileSync(join(folder, 'static-token-pepper'), 'abcd'))
+    await expect(starting(folder)).rejects.toThrow(
+      new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`),
+    )
+  })
+
+  test('because the administrator token was cut is said so: what is short can be guessed', async () => {
+    const folder = await spoilt((folder) => writeFileSync(join(folder, 'administrator-token'), 'a\n'))
+    await expect(starting(folder)).rejects.toThrow(/administrator-token/)
+  })
+
+  test('because it is a folder of others is refused, and keeps its mode', async () => {
+    const folder = join(newFolder(), 'shared')
+    mkdirSync(folder, { mode: 0o755 })
+    copyFileSync('/etc/hostname', join(folder, 'something of others'))
+    await expect(starting(folder)).rejects.toThrow(folder)
+    expect(statSync(folder).mode & 0o777).toBe(0o755)
+  })
+})

@@ -1,0 +1,132 @@
+/** Holds `CheckStream` to its order under pressure, and calls to their deadlines and cancellations. */
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, eventually, populate, runSidecar } from '../helpers/sidecar.ts'
+import { BlackBox, type Message, refused } from './support/black-box.ts'
+
+const running = await runSidecar()
+const box = new BlackBox(running.address)
+const secrets = await populate(running)
+const good: Message = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
+
+/** Questions whose answers differ, so that a mixed-up order shows. */
+const APIS = ['balance', 'iam', 'reports', 'cdn', 'nothing']
+const OPENED = new Set(['balance', 'reports'])
+const questions = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `question ${index}`,
+    check: { ...good, api: APIS[index % APIS.length] },
+  }))
+
+describe('a stream of checks', () => {
+  test('5,000 answers keep order and id for a reader that is slow at first', async () => {
+    const asked = questions(5_000)
+    const stream = box.converse('checkStream')
+    const writing = (async () => {
+      for (const question of asked) if (!stream.write(question)) await once(stream, 'drain')
+      stream.end()
+    })()
+    const answers: Message[] = []
+    for await (const answer of stream as AsyncIterable<Message>) {
+      answers.push(answer)
+      // The sidecar has to hold back while nobody takes its answers.
+      if (answers.length % 1_000 === 1) await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    await writing
+    expect(answers.map(({ id }) => id)).toEqual(asked.map(({ id }) => id))
+    expect(answers.map(({ result }) => (result as Message).allowed)).toEqual(
+      asked.map(({ check }) => OPENED.has(check.api ?? '')),
+    )
+  })
+
+  test('an id comes back as it was sent, empty, long or of any letters', async () => {
+    const ids = ['', 'x'.repeat(100_000), 'Größe 🗝', '\u0000', 'same', 'same']
+    const stream = box.converse('checkStream')
+    for (const id of ids) stream.write({ id, check: good })
+    stream.end()
+    const found: unknown[] = []
+    for await (const { id } of stream as AsyncIterable<Message>) found.push(id)
+    expect(found).toEqual(ids)
+  })
+
+  test('a stream of no questions ends without answers', async () => {
+    const stream = box.converse('checkStream')
+    stream.end()
+    const answers: unknown[] = []
+    for await (const answer of stream) answers.push(answer)
+    expect(answers).toEqual([])
+  })
+
+  test('an answer comes before the next question is asked', async () => {
+    const stream = box.converse('checkStream')
+    const answers = (stream as AsyncIterable<Message>)[Symbol.asyncIterator]()
+    for (const question of questions(3)) {
+      stream.write(question)
+      expect((await answers.next()).value).toMatchObject({ id: question.id })
+    }
+    stream.end()
+    expect(await answers.next()).toMatchObject({ done: true })
+  })
+
+  test('streams that are cancelled midway do not disturb another one', async () => {
+    const steady = box.converse('checkStream')
+    const answers = (steady as AsyncIterable<Message>)[Symbol.asyncIterator]()
+    for (let round = 0; round < 20; round++) {
+      const stream = box.converse('checkStream')
+      for (const question of questions(200)) stream.write(question)
+      const first = once(stream, 'data')
+      await first
+      stream.on('error', () => {})
+      stream.cancel()
+      steady.write({ id: `round ${round}`, check: good })
+      expect((await answers.next()).value).toMatchObject({ id: `round ${round}`, result: ALLOWED })
+    }
+    steady.end()
+    expect(await answers.next()).toMatchObject({ done: true })
+    expect(
+      running.logLines.filter((line) => (JSON.parse(line) as { level: number }).level >= 40),
+    ).toHaveLength(0)
+  })
+})
+
+describe('a call that takes too long', () => {
+  const login = {
+    password: { user_name: 'account', account: ACCOUNT, password: secrets.passwordOf('account') },
+    scope: { account: ACCOUNT },
+  }
+
+  test('an Issue past its deadline gets DEADLINE_EXCEEDED, and the sidecar goes on', async () => {
+    // A password check takes many milliseconds, and twenty wait for each other.
+    const issuing = Array.from({ length: 20 }, () =>
+      refused(box.ask('issue', login, { deadline: Date.now() + 1 })),
+    )
+    for (const { code } of await Promise.all(issuing)) expect(code).toBe('DEADLINE_EXCEEDED')
+    expect(await box.ask('check', good)).toMatchObject(ALLOWED)
+    expect(await box.ask('issue', login)).toMatchObject({ kind: 'iam_token_account_scoped' })
+  })
+
+  test('more logins than may wait are refused, and the others get their tokens', async () => {
+    const narrow = await runSidecar({
+      folder: running.folder,
+      flags: { 'passwords.concurrent': 1, 'passwords.waiting': 2 },
+    })
+    const narrowBox = new BlackBox(narrow.address)
+    // The first one makes sure that the sidecar has finished its own derivation at the start.
+    await eventually(() => narrowBox.ask('issue', login).catch(() => undefined))
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => narrowBox.ask('issue', login)))
+    const issued = outcomes.filter(({ status }) => status === 'fulfilled')
+    // One runs, two wait.
+    expect(issued).toHaveLength(3)
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected')
+        expect(await refused(Promise.reject(outcome.reason))).toEqual({
+          code: 'RESOURCE_EXHAUSTED',
+          reason: 'PASSWORD_CHECKS_EXHAUSTED',
+          message: 'too many passwords are being checked; try again later',
+          metadata: {},
+          violations: [],
+        })
+    expect(await narrowBox.ask('issue', login)).toMatchObject({ kind: 'iam_token_account_scoped' })
+  })
+})

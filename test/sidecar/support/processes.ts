@@ -1,0 +1,103 @@
+/** Real child processes of the command line. Each is stopped by its own pid when the test file ends. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { eventually, newFolder, whenTheFileEnds } from '../../helpers/sidecar.ts'
+
+/** Where processes run: what they make by default must not end up in the checkout. */
+const workingFolder = newFolder()
+
+const program = fileURLToPath(new URL('../../../sidecar/portcullis.js', import.meta.url))
+
+export interface RunOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  /** What comes in on standard input. */
+  readonly input?: string
+}
+
+/** How a process ended, and everything that it printed. */
+export interface Ended {
+  /** Exit code; `null` where a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunningProcess {
+  readonly pid: number
+  /** What it printed so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  signal(name: NodeJS.Signals): void
+  /** Resolves when it has ended. */
+  readonly ended: Promise<Ended>
+}
+
+/** Starts the command line with these arguments, and with nothing of this process's environment but the path. */
+export function start(args: readonly string[], { environment, input }: RunOptions = {}): RunningProcess {
+  const child: ChildProcess = spawn(process.execPath, [program, ...args], {
+    cwd: workingFolder,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  // A process that ends before it has read its input is no fault of the test's.
+  child.stdin?.on('error', () => {}).end(input ?? '')
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  whenTheFileEnds(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    signal: (name) => void child.kill(name),
+    ended,
+  }
+}
+
+/** Runs a command to its end. */
+export function run(args: readonly string[], options?: RunOptions): Promise<Ended> {
+  return start(args, options).ended
+}
+
+/** The line that `serve --json` prints when it is ready. */
+export interface Ready {
+  readonly event: 'ready'
+  readonly grpc: string
+  readonly http: string
+  readonly matrix_digest: string
+  readonly demo?: {
+    readonly account: string
+    readonly project: string
+    readonly service_user: { readonly name: string; readonly password: string }
+    readonly static_token: string
+  }
+}
+
+/** Starts a sidecar on free ports, and waits until it is ready. */
+export async function serve(
+  args: readonly string[],
+  options?: RunOptions,
+): Promise<RunningProcess & { readonly ready: Ready }> {
+  const child = start(['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off', ...args], options)
+  let over = false
+  void child.ended.then(() => {
+    over = true
+  })
+  const line = await eventually(() => {
+    if (over) throw new Error(`the sidecar ended before it was ready: ${child.stderr()}`)
+    return /^.*\n/.exec(child.stdout())?.[0]
+  })
+  return { ...child, ready: JSON.parse(line) as Ready }
+}
