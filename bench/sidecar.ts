@@ -52,7 +52,11 @@ async function run(size: Size): Promise<SuiteReport> {
     cpuPerCall(contender, calls, () => contender.load.run(workload, calls))
 
   await Promise.all([sidecar.load.run(claims, warmUpCalls), constant.load.run(floor, warmUpCalls)])
-  const gated = await interleave({ claims: unary(sidecar, claims), floor: unary(constant, floor) }, pairs)
+  await sidecar.load.run(iamTokens, warmUpCalls)
+  const gated = await interleave(
+    { claims: unary(sidecar, claims), floor: unary(constant, floor), iam: unary(sidecar, iamTokens) },
+    pairs,
+  )
 
   const others: Record<'floor' | 'claims' | 'iam' | 'static' | 'batch' | 'stream', Measure> = {
     floor: unary(constant, floor),
@@ -72,6 +76,14 @@ async function run(size: Size): Promise<SuiteReport> {
   const rows: Row[] = [
     row('check-claims', 'Check of claims', gated.claims, 'constant', gated.floor, CHECK_METHOD),
     row('check-iam-token', 'Check of an IAM token, warm', samples.iam, 'constant', samples.floor, METHOD),
+    row(
+      'check-iam-token-claims',
+      'Check of an IAM token, warm',
+      gated.iam,
+      'Check of claims',
+      gated.claims,
+      METHOD,
+    ),
     row('check-static-token', 'Check of a static token', samples.static, 'constant', samples.floor, METHOD),
     row(
       'check-batch',

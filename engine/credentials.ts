@@ -35,7 +35,7 @@ export function extractCredential(
   try {
     const found: { header: string; value: string }[] = []
     for (const [name, values] of headers) {
-      const header = lowerCase(name)
+      const header = credentialHeaders.has(name) ? name : lowerCase(name)
       if (!credentialHeaders.has(header)) continue
       for (const value of typeof values === 'string' ? [values] : values)
         found.push({ header, value: trimmed(value) })

@@ -32,5 +32,7 @@ export function isAllowed(address: string | undefined, ranges: readonly string[]
 function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // The library also reads octal and hexadecimal IPv4, which other readers take for other addresses.
   if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(address) && !address.includes(':')) return undefined
+  // And `::10.1.2.3`, which is an IPv6 address, it reads as the IPv4 address 10.1.2.3; a zone means something on one host alone.
+  if (/^::\d+\./.test(address) || address.includes('%')) return undefined
   return ipaddr.isValid(address) && !/^0\d|\.0\d/.test(address) ? ipaddr.process(address) : undefined
 }

@@ -36,17 +36,32 @@ export interface EmbeddedAuthorityParts {
 /** A token issued further in the future than this is not genuine; clocks of hosts differ by less. */
 const CLOCK_SKEW_SECONDS = 60
 
-/** How many verified signatures are remembered. */
-const SIGNATURES_MAX = 50_000
+/** How many tokens are remembered of each form. */
+const REMEMBERED_MAX = 50_000
+
+/** An IAM token whose signature was verified. What can change is remembered only with the directory's version that said it. */
+interface RememberedIamToken {
+  readonly claims: IamClaims
+  readonly token: VerifiedToken
+  /** The kind that `standing` was asked about. */
+  kind: TokenKind | undefined
+  standing: Standing | undefined
+  version: number | undefined
+}
+
+/** A static token that the directory knew at a version. */
+interface RememberedStaticToken {
+  readonly token: VerifiedToken
+  readonly standing: Standing
+  readonly version: number
+}
 
 export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
-  /**
-   * Claims whose signature was verified, by SHA-256 of the token. Only what never changes is remembered:
-   * expiry and standing are looked at on every call.
-   */
-  readonly #verified = new LRUCache<string, IamClaims>({ max: SIGNATURES_MAX })
+  /** By SHA-256 of the token. Expiry is looked at on every call, and whether the directory is still at that version. */
+  readonly #iamTokens = new LRUCache<string, RememberedIamToken>({ max: REMEMBERED_MAX })
+  readonly #staticTokens = new LRUCache<string, RememberedStaticToken>({ max: REMEMBERED_MAX })
 
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts
@@ -104,25 +119,64 @@ export class EmbeddedAuthority implements Authority {
     clientAddress: string | undefined,
     evenExpired: boolean,
   ): Verification | Promise<Verification> {
-    const claims = this.#claimsOf(value)
+    const remembered = this.#remembered(value)
     const nowSeconds = this.#parts.now() / 1000
-    if (claims === undefined || claims.iat > nowSeconds + CLOCK_SKEW_SECONDS) return INVALID
-    const token = tokenOf(claims)
+    if (remembered === undefined) return INVALID
+    const { claims, token } = remembered
+    if (claims.iat > nowSeconds + CLOCK_SKEW_SECONDS) return INVALID
     const graceSeconds = evenExpired ? EXPIRED_TOKEN_MS_MAX / 1000 : 0
     if (claims.exp !== undefined && nowSeconds >= claims.exp + graceSeconds)
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
-    const standing = this.#directory.iamTokenStanding({
+
+    const kind = kinds.get(claims.kind)
+    // Before the question: what changes while it is asked must not be taken for what was read.
+    const version = this.#directory.version()
+    const { standing } = remembered
+    if (
+      standing !== undefined &&
+      version !== undefined &&
+      remembered.version === version &&
+      remembered.kind === kind
+    )
+      return judged(token, standing, clientAddress)
+    const asked = this.#directory.iamTokenStanding({
       tokenId: claims.jti,
       subjectId: claims.sub,
       generation: claims.gen,
       account: claims.account,
       projectId: claims.project_id,
-      permissionScopes: kinds.get(claims.kind)?.permissionScopes ?? [],
+      permissionScopes: kind?.permissionScopes ?? [],
     })
-    return answered(standing, (found) => judged(token, found, clientAddress))
+    return answered(asked, (found) => {
+      Object.assign(remembered, { kind, standing: found, version })
+      return judged(token, found, clientAddress)
+    })
+  }
+
+  /** The token by its digest, its signature verified now or before. */
+  #remembered(value: string): RememberedIamToken | undefined {
+    const digest = hash('sha256', value, 'base64')
+    const known = this.#iamTokens.get(digest)
+    if (known !== undefined) return known
+    const claims = this.#parts.signer.verify(value)
+    if (claims === undefined) return undefined
+    const remembered = {
+      claims,
+      token: tokenOf(claims),
+      kind: undefined,
+      standing: undefined,
+      version: undefined,
+    }
+    this.#iamTokens.set(digest, remembered)
+    return remembered
   }
 
   #verifyStatic(value: string, clientAddress: string | undefined): Verification | Promise<Verification> {
+    const version = this.#directory.version()
+    const digest = hash('sha256', value, 'base64')
+    const known = this.#staticTokens.get(digest)
+    if (known !== undefined && known.version === version)
+      return judged(known.token, known.standing, clientAddress)
     if (!isWellFormedStaticToken(value)) return INVALID
     const record = this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper))
     return answered(record, (found) => {
@@ -135,17 +189,9 @@ export class EmbeddedAuthority implements Authority {
         issuedAtMs: found.createdAtMs,
         expiresAtMs: undefined,
       }
+      if (version !== undefined) this.#staticTokens.set(digest, { token, standing: found, version })
       return judged(token, found, clientAddress)
     })
-  }
-
-  #claimsOf(value: string): IamClaims | undefined {
-    const digest = hash('sha256', value, 'base64')
-    const remembered = this.#verified.get(digest)
-    if (remembered !== undefined) return remembered
-    const claims = this.#parts.signer.verify(value)
-    if (claims !== undefined) this.#verified.set(digest, claims)
-    return claims
   }
 }
 

@@ -160,7 +160,7 @@ function parsed(text: string, path: string): SigningKey[] {
           ['staged', 'active', 'retired'].includes(state) &&
           Number.isSafeInteger(since_ms) &&
           publicKey.asymmetricKeyType === 'ed25519' &&
-        (privateKey === undefined || createPublicKey(privateKey).equals(publicKey))
+          (privateKey === undefined || createPublicKey(privateKey).equals(publicKey))
         if (!sound) throw new Error()
         return { keyId: key_id, state, sinceMs: since_ms, publicKey, privateKey }
       },

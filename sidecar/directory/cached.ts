@@ -27,6 +27,9 @@ export class CachedDirectory implements Directory {
     this.#staticTokens = new Remembered(limits)
   }
 
+  /** What is remembered here has a bound of its own. */
+  version(): undefined {}
+
   /** Forgets everything, and what is being asked right now is not remembered: it may have been read before the change. */
   clear(): void {
     this.#iamTokens.clear()

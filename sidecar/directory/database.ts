@@ -15,6 +15,11 @@ export interface Queries {
 
 export interface Database extends Queries {
   /**
+   * A number that changes whenever anybody has changed anything. What was read at a number holds as long as it is the
+   * same. Absent where the database cannot tell at once.
+   */
+  version?(): number
+  /**
    * Runs `work` as one transaction: all of it holds afterwards, or nothing. Reads outside never see half of it. One at
    * a time, so that what `work` reads still holds when it writes.
    */

@@ -13,6 +13,8 @@ export type Permission =
 
 /** What verifying and issuing ask. Every call may throw `NoAnswer` when the store does not answer. */
 export interface Directory {
+  /** A number that changes whenever anybody has changed anything; `undefined`: nobody knows without asking. */
+  version(): number | undefined
   /** Whether an IAM token still stands: not revoked, its holder unchanged, its permission still there. */
   iamTokenStanding(ground: IamTokenGround): Answer<Standing>
   /** The static token with this hash. */

@@ -22,6 +22,8 @@ export function openSqlite(
   const oneAtATime = pLimit(1)
   return {
     all: (sql, parameters) => reader.all(sql, parameters),
+    // The writer is another connection than the reader, so this process's own changes count too.
+    version: () => reader.version(),
     transaction: (work) => oneAtATime(() => writer.transaction(work)),
     close: async () => {
       await oneAtATime(() => writer.close())
@@ -33,6 +35,7 @@ export function openSqlite(
 class Connection implements Queries {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  #dataVersion: StatementSync | undefined
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
@@ -69,6 +72,15 @@ class Connection implements Queries {
         this.#statements.set(sql, statement)
       }
       return statement.all(parameters as Record<string, string | number | null | Uint8Array>)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  version(): number {
+    try {
+      this.#dataVersion ??= this.#database.prepare('PRAGMA data_version')
+      return this.#dataVersion.get()?.data_version as number
     } catch (error) {
       throw translated(error)
     }

@@ -10,6 +10,10 @@ export class DirectoryVerification implements Directory {
     this.#database = database
   }
 
+  version(): number | undefined {
+    return this.#database.version?.()
+  }
+
   iamTokenStanding(ground: IamTokenGround): Answer<Standing> {
     return this.#first(
       `SELECT ${ADDRESSES} AS addresses

@@ -19,6 +19,7 @@ import type { Revoked } from '../usecases/revoke.ts'
 export class EncodedAnswers {
   readonly #claims = new Map<Decision, Buffer>()
   readonly #bare = new Map<Decision, Buffer>()
+  readonly #verifiedParts = new WeakMap<VerifiedToken, Buffer>()
   readonly #cacheForMs: number
 
   constructor(engine: Engine, cacheForMs: number) {
@@ -43,14 +44,29 @@ export class EncodedAnswers {
     const bare = this.#bare.get(decision) as Buffer
     if (token === undefined) return bare
     const leftMs = (token.expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs
-    const rest = wire.CheckResponse.encode({
-      ...NOTHING,
-      verified,
-      token: tokenMessage(token),
-      cacheFor: verified ? durationOf(Math.max(0, Math.min(this.#cacheForMs, leftMs))) : undefined,
-    }).finish()
-    return Buffer.concat([bare, rest])
+    if (verified && leftMs >= this.#cacheForMs) return Buffer.concat([bare, this.#verifiedPart(token)])
+    const cacheForMs = verified ? Math.max(0, leftMs) : undefined
+    return Buffer.concat([bare, encodeTokenPart(token, verified, cacheForMs)])
   }
+
+  /** What the answers on a token have in common; the authority hands out one object for a token that it remembers. */
+  #verifiedPart(token: VerifiedToken): Buffer {
+    let part = this.#verifiedParts.get(token)
+    if (part === undefined) {
+      part = encodeTokenPart(token, true, this.#cacheForMs)
+      this.#verifiedParts.set(token, part)
+    }
+    return part
+  }
+}
+
+function encodeTokenPart(token: VerifiedToken, verified: boolean, cacheForMs: number | undefined): Buffer {
+  return encode(wire.CheckResponse, {
+    ...NOTHING,
+    verified,
+    token: tokenMessage(token),
+    cacheFor: cacheForMs === undefined ? undefined : durationOf(cacheForMs),
+  })
 }
 
 /** A message without a field set; concatenated encodings of one message are one message. */

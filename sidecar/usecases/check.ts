@@ -78,7 +78,15 @@ export function checkCredentials(
 /** Whether some kind that is obtained in this way travels in this header. A form that tells nothing fits any. */
 function headerFits(engine: Engine, header: string, obtainedBy: ReturnType<Authority['formOf']>): boolean {
   if (obtainedBy === undefined) return true
-  for (const kind of engine.tokenKinds.values())
-    if (kind.obtained.by === obtainedBy && kind.header.toLowerCase() === header) return true
-  return false
+  let fitting = FITTING_HEADERS.get(engine)
+  if (fitting === undefined) {
+    fitting = new Set(
+      Array.from(engine.tokenKinds.values(), (kind) => `${kind.obtained.by} ${kind.header.toLowerCase()}`),
+    )
+    FITTING_HEADERS.set(engine, fitting)
+  }
+  return fitting.has(`${obtainedBy} ${header}`)
 }
+
+/** How tokens are obtained, and in which headers those travel; made once for each engine. */
+const FITTING_HEADERS = new WeakMap<Engine, Set<string>>()

@@ -28,6 +28,7 @@ const STATIC: StaticToken = {
 
 /** A directory far away: every question waits until the test answers it. */
 class Remote implements Directory {
+  version(): undefined {}
   readonly asked: { what: string; answer: PromiseWithResolvers<unknown> }[] = []
 
   iamTokenStanding = (ground: IamTokenGround) => this.#ask<Standing>(`iam ${ground.tokenId}`)

@@ -101,7 +101,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
   [
     'an unknown key of a group',
     `http: {adress: ${CANARY}}`,
-    'FILE: http.adress: unknown field; expected one of address, public_url, region, trusted_proxies, catalog',
+    `FILE: http.adress: unknown field; expected one of ${HTTP_KEYS}`,
   ],
   ['a word for a number', `drain_ms: ${CANARY}`, 'FILE: drain_ms: expected an integer'],
   ['a number in quotes', 'drain_ms: "1"', 'FILE: drain_ms: expected an integer'],

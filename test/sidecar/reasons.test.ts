@@ -16,10 +16,28 @@ const { staticToken } = secrets
 const revoked = (await issued(lenient, secrets)).value
 await lenient.client.revoke({ value: revoked })
 
+/** Tokens of the other account, which lets in no address but those of 10.0.0.0/8 (§1). */
+const ofStranger = async () => {
+  const password = secrets.passwordOf('stranger')
+  const issuing = lenient.client.issue({
+    password: { userName: 'stranger', account: OTHER_ACCOUNT, password },
+    scope: { account: OTHER_ACCOUNT },
+  })
+  return (await issuing).value
+}
+const restricted = await ofStranger()
+const revokedAndRestricted = await ofStranger()
+await lenient.client.revoke({ value: revokedAndRestricted })
+await lenient.sidecar.administration.setAddressRestriction('test', OTHER_ACCOUNT, ['10.0.0.0/8'])
+
 const headers = (...pairs: (readonly [name: string, value: string])[]): Message => ({
   credentials: { headers: pairs.map(([name, value]) => ({ name, value })) },
 })
 const claims = (kind: string, scope?: Message): Message => ({ token: { kind, ...(scope && { scope }) } })
+const fromAddress = (client_address: string, api = 'balance', value = restricted): Message => ({
+  ...credentialQuestion(api, 'X-Auth-Token', value),
+  client_address,
+})
 const own = { account: ACCOUNT }
 const alpha = { account: ACCOUNT, project: 'alpha' }
 const beta = { account: ACCOUNT, project: 'beta' }
@@ -98,6 +116,11 @@ const ROWS: readonly Row[] = [
     credentialQuestion('balance', 'X-Token', mistyped),
   ],
   ['a revoked token', 'CREDENTIAL_REVOKED', credentialQuestion('balance', 'X-Auth-Token', revoked)],
+  ['an address that the account does not let in', 'ADDRESS_NOT_ALLOWED', fromAddress('192.0.2.1')],
+  ['an address of the other family', 'ADDRESS_NOT_ALLOWED', fromAddress('::10.0.0.1')],
+  ['no address where the account restricts them', 'ADDRESS_NOT_ALLOWED', fromAddress('')],
+  ['an address that the account lets in', 'ALLOWED', fromAddress('10.1.2.3')],
+  ['the same address as IPv6 writes it', 'ALLOWED', fromAddress('::ffff:10.1.2.3')],
   ['a kind that is not in the matrix', 'UNKNOWN_TOKEN_KIND', { api: 'balance', ...claims('token', own) }],
   ['a claim of no kind', 'UNKNOWN_TOKEN_KIND', { api: 'balance', ...claims('', own) }],
   ['a claim without a scope', 'INVALID_SCOPE', { api: 'balance', ...claims('static_token') }],
@@ -196,6 +219,16 @@ const PRECEDENCE: readonly Row[] = [
   ],
   ['a revoked token in the wrong header', 'WRONG_HEADER', credentialQuestion('balance', 'X-Token', revoked)],
   [
+    'a revoked token from an address that is not let in',
+    'CREDENTIAL_REVOKED',
+    fromAddress('192.0.2.1', 'balance', revokedAndRestricted),
+  ],
+  [
+    'an address that is not let in and an API that would not accept the token',
+    'ADDRESS_NOT_ALLOWED',
+    fromAddress('192.0.2.1', 'reports'),
+  ],
+  [
     'a revoked token that the API would not accept',
     'CREDENTIAL_REVOKED',
     credentialQuestion('reports', 'X-Auth-Token', revoked),
@@ -234,10 +267,7 @@ test.each(withBox(PRECEDENCE))('%s: %s comes first', async (_claim, reason, ques
   expect(await asked.ask('check', question)).toMatchObject({ reason: `REASON_${reason}`, allowed: false })
 })
 
-test('every reason is among the rows, but for expiry, which has its own tests, and addresses, which nobody can restrict yet', () => {
+test('every reason is among the rows, but for expiry, which has its own tests', () => {
   const asked = new Set(ROWS.map(([, reason]) => reason))
-  expect(REASONS.filter((reason) => !asked.has(reason))).toEqual([
-    'CREDENTIAL_EXPIRED',
-    'ADDRESS_NOT_ALLOWED',
-  ])
+  expect(REASONS.filter((reason) => !asked.has(reason))).toEqual(['CREDENTIAL_EXPIRED'])
 })

@@ -205,7 +205,7 @@ describe('a folder that cannot be used', () => {
     ['empty', () => ''],
     ['without a key', () => JSON.stringify({ keys: [] })],
     ['without an active key', (keys) => keys.replace('"active"', '"retired"')],
-    ['with a key of another sort', (keys) => keys.replace(/-----BEGIN[^"]*/, CANARY)],
+    ['with a key of another sort', (keys) => keys.replace(/-----BEGIN[^"]*/g, CANARY)],
     ['with a key id of another form', (keys) => keys.replace(/"key_id": "[^"]*"/, `"key_id": "${CANARY}"`)],
     [
       'with the same key twice',
