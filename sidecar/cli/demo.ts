@@ -37,6 +37,8 @@ export async function prepareDemo(
   config: Config,
   flags: Readonly<Record<string, string | boolean | undefined>>,
 ): Promise<DemoSidecar> {
+  if (config.directory.url !== undefined)
+    throw new Error('--dev: expected no shared directory, `directory.url` names one; serve it without --dev')
   const given = flags.data as string | undefined
   if (given !== undefined && existsSync(given) && readdirSync(given).length > 0)
     throw new Error(

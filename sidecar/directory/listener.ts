@@ -18,6 +18,7 @@ export class ChangeListener {
   readonly #watcher: ChangeWatcher
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
+  #client: Client | undefined
 
   constructor(connection: ClientConfig, channel: string, watcher: ChangeWatcher) {
     this.#connection = connection
@@ -34,6 +35,7 @@ export class ChangeListener {
 
   async close(): Promise<void> {
     this.#stop.abort()
+    this.#cut()
     await this.#running
   }
 
@@ -50,17 +52,15 @@ export class ChangeListener {
 
   /** Listens until the connection is lost; returns whether it had been there. */
   async #listen(heard: () => void): Promise<boolean> {
-    const { signal } = this.#stop
     const watcher = this.#watcher
     let listening = false
-    let client: Client | undefined
     try {
-      client = new Client(this.#connection)
+      const client = new Client(this.#connection)
+      this.#client = client
       const lost = new Promise<void>((resolve) => {
-        client?.once('error', () => resolve()).once('end', resolve)
-        signal.addEventListener('abort', () => resolve(), { once: true })
+        client.once('end', resolve)
       })
-      // An error after the first one must not end the process.
+      // The end follows; an error that nobody listens for would end the process.
       client.on('error', () => {})
       client.on('notification', () => watcher.changed())
       await client.connect()
@@ -73,11 +73,15 @@ export class ChangeListener {
       await lost
     } catch {
       // The pause and the next attempt are all there is to do.
-    } finally {
-      // Without a goodbye: a server that went silent would be waited for.
-      client?.connection.stream.destroy()
-      if (listening && !signal.aborted) watcher.listening(false)
     }
+    this.#cut()
+    if (listening && !this.#stop.signal.aborted) watcher.listening(false)
     return listening
+  }
+
+  /** Without a goodbye: a server that went silent would be waited for. */
+  #cut(): void {
+    this.#client?.connection.stream.destroy()
+    this.#client = undefined
   }
 }

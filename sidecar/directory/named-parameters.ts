@@ -3,6 +3,8 @@ import type { Parameters, Value } from './database.ts'
 
 /** A statement with `$1`, `$2`, … and the names that they stand for. */
 interface Numbered {
+  /** Of its own, so that each connection has it parsed once. */
+  readonly name: string
   readonly text: string
   readonly names: readonly string[]
 }
@@ -14,7 +16,10 @@ const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|::|:([A-
 const statements = new Map<string, Numbered>()
 
 /** @throws TypeError where the statement names a parameter that is not given */
-export function withNumbers(sql: string, parameters: Parameters): { text: string; values: Value[] } {
+export function withNumbers(
+  sql: string,
+  parameters: Parameters,
+): { name: string; text: string; values: Value[] } {
   let statement = statements.get(sql)
   if (statement === undefined) {
     statement = numbered(sql)
@@ -25,7 +30,7 @@ export function withNumbers(sql: string, parameters: Parameters): { text: string
     if (value === undefined) throw new TypeError(`the parameter :${name} of a statement is not given`)
     return value
   })
-  return { text: statement.text, values }
+  return { name: statement.name, text: statement.text, values }
 }
 
 function numbered(sql: string): Numbered {
@@ -35,5 +40,5 @@ function numbered(sql: string): Numbered {
     if (!names.includes(name)) names.push(name)
     return `$${names.indexOf(name) + 1}`
   })
-  return { text, names }
+  return { name: `directory_${statements.size}`, text, names }
 }

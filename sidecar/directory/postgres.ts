@@ -3,7 +3,7 @@
  * process that something changed, in the same transaction, so that what they remember is asked again.
  */
 import pLimit from 'p-limit'
-import { type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
+import { type ClientConfig, Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg'
 import { NoAnswer } from '../errors.ts'
 import type { Secret } from '../secret.ts'
 import type { Database, Parameters, Queries } from './database.ts'
@@ -37,6 +37,7 @@ const QUESTIONS_WAITING_MAX = 10_000
 const CHANGES_WAITING_MAX = 1_000
 /** A name that leads to another server now, after a failover, is looked up again this often. */
 const CONNECTION_LIFETIME_SECONDS = 300
+const CONNECTION_IDLE_MS = 60_000
 
 /** Under this lock the directory is changed or migrated: the letters of `portcull` as a number. */
 const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull').toString('hex')}`)})`
@@ -57,7 +58,12 @@ export async function openPostgres({ url, poolSize, timeoutMs }: PostgresOptions
     // Last: what the URL says wins.
     connectionString: url.reveal(),
   }
-  const pool = new Pool({ ...connection, max: poolSize, maxLifetimeSeconds: CONNECTION_LIFETIME_SECONDS })
+  const pool = new Pool({
+    ...connection,
+    max: poolSize,
+    maxLifetimeSeconds: CONNECTION_LIFETIME_SECONDS,
+    idleTimeoutMillis: CONNECTION_IDLE_MS,
+  })
   // Who waits for an answer learns of a lost connection from it. Without these, Node ends the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -91,9 +97,9 @@ class Postgres implements PostgresDatabase {
 
   async all(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
     if (this.#pool.waitingCount >= QUESTIONS_WAITING_MAX) throw tooMany('questions')
-    const { text, values } = withNumbers(sql, parameters)
+    const statement = withNumbers(sql, parameters)
     try {
-      const { rows } = await this.#pool.query<Record<string, unknown>>(text, values)
+      const { rows } = await this.#pool.query<Record<string, unknown>>(statement)
       return rows
     } catch (error) {
       throw translated(error)
@@ -107,7 +113,7 @@ class Postgres implements PostgresDatabase {
       try {
         return await inTransaction(this.#pool, CHANGE_STATEMENT_MS, async (run) => {
           const result = await work({
-            all: async (sql, parameters = {}) => (await run(sql, parameters)).rows,
+            all: async (sql, parameters = {}) => (await run(withNumbers(sql, parameters))).rows,
           })
           await run(`NOTIFY ${CHANNEL}`)
           return result
@@ -149,7 +155,7 @@ class Postgres implements PostgresDatabase {
   }
 }
 
-type Run = (sql: string, parameters?: Parameters) => Promise<QueryResult<Record<string, unknown>>>
+type Run = (statement: string | QueryConfig) => Promise<QueryResult<Record<string, unknown>>>
 
 /**
  * One transaction at a time, in all processes: what it read still holds when it writes, the audit trail is numbered in
@@ -164,8 +170,11 @@ async function inTransaction<T>(pool: Pool, statementMs: number, work: (run: Run
     throw translated(error)
   }
   let lost = false
-  const run: Run = async (sql, parameters = {}) => {
-    const query = { ...withNumbers(sql, parameters), query_timeout: statementMs + GRACE_MS }
+  const run: Run = async (statement) => {
+    const query = {
+      ...(typeof statement === 'string' ? { text: statement } : statement),
+      query_timeout: statementMs + GRACE_MS,
+    }
     try {
       return await connection.query<Record<string, unknown>>(query)
     } catch (error) {

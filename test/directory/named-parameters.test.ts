@@ -17,9 +17,15 @@ test.each([
   ["SELECT 1 -- it's :a\n, :b", "SELECT 1 -- it's :a\n, $1", [2]],
   ["SELECT /* it's :a\n :x */ :b", "SELECT /* it's :a\n :x */ $1", [2]],
 ])('%j', (sql, text, values) => {
-  expect(withNumbers(sql, given)).toEqual({ text, values })
+  const statement = withNumbers(sql, given)
+  expect(statement).toEqual({ name: expect.any(String), text, values })
   // Once more, from what is remembered.
-  expect(withNumbers(sql, given)).toEqual({ text, values })
+  expect(withNumbers(sql, given)).toEqual(statement)
+})
+
+test('each statement has a name of its own', () => {
+  const names = Array.from({ length: 100 }, (_, index) => withNumbers(`SELECT ${index}`, {}).name)
+  expect(new Set(names).size).toBe(100)
 })
 
 test('a parameter that is not given is a mistake of the programmer, and what is given too much is not', () => {

@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
+import { startWorker } from './support/process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-directory-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -21,4 +23,13 @@ directoryContract(async () => {
       return { database, store: new DirectoryStore(database, now) }
     },
   }
+})
+
+test('a file that cannot grow keeps what it has, refuses changes and answers questions', async () => {
+  const file = join(folder, 'full.sqlite')
+  const worker = startWorker({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
+  await worker.ended
+  const outcome = worker.lines.at(-1)
+  expect(outcome).toMatch(/^account-0 (UNAVAILABLE|RESOURCE_EXHAUSTED)$/)
+  await expectWhole(new DirectoryStore(openSqlite(file), Date.now), worker.lines.slice(0, -1))
 })

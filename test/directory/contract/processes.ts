@@ -79,7 +79,7 @@ async function killed({ process, ended }: Worker): Promise<void> {
   await ended
 }
 
-/** Every one of the accounts is there, and each that is has its project, its user and its three records of the audit trail. */
+/** Closes the store after a look: every one of the accounts is there, and each that is has its project, its user and its three records of the audit trail. */
 export async function expectWhole(store: DirectoryStore, acknowledged: readonly string[]): Promise<void> {
   const accounts = (await store.records.accounts({ after: '', size: 100_000 })).map(({ account }) => account)
   expect(accounts).toEqual(expect.arrayContaining([...acknowledged]))

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { AlreadyThere } from '../../../sidecar/directory/database.ts'
 import { openDirectory } from '../../../sidecar/directory/open.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { NoAnswer } from '../../../sidecar/errors.ts'
 import { Secret } from '../../../sidecar/secret.ts'
 
 /** Where a directory is. */
@@ -17,11 +18,16 @@ export type Location =
   | { readonly type: 'sqlite'; readonly file: string }
   | { readonly type: 'postgres'; readonly url: string }
 
-/** What the process does: takes names that others want too, adds projects, each named by how many there are, or makes accounts until it is killed. */
+/** What the process does. */
 export type Job =
+  /** Makes accounts of these names, which others want too. */
   | { readonly type: 'contend'; readonly names: readonly string[] }
+  /** Adds projects, each named by how many there are. */
   | { readonly type: 'count'; readonly account: string; readonly projects: number }
+  /** Makes accounts until it is killed. */
   | { readonly type: 'write'; readonly prefix: string }
+  /** Makes accounts until there is no room. */
+  | { readonly type: 'fill' }
 
 export interface Worker {
   readonly process: ChildProcess
@@ -43,9 +49,15 @@ export function openLocation(location: Location, now: () => number = Date.now): 
       )
 }
 
-/** Starts a process of its own. */
-export function startWorker(location: Location, job: Job): Worker {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify({ location, job })], {
+/**
+ * Starts a process of its own.
+ *
+ * @param fileKibMax how large its files may grow, in KiB; what it writes beyond that fails
+ */
+export function startWorker(location: Location, job: Job, fileKibMax?: number): Worker {
+  const command = [process.execPath, fileURLToPath(import.meta.url), JSON.stringify({ location, job })]
+  const limit = fileKibMax === undefined ? '' : `ulimit -f ${fileKibMax}; `
+  const child = spawn('bash', ['-c', `${limit}exec "$@"`, 'bash', ...command], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const lines: string[] = []
@@ -73,9 +85,25 @@ async function work(store: DirectoryStore, job: Job): Promise<void> {
     case 'count':
       for (let added = 0; added < job.projects; added++) await addProject(store, job.account)
       return
+    case 'fill':
+      return fill(store)
     case 'write':
       for (let number = 0; ; number++) await makeAccount(store, `${job.prefix}-${number}`)
   }
+}
+
+/** Makes accounts until that fails; then reads the first, says so, and tries once more. */
+async function fill(store: DirectoryStore): Promise<void> {
+  for (let number = 0; ; number++)
+    try {
+      await makeAccount(store, `account-${number}`)
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error
+      break
+    }
+  const first = await store.records.account('account-0')
+  const again = await makeAccount(store, 'again').catch((error: unknown) => (error as NoAnswer).code)
+  writeSync(1, `${first?.account} ${again}\n`)
 }
 
 function unlessThere(error: unknown): void {
