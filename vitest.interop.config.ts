@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/interop/**/*.test.ts'],
-    globalSetup: ['test/interop/setup.ts'],
+    globalSetup: ['test/interop/setup.ts', 'test/interop/postgres/setup.ts'],
     // Two cores: two files at a time, each in a process of its own.
     pool: 'forks',
     maxWorkers: 2,

@@ -100,7 +100,7 @@ export class Client {
       for await (const check of checks) {
         if (stream.destroyed) return
         const more = stream.write({ id: String(asked++), check: checkRequest(check) })
-        if (!more) await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve))
+        if (!more) await roomIn(stream)
       }
       stream.end()
     })()
@@ -175,6 +175,17 @@ export class Client {
       })
     })
   }
+}
+
+/** Resolves when the stream takes more, or is over. */
+function roomIn(stream: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.removeListener('drain', done).removeListener('close', done)
+      resolve()
+    }
+    stream.once('drain', done).once('close', done)
+  })
 }
 
 /** grpc-js would show what it cannot send. @throws TypeError that does not */

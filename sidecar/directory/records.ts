@@ -1,4 +1,6 @@
 /** What the directory holds, for those who administer it: single records, and lists by page. */
+
+import { invalidArgument } from '../errors.ts'
 import type { Queries } from './database.ts'
 import type {
   AccountRecord,
@@ -142,6 +144,8 @@ export class DirectoryRecords {
 
   /** Oldest first; of one account, or of all where it is empty. */
   async audit(account: string, { after, size }: Page): Promise<AuditRecord[]> {
+    if (!/^\d{0,15}$/.test(after))
+      throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the answer before' })
     const rows = await this.queries.all(
       `SELECT sequence, at_ms, actor, action, account, subject, details FROM audit
        WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ORDER BY sequence LIMIT :size`,
