@@ -44,9 +44,17 @@ export const gates: readonly Gate[] = [
     suite: 'sidecar',
     row: 'check-iam-token-claims',
     of: 'ratio',
-    bound: 1.25,
+    bound: 1.5,
     because:
-      'a token that was seen before needs a digest and a look at whether the directory has changed, and its bytes travel',
+      'a digest and a look at whether the directory has changed take 4 µs; that 450 bytes more travel takes as much again, which keeps it above the 1.25 that is the aim',
+  },
+  {
+    suite: 'tokens',
+    row: 'memory',
+    of: 'figure',
+    bound: 300,
+    because:
+      'a token that is remembered takes more than a thousand bytes: what grows by far less forgets as it should',
   },
 ]
 

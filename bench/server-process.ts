@@ -19,9 +19,13 @@ export class ServerProcess<Ready> {
 
   /** Starts a program that prints one line of JSON when it is ready. */
   static async start<Ready>(program: string, programArguments: readonly string[]) {
-    const child = spawn(process.execPath, ['--import', REPORT_CPU, program, ...programArguments], {
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    })
+    const child = spawn(
+      process.execPath,
+      ['--expose-gc', '--import', REPORT_CPU, program, ...programArguments],
+      {
+        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      },
+    )
     if (child.stdout === null) throw new Error('expected a pipe for what the server prints')
     const line = await Promise.race([
       once(createInterface(child.stdout), 'line'),
@@ -33,11 +37,20 @@ export class ServerProcess<Ready> {
   }
 
   /** Processor time used since the start, in microseconds: all threads, user and system. */
-  async cpuMicroseconds(): Promise<number> {
+  cpuMicroseconds(): Promise<number> {
+    return this.#ask('cpu')
+  }
+
+  /** Memory that the process occupies, after it has collected what it no longer needs. */
+  residentBytes(): Promise<number> {
+    return this.#ask('memory')
+  }
+
+  async #ask(what: 'cpu' | 'memory'): Promise<number> {
     const answer = once(this.#child, 'message')
-    this.#child.send('cpu')
-    const [microseconds] = await answer
-    return microseconds as number
+    this.#child.send(what)
+    const [value] = await answer
+    return value as number
   }
 
   /** Lets the server end in its own way. */
@@ -50,10 +63,11 @@ export class ServerProcess<Ready> {
 }
 
 /** The sidecar as anyone starts it, default configuration; the ports are free ones, and nothing else differs. */
-export function startSidecarProcess(): Promise<ServerProcess<SidecarReady>> {
+export function startSidecarProcess(flags: readonly string[] = []): Promise<ServerProcess<SidecarReady>> {
   return ServerProcess.start(join(import.meta.dirname, '..', 'sidecar', 'portcullis.js'), [
     ...['serve', '--dev', '--json'],
     ...['--grpc', '127.0.0.1:0', '--http', 'off'],
+    ...flags,
   ])
 }
 

@@ -2,5 +2,6 @@
 import { engineSuite } from './engine.ts'
 import { sidecarSuite } from './sidecar.ts'
 import type { Suite } from './suite.ts'
+import { tokensSuite } from './tokens.ts'
 
-export const suites: readonly Suite[] = [engineSuite, sidecarSuite]
+export const suites: readonly Suite[] = [engineSuite, sidecarSuite, tokensSuite]

@@ -251,6 +251,10 @@ export const ROWS: readonly Row[] = [
     (directory, [account = '', ...ranges]) => directory.setAddressRestriction({ account, ranges }),
   ),
 
+  row('revocation', 'list', 'Show what was revoked and may still be presented.', [], (directory) =>
+    every((page) => directory.listRevocations(page), 'revocations'),
+  ),
+
   row(
     'audit',
     'list',

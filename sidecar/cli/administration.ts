@@ -51,6 +51,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   'control-panel-user': 'Administer control panel users: people.',
   'static-token': 'Administer static tokens.',
   'address-restriction': 'Restrict an account to address ranges.',
+  revocation: 'Look at revocations.',
   audit: 'Look at the audit trail.',
 }
 

@@ -79,8 +79,12 @@ class Connection implements Queries {
 
   version(): number {
     try {
-      this.#dataVersion ??= this.#database.prepare('PRAGMA data_version')
-      return this.#dataVersion.get()?.data_version as number
+      if (this.#dataVersion === undefined) {
+        this.#dataVersion = this.#database.prepare('PRAGMA data_version')
+        // A fifth faster than an object, on the way of every check.
+        this.#dataVersion.setReturnArrays(true)
+      }
+      return (this.#dataVersion.get() as unknown as [number])[0]
     } catch (error) {
       throw translated(error)
     }

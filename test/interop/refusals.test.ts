@@ -132,7 +132,7 @@ inEveryLanguage((ask, sidecar) => {
   })
 
   test('a message that is larger than the limit is refused, and the next one is answered', async () => {
-    const large = { api: 'balance', credentials: { headers: [{ name: 'X', value: 'x'.repeat(2 ** 20) }] } }
+    const large = { api: 'balance', credentials: { headers: [{ name: 'X', value: 'x'.repeat(2 ** 22) }] } }
     expect((await ask(call('Check', large))).error?.code).toBe('RESOURCE_EXHAUSTED')
     expect(responseOf(await ask(check({ api: 'balance', token: TOKEN }))).allowed).toBe(true)
   })
