@@ -73,7 +73,11 @@ async function administering<T>(
   const { readConfig, sharedDirectoryOf } = await import('../config/config.ts')
   const { readRules } = await import('./rules.ts')
   // As the sidecar reads it, so that both reach the same directory.
-  const config = readConfig(options.config, process.env, { data: options.data, matrix: options.matrix })
+  const config = readConfig({
+    file: options.config,
+    environment: process.env,
+    flags: { data: options.data, matrix: options.matrix },
+  })
   const { tokenKinds } = readRules(config).engine
   if (options.there && !existsSync(join(config.data, SIGNING_KEYS_FILE)))
     throw new Error(`--data: expected a data folder of Portcullis, ${config.data} is none`)

@@ -44,7 +44,7 @@ async function serve(options: ServeOptions): Promise<void> {
     matrix: options.matrix,
     strict: options.strict,
   }
-  const config = readConfig(options.config, process.env, flags)
+  const config = readConfig({ file: options.config, environment: process.env, flags })
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags) : undefined
   let running: Sidecar | undefined
   const stop = async () => {

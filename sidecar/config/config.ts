@@ -84,19 +84,25 @@ interface KeySchema {
 /** Every key that a variable can set, read from the schema. */
 export const scalarKeys: readonly ScalarKey[] = scalarKeysOf(schema as KeySchema, [])
 
+/** Where a configuration comes from; what is left out says nothing. */
+export interface ConfigSources {
+  /** Path of a YAML or JSON file. */
+  readonly file?: string | undefined
+  /** Variables, for example `process.env`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Keys as `grpc.address`, with their values. */
+  readonly flags?: Readonly<Record<string, string | number | boolean | undefined>>
+}
+
 /**
  * Reads the configuration: flags win over the environment, that over the file, that over the defaults.
  *
- * @throws ConfigError
+ * @throws ConfigError; TypeError for a flag that is no key
  */
-export function readConfig(
-  path: string | undefined,
-  environment: Readonly<Record<string, string | undefined>>,
-  flags: Readonly<Record<string, string | number | boolean | undefined>>,
-): Config {
+export function readConfig({ file, environment = {}, flags = {} }: ConfigSources = {}): Config {
   const config: Tree = Object.create(null) as Tree
   for (const key of scalarKeys) if (key.default !== undefined) assign(config, key.path, key.default)
-  if (path !== undefined) merge(config, fileConfig(path))
+  if (file !== undefined) merge(config, fileConfig(file))
   for (const key of scalarKeys) {
     const text = environment[key.variable]
     if (text === undefined) continue
@@ -106,7 +112,8 @@ export function readConfig(
   const known = new Map(scalarKeys.map((key) => [key.path.join('.'), key.path]))
   for (const [name, value] of Object.entries(flags)) {
     const path = known.get(name)
-    if (path !== undefined && value !== undefined) assign(config, path, value)
+    if (path === undefined) throw new TypeError(`there is no configuration key \`${name}\``)
+    if (value !== undefined) assign(config, path, value)
   }
   refuse('configuration', check(config).map(problemText))
   const { directory } = config as { directory: { url?: unknown } }

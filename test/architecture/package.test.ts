@@ -121,7 +121,7 @@ const kinds: string[] = planTokens(engine, ['iam']).tokens.map((token) => token.
 const problems: readonly { path: string }[] = lintMatrix(loadMatrix('{}')).problems
 const error: Error = new MatrixError([])
 const apis: number = table.apis.length
-const sidecar: Promise<Sidecar> = startSidecar(readConfig(undefined, {}, {}))
+const sidecar: Promise<Sidecar> = startSidecar(readConfig())
 connect('127.0.0.1:50051')
 
 // @ts-expect-error a decision is shared, so nobody may change it

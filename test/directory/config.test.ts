@@ -18,13 +18,13 @@ function fileWith(text: string): string {
 }
 
 test('without a URL the directory is in the data folder', () => {
-  expect(sharedDirectoryOf(readConfig(undefined, {}, {}))).toBeUndefined()
+  expect(sharedDirectoryOf(readConfig())).toBeUndefined()
 })
 
 test.each<[from: string, config: () => Config]>([
-  ['the file', () => readConfig(fileWith(`directory: { url: '${URL}' }`), {}, {})],
-  ['the environment', () => readConfig(undefined, { PORTCULLIS_DIRECTORY_URL: URL }, {})],
-  ['a flag', () => readConfig(undefined, {}, { 'directory.url': URL })],
+  ['the file', () => readConfig({ file: fileWith(`directory: { url: '${URL}' }`) })],
+  ['the environment', () => readConfig({ environment: { PORTCULLIS_DIRECTORY_URL: URL } })],
+  ['a flag', () => readConfig({ flags: { 'directory.url': URL } })],
 ])('the URL from %s is there for whoever asks, and printed nowhere', (_from, read) => {
   const config = read()
   const shared = sharedDirectoryOf(config)
@@ -39,16 +39,14 @@ test.each<[from: string, config: () => Config]>([
 })
 
 test('every key has its variable', () => {
-  const config = readConfig(
-    undefined,
-    {
+  const config = readConfig({
+    environment: {
       PORTCULLIS_DIRECTORY_URL: URL,
       PORTCULLIS_DIRECTORY_STALENESS_MS: '0',
       PORTCULLIS_DIRECTORY_POOL_SIZE: '2',
       PORTCULLIS_DIRECTORY_TIMEOUT_MS: '50',
     },
-    {},
-  )
+  })
   expect(sharedDirectoryOf(config)).toMatchObject({ stalenessMs: 0, poolSize: 2, timeoutMs: 50 })
 })
 
@@ -64,7 +62,7 @@ test.each<[fault: string, yaml: string, variables: Record<string, string>, key: 
   ['one connection', '', { PORTCULLIS_DIRECTORY_POOL_SIZE: '1' }, 'PORTCULLIS_DIRECTORY_POOL_SIZE'],
   ['a negative bound', 'directory: { staleness_ms: -1 }', {}, 'directory.staleness_ms'],
 ])('%s is refused by the name of its key', (_fault, yaml, variables, key) => {
-  const read = () => readConfig(fileWith(yaml), variables, {})
+  const read = () => readConfig({ file: fileWith(yaml), environment: variables })
   expect(read).toThrow(`${key}: expected`)
   expect(read).not.toThrow(CANARY)
 })

@@ -70,7 +70,7 @@ describe('the files shown are accepted', () => {
   test('the configuration file', () => {
     const file = join(folder, 'config.yaml')
     writeFileSync(file, profiles)
-    expect(readConfig(file, {}, {})).toMatchObject(parse(profiles))
+    expect(readConfig({ file })).toMatchObject(parse(profiles))
   })
 })
 

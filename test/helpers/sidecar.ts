@@ -93,10 +93,9 @@ export async function runSidecar({
   const logLines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) })
   const sidecar = await startSidecar(
-    readConfig(
-      config,
-      {},
-      {
+    readConfig({
+      file: config,
+      flags: {
         'grpc.address': '127.0.0.1:0',
         'http.address': 'off',
         // Tests fail many logins on purpose; those of throttling set their own bound.
@@ -104,7 +103,7 @@ export async function runSidecar({
         data,
         ...flags,
       },
-    ),
+    }),
     now === undefined ? { log } : { log, now },
   )
   whenTheFileEnds(() => sidecar.close())

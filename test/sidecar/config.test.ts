@@ -3,10 +3,10 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import schema from '../../sidecar/config/config.schema.json' with { type: 'json' }
-import { ConfigError, readConfig } from '../../sidecar/index.ts'
+import { ConfigError, type ConfigSources, readConfig } from '../../sidecar/index.ts'
 import { newFile, newFolder, runSidecar } from '../helpers/sidecar.ts'
 
-type Flags = Parameters<typeof readConfig>[2]
+type Flags = NonNullable<ConfigSources['flags']>
 /** Planted wherever a value can stand: no message may show it. */
 const CANARY = 'canary-7d1f'
 const KEYS = Object.keys(schema.properties).join(', ')
@@ -16,7 +16,7 @@ const HTTP_KEYS = Object.keys(schema.properties.http.properties).join(', ')
 function refusal(text: string | Uint8Array | undefined, environment = {}, flags: Flags = {}): string {
   const path = text === undefined ? undefined : newFile(text, 'portcullis.yaml')
   try {
-    readConfig(path, environment, flags)
+    readConfig({ file: path, environment, flags })
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError)
     const { name, message } = error as ConfigError
@@ -33,7 +33,7 @@ describe('sources', () => {
   test('flags win over the environment, that over the file, that over the defaults', () => {
     const path = file('data: from-file\ndrain_ms: 1\ncache_for_ms: 2\n')
     const environment = { PORTCULLIS_DATA: 'from-environment', PORTCULLIS_DRAIN_MS: '3' }
-    const config = readConfig(path, environment, { data: 'from-flag', strict: undefined })
+    const config = readConfig({ file: path, environment, flags: { data: 'from-flag', strict: undefined } })
     expect(config).toMatchObject({
       data: 'from-flag',
       drain_ms: 3,
@@ -44,11 +44,10 @@ describe('sources', () => {
   })
 
   test('a key of a group leaves its neighbours as they are', () => {
-    const config = readConfig(
-      file('grpc:\n  max_batch_length: 7\n'),
-      { PORTCULLIS_GRPC_ADDRESS: '127.0.0.1:1' },
-      {},
-    )
+    const config = readConfig({
+      file: file('grpc:\n  max_batch_length: 7\n'),
+      environment: { PORTCULLIS_GRPC_ADDRESS: '127.0.0.1:1' },
+    })
     expect(config.grpc).toMatchObject({
       address: '127.0.0.1:1',
       max_batch_length: 7,
@@ -60,18 +59,18 @@ describe('sources', () => {
     ['YAML', 'strict: true # a comment\nhttp: { address: off }\n'],
     ['JSON', '{"strict": true, "http": {"address": "off"}}'],
   ])('%s is read', (_format, text) => {
-    expect(readConfig(file(text), {}, {})).toMatchObject({ strict: true, http: { address: 'off' } })
+    expect(readConfig({ file: file(text) })).toMatchObject({ strict: true, http: { address: 'off' } })
   })
 
   test.each([
     ['an empty file', ''],
     ['a file of comments', '# nothing yet\n'],
   ])('%s means the defaults', (_claim, text) => {
-    expect(readConfig(file(text), {}, {})).toEqual(readConfig(undefined, {}, {}))
+    expect(readConfig({ file: file(text) })).toEqual(readConfig())
   })
 
   test('the defaults are open to this machine alone', () => {
-    expect(readConfig(undefined, {}, {})).toMatchObject({
+    expect(readConfig()).toMatchObject({
       grpc: { address: '127.0.0.1:50051' },
       http: { address: '127.0.0.1:8180' },
     })
@@ -85,7 +84,7 @@ describe('sources', () => {
     ['PORTCULLIS_LOG_LEVEL', 'silent', { log_level: 'silent' }],
     ['PORTCULLIS_MATRIX', '/rules.json', { matrix: '/rules.json' }],
   ])('%s=%s is read', (name, value, expected) => {
-    expect(readConfig(undefined, { [name]: value }, {})).toMatchObject(expected)
+    expect(readConfig({ environment: { [name]: value } })).toMatchObject(expected)
   })
 })
 
@@ -182,7 +181,7 @@ test.each([
   ['that is not there', join(newFolder(), 'nothing.yaml'), 'expected a file, there is none'],
   ['that is a folder', newFolder(), 'cannot be read (EISDIR)'],
 ])('a file %s is refused', (_claim, path, expected) => {
-  expect(() => readConfig(path, {}, {})).toThrow(new ConfigError(`${path}: ${expected}`))
+  expect(() => readConfig({ file: path })).toThrow(new ConfigError(`${path}: ${expected}`))
 })
 
 test.each([
