@@ -1,0 +1,42 @@
+/** The Python client of the README, as it stands there, against a real sidecar. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { blocksOf, readme } from '../docs/readme.ts'
+import { run } from './helpers/command.ts'
+import { type Sidecar, startSidecar } from './helpers/sidecar.ts'
+
+const python = inject('python')
+
+describe.skipIf(!python.ok)('the Python client of the README', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-readme-'))
+  const program = join(folder, 'check.py')
+  let sidecar: Sidecar
+  beforeAll(async () => {
+    sidecar = await startSidecar()
+    const [block = ''] = blocksOf(readme(), 'python')
+    // The README has the default port; a test takes a free one.
+    writeFileSync(program, block.replace('127.0.0.1:50051', sidecar.address))
+  })
+  afterAll(async () => {
+    await sidecar?.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('prints what is shown behind it', async () => {
+    expect(blocksOf(readme(), 'text')).toContain(await ask(sidecar.demo.static_token))
+  })
+
+  test('says why a wrong token is denied', async () => {
+    expect(await ask('pcst_wrong')).toBe(
+      'denied - no authority vouches for the credential; obtain a new one\n',
+    )
+  })
+
+  function ask(token: string): Promise<string> {
+    if (!python.ok) throw new Error('Python is not there')
+    const [interpreter = ''] = python.command
+    return run(interpreter, [program, token], { env: python.env })
+  }
+})
