@@ -6,7 +6,7 @@ import { type Advised, adviceByKind, conflictsByApi, contests, nameConflicts } f
 import { refuseInconsistent } from './consistency.ts'
 import { type CredentialHeaders, type Extraction, extractCredential } from './credentials.ts'
 import { type Answers, type Cell, decide, deny, type Row } from './decide.ts'
-import type { AcceptedKind, Decision, NamedConflict, Question } from './decision.ts'
+import type { CompiledApi, Decision, NamedConflict, Question } from './decision.ts'
 import { digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
 import type { Api, Matrix, TokenKind } from './matrix.ts'
@@ -35,19 +35,6 @@ export interface Engine {
   extract(headers: CredentialHeaders): Extraction
   /** Every decision that this engine can give, each once: for whoever encodes them beforehand. */
   decisions(): Iterable<Decision>
-}
-
-/** An API with the conflicts' resolutions and the mode applied. */
-export interface CompiledApi {
-  readonly id: string
-  readonly title: string
-  readonly section: string
-  /** Kinds that open it, in the order of the matrix. */
-  readonly accepted: readonly AcceptedKind[]
-  /** Ids of the kinds whose cell a conflict names. */
-  readonly contested: readonly string[]
-  /** The conflicts that bear on a cell of this API, by kind id. */
-  readonly conflicts: ReadonlyMap<string, readonly NamedConflict[]>
 }
 
 const NONE: readonly never[] = Object.freeze([])

@@ -53,3 +53,16 @@ export interface Decision {
   /** Names the matrix that decided. */
   readonly digest: string
 }
+
+/** An API with the conflicts' resolutions and the mode applied. */
+export interface CompiledApi {
+  readonly id: string
+  readonly title: string
+  readonly section: string
+  /** Kinds that open it, in the order of the matrix. */
+  readonly accepted: readonly AcceptedKind[]
+  /** Ids of the kinds whose cell a conflict names. */
+  readonly contested: readonly string[]
+  /** The conflicts that bear on a cell of this API, by kind id. */
+  readonly conflicts: ReadonlyMap<string, readonly NamedConflict[]>
+}

@@ -4,9 +4,9 @@
  *
  * @module
  */
-export { type CompiledApi, type CompileOptions, compile, type Engine } from './compile.ts'
+export { type CompileOptions, compile, type Engine } from './compile.ts'
 export { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, type Extraction } from './credentials.ts'
-export type { AcceptedKind, Decision, NamedConflict, Question, Scope } from './decision.ts'
+export type { AcceptedKind, CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 export {
   buildIssuanceBody,
   type FieldFault,

@@ -1,5 +1,5 @@
 /** One sentence for each reason: what is wrong, and what would be right. */
-import type { CompiledApi } from './compile.ts'
+import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 

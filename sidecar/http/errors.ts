@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { type ErrorCode, NoAnswer } from '../errors.ts'
-import { sendJson } from './json.ts'
+import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
 
 /** Largest request body, in bytes: as much as Keystone takes. */
 export const BODY_BYTES_MAX = 114_688
@@ -31,9 +31,6 @@ export function httpErrorOf(error: unknown): HttpError {
     return { status: 400, message: 'expected a request that can be read' }
   return { status: 500, message: 'internal error' }
 }
-
-/** What is said where the content type is another. */
-export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
 
 /** @param identityUrl where a login is taken, for answers that ask for one */
 export function sendError(reply: FastifyReply, error: HttpError, identityUrl: string): FastifyReply {

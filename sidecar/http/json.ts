@@ -2,7 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/json.ts'
 import { NoAnswer } from '../errors.ts'
-import { CONTENT_TYPE_MESSAGE } from './errors.ts'
+
+/** What is said where the content type is another. */
+export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
 
 /** Sends a value as `application/json`; to text, Fastify would add a charset, which JSON does not have. */
 export function sendJson(reply: FastifyReply, status: number, value: object): FastifyReply {
