@@ -41,6 +41,13 @@ export class ServerProcess<Ready> {
     return this.#ask('cpu')
   }
 
+  /** Processor time for each of so many calls, in microseconds. */
+  async cpuPerCall(calls: number, work: () => Promise<void>): Promise<number> {
+    const beforeMicroseconds = await this.cpuMicroseconds()
+    await work()
+    return ((await this.cpuMicroseconds()) - beforeMicroseconds) / calls
+  }
+
   /** Memory that the process occupies, after it has collected what it no longer needs. */
   residentBytes(): Promise<number> {
     return this.#ask('memory')

@@ -49,7 +49,7 @@ async function run(size: Size): Promise<SuiteReport> {
 
   const { warmUpCalls, pairs, rounds, calls } = SIZES[size]
   const unary = (contender: Contender, workload: Workload) => () =>
-    cpuPerCall(contender, calls, () => contender.load.run(workload, calls))
+    contender.server.cpuPerCall(calls, () => contender.load.run(workload, calls))
 
   await Promise.all([sidecar.load.run(claims, warmUpCalls), constant.load.run(floor, warmUpCalls)])
   await sidecar.load.run(iamTokens, warmUpCalls)
@@ -65,9 +65,9 @@ async function run(size: Size): Promise<SuiteReport> {
     static: unary(sidecar, staticToken),
     batch: () => {
       const batches = Math.ceil((calls * 3) / BATCH_LENGTH)
-      return cpuPerCall(sidecar, batches * BATCH_LENGTH, () => sidecar.load.run(batch, batches))
+      return sidecar.server.cpuPerCall(batches * BATCH_LENGTH, () => sidecar.load.run(batch, batches))
     },
-    stream: () => cpuPerCall(sidecar, calls * 3, () => sidecar.load.runStreams(stream, calls * 3)),
+    stream: () => sidecar.server.cpuPerCall(calls * 3, () => sidecar.load.runStreams(stream, calls * 3)),
   }
   // Once around to warm up, and then for the figures.
   await interleave(others, 1)
@@ -103,13 +103,6 @@ async function run(size: Size): Promise<SuiteReport> {
     ),
   ]
   return { rows, answersChecked }
-}
-
-/** Processor time of the server for each of so many calls, in microseconds. */
-async function cpuPerCall({ server }: Contender, calls: number, work: () => Promise<void>): Promise<number> {
-  const beforeMicroseconds = await server.cpuMicroseconds()
-  await work()
-  return ((await server.cpuMicroseconds()) - beforeMicroseconds) / calls
 }
 
 function row(id: string, what: string, a: number[], nameOfB: string, b: number[], method: string): Row {

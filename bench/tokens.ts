@@ -15,7 +15,7 @@ import { SIGNING_KEYS_FILE } from '../sidecar/data-folder.ts'
 import { CheckRequest, CheckResponse } from '../sidecar/gen/portcullis/v1/authorization.ts'
 import { interleave, median, ratioOf } from './compare.ts'
 import { CHECK_PATH, Load, type Workload } from './load.ts'
-import { type ServerProcess, type SidecarReady, startSidecarProcess } from './server-process.ts'
+import { type SidecarReady, startSidecarProcess } from './server-process.ts'
 import type { Row, Size, Suite, SuiteReport } from './suite.ts'
 
 export const tokensSuite: Suite = { name: 'tokens', run }
@@ -54,9 +54,9 @@ async function run(size: Size): Promise<SuiteReport> {
       // Made beforehand, so that the making is not part of the measure.
       unseen: () => {
         const workload = tokens.workload(calls, answerBytes)
-        return cpuPerCall(server, calls, () => load.run(workload, calls))
+        return server.cpuPerCall(calls, () => load.run(workload, calls))
       },
-      seen: () => cpuPerCall(server, calls, () => load.run(seen, calls)),
+      seen: () => server.cpuPerCall(calls, () => load.run(seen, calls)),
       signature: () => signature(Math.ceil(calls / 4)),
     },
     rounds,
@@ -188,14 +188,4 @@ async function askMany(load: Load, tokens: Tokens, count: number, answerBytes: n
     const some = Math.min(left, 1000)
     await load.run(tokens.workload(some, answerBytes), some)
   }
-}
-
-async function cpuPerCall(
-  server: ServerProcess<unknown>,
-  calls: number,
-  work: () => Promise<void>,
-): Promise<number> {
-  const beforeMicroseconds = await server.cpuMicroseconds()
-  await work()
-  return ((await server.cpuMicroseconds()) - beforeMicroseconds) / calls
 }

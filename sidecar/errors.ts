@@ -55,3 +55,14 @@ export function invalidArgument(...violations: readonly FieldViolation[]): NoAns
 export function notFound(message: string): NoAnswer {
   return new NoAnswer('NOT_FOUND', message, { reason: 'NOT_FOUND' })
 }
+
+/** The account restricts client addresses (§1), and whoever asks is elsewhere. */
+export function addressNotAllowed(): NoAnswer {
+  return new NoAnswer(
+    'PERMISSION_DENIED',
+    'the account restricts client addresses, and this one is not among those allowed (§1)',
+    {
+      reason: 'ADDRESS_NOT_ALLOWED',
+    },
+  )
+}

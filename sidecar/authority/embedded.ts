@@ -6,7 +6,7 @@ import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Answer } from '../directory/database.ts'
 import type { Directory, Standing } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
-import { NoAnswer } from '../errors.ts'
+import { addressNotAllowed, NoAnswer } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { isAllowed } from './addresses.ts'
 import type {
@@ -205,16 +205,6 @@ function judged(token: VerifiedToken, standing: Standing, clientAddress: string 
   if (!isAllowed(clientAddress, standing.addresses))
     return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
   return { ok: true, token }
-}
-
-function addressNotAllowed(): NoAnswer {
-  return new NoAnswer(
-    'PERMISSION_DENIED',
-    'the account restricts client addresses, and this one is not among those allowed (§1)',
-    {
-      reason: 'ADDRESS_NOT_ALLOWED',
-    },
-  )
 }
 
 /** One text for a missing permission and for a project that does not exist: nobody learns which projects there are. */

@@ -128,16 +128,15 @@ export function authorizationHandlers(
     }),
 
     plan: unary((request, _metadata, engine) => {
-      const plan = planTokens(engine, readPlanRequest(request).apis)
-      if (plan.unknown.length > 0) {
-        const { apis } = readPlanRequest(request)
+      const { apis } = readPlanRequest(request)
+      const plan = planTokens(engine, apis)
+      if (plan.unknown.length > 0)
         throw invalidArgument(
           ...plan.unknown.map((api) => ({
             field: `apis[${apis.indexOf(api)}]`,
             expected: 'the id of an api of the matrix',
           })),
         )
-      }
       return planResponse(engine, plan)
     }),
 

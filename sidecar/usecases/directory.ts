@@ -87,7 +87,7 @@ export function authorize(principal: Principal, need: Need, account: string, hol
 }
 
 /** Whether a user administers their account (§5.1). */
-export function administers(user: UserRecord): boolean {
+export function administers(user: Pick<UserRecord, 'owner' | 'roles'>): boolean {
   return user.owner || user.roles.includes(ADMINISTRATOR_ROLE)
 }
 

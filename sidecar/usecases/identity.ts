@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { CredentialHeaders, Engine, Scope } from '../../engine/index.ts'
 import type { Authority, VerifiedToken } from '../authority/authority.ts'
-import { NoAnswer, notFound } from '../errors.ts'
+import { addressNotAllowed, NoAnswer, notFound } from '../errors.ts'
 import type { Secret } from '../secret.ts'
-import { ADMINISTRATOR_ROLE } from './directory.ts'
+import { administers } from './directory.ts'
 import { kindForScope } from './issue.ts'
 
 /** An account by its number, or by the id that the directory gave it. */
@@ -128,11 +128,7 @@ export async function authenticate(
     const inPlace = kind?.header.toLowerCase() === found.header
     if (inPlace && verification.ok) return verification.token
     if (inPlace && !verification.ok && verification.reason === 'ADDRESS_NOT_ALLOWED')
-      throw new NoAnswer(
-        'PERMISSION_DENIED',
-        'the account restricts client addresses, and this one is not among those allowed (§1)',
-        { reason: 'ADDRESS_NOT_ALLOWED' },
-      )
+      throw addressNotAllowed()
   }
   throw new NoAnswer('UNAUTHENTICATED', 'expected one IAM token that stands, in the header that carries it', {
     reason: 'ASKER_NOT_AUTHENTICATED',
@@ -177,8 +173,7 @@ async function mayAskAbout(
 ): Promise<boolean> {
   if (asker.subject.id === token.subject.id) return true
   const user = await records.userById(asker.subject.id)
-  if (user === undefined || user.account !== token.scope.account) return false
-  return user.owner || user.roles.includes(ADMINISTRATOR_ROLE)
+  return user !== undefined && user.account === token.scope.account && administers(user)
 }
 
 async function withRecords(records: IdentityRecords, token: VerifiedToken): Promise<IdentityToken> {
