@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { NoAnswer } from '../errors.ts'
 import { AlreadyThere, type Database, type Parameters, type Queries } from './database.ts'
+import { withNumbers } from './named-parameters.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 
 /** How long a write waits for another process's, in milliseconds. */
@@ -79,13 +80,13 @@ class Connection implements Queries {
 
   all(sql: string, parameters: Parameters = {}): Record<string, unknown>[] {
     try {
-      let statement = this.#statements.get(sql)
+      const { text, values } = withNumbers('?', sql, parameters)
+      let statement = this.#statements.get(text)
       if (statement === undefined) {
-        statement = this.#database.prepare(sql)
-        statement.setAllowUnknownNamedParameters(true)
-        this.#statements.set(sql, statement)
+        statement = this.#database.prepare(text)
+        this.#statements.set(text, statement)
       }
-      return statement.all(parameters as Record<string, string | number | null | Uint8Array>)
+      return statement.all(...values)
     } catch (error) {
       throw translated(error)
     }
