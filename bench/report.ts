@@ -4,7 +4,8 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { columns } from '../sidecar/columns.ts'
 import { gateOf, verdictOf } from './gates.ts'
-import type { Figure, Row, Size, SuiteReport } from './suite.ts'
+import type { Row, Size, SuiteReport } from './suite.ts'
+import { figureText, number } from './text.ts'
 
 const RESULTS = join(import.meta.dirname, 'results')
 
@@ -57,15 +58,6 @@ function tableLine(row: Row): string[] {
 function judgement(suite: string, row: Row): string[] {
   const gate = gateOf(suite, row)
   return gate === undefined ? [] : [`≤ ${gate.bound}`, verdictOf(gate, row)]
-}
-
-function figureText({ value, unit }: Figure): string {
-  return `${number(value)} ${unit}`
-}
-
-/** Three digits that count; more than that is noise. */
-function number(value: number): string {
-  return Math.abs(value) < 0.0005 ? '0' : String(Number(value.toPrecision(3)))
 }
 
 function cpuModel(): string {
