@@ -7,7 +7,7 @@ export const growthSuite: Suite = { name: 'growth', run }
 
 const SIZES = {
   full: {
-    decide: { apis: [30, 1_000, 10_000, 100_000], kinds: [3, 16], rounds: 31, questions: 30_000 },
+    decide: { apis: [30, 1_000, 10_000, 100_000], kinds: [3, 16], rounds: 15, questions: 30_000 },
     // The sidecar remembers 50,000 (`REMEMBERED_MAX`, sidecar/authority/embedded.ts).
     tokens: { remembered: 50_000, many: 200_000, rounds: 10, calls: 10_000 },
   },
