@@ -81,13 +81,13 @@ export async function growthOfTokens({ remembered, many, rounds, calls }: TokenS
       row('many-tokens', many, samples.many, MANY_METHOD),
       {
         id: 'remembered-memory',
-        what: `memory for each of ${remembered.toLocaleString('en')} tokens that are remembered`,
+        what: `memory a token, ${remembered.toLocaleString('en')} remembered`,
         a: { name: 'grown', value: Math.max(0, rememberedBytes), unit: 'bytes' },
         method: REMEMBERED_METHOD,
       },
       {
         id: 'memory',
-        what: `memory for each of ${further.toLocaleString('en')} tokens more`,
+        what: `memory a token, ${further.toLocaleString('en')} more than that`,
         a: { name: 'grown', value: furtherBytes, unit: 'bytes' },
         method: FURTHER_METHOD,
       },
