@@ -20,7 +20,7 @@ export function reportText(suite: string, report: SuiteReport, size: Size): stri
 
 ${columns([heading, ...lines])}
 
-${methods.join('\n')}
+${[...methods, ...skippedLines(report)].join('\n')}
 `
 }
 
@@ -34,6 +34,7 @@ export function writeResults(suite: string, report: SuiteReport): string {
     node: process.versions.node,
     cpu: cpuModel(),
     answersChecked: report.answersChecked,
+    skipped: report.skipped ?? [],
     rows: report.rows.map((row) => {
       const gate = gateOf(suite, row)
       return { ...row, ...(gate && { gate }), verdict: verdictOf(gate, row) }
@@ -41,6 +42,12 @@ export function writeResults(suite: string, report: SuiteReport): string {
   }
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
   return path
+}
+
+function skippedLines({ skipped = [] }: SuiteReport): string[] {
+  return [...Map.groupBy(skipped, ({ why }) => why)].map(
+    ([why, rows]) => `  skipped: ${rows.map(({ row }) => row).join(', ')}:\n    ${why}`,
+  )
 }
 
 function tableLine(row: Row): string[] {
@@ -65,7 +72,7 @@ function figureText({ value, unit }: Figure): string {
 
 /** Three digits that count; more than that is noise. */
 function number(value: number): string {
-  return Math.abs(value) < 0.0005 ? '0' : String(Number(value.toPrecision(3)))
+  return Math.abs(value) < 0.000005 ? '0' : String(Number(value.toPrecision(3)))
 }
 
 function cpuModel(): string {

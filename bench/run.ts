@@ -25,6 +25,7 @@ if (unknown.length > 0) {
 }
 
 const exceeded: string[] = []
+const skipped: string[] = []
 for (const suite of suites) {
   if (positionals.length > 0 && !positionals.includes(suite.name)) continue
   const size = values.smoke ? 'smoke' : 'full'
@@ -33,7 +34,9 @@ for (const suite of suites) {
   if (size === 'smoke') continue
   process.stdout.write(`written to ${writeResults(suite.name, report)}\n\n`)
   exceeded.push(...exceededBy(suite.name, report))
+  skipped.push(...(report.skipped ?? []).map(({ row }) => `${suite.name}/${row}`))
 }
+if (skipped.length > 0) process.stdout.write(`skipped, and so not judged: ${skipped.join(', ')}\n`)
 if (exceeded.length > 0) {
   process.stdout.write(`over the bound: ${exceeded.join(', ')}\n`)
   if (values.gate) process.exitCode = 1

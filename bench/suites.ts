@@ -1,7 +1,8 @@
 /** Every suite there is, in the order in which they run. */
 import { engineSuite } from './engine.ts'
+import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
 import type { Suite } from './suite.ts'
 import { tokensSuite } from './tokens.ts'
 
-export const suites: readonly Suite[] = [engineSuite, sidecarSuite, tokensSuite]
+export const suites: readonly Suite[] = [engineSuite, sidecarSuite, tokensSuite, peersSuite, serversSuite]
