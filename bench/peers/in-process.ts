@@ -17,7 +17,7 @@ import { caslPeers } from './casl.ts'
 import { cedarPeer } from './cedar.ts'
 import { compileToWasm, installOpa } from './opa.ts'
 import { opaWasmPeer } from './opa-wasm.ts'
-import { type Count, type Peer, rulesOf } from './peer.ts'
+import { type Count, type Peer, refuseWrong, rulesOf } from './peer.ts'
 import { runForParent, Skips } from './program.ts'
 
 const SIZES = {
@@ -35,10 +35,9 @@ async function run(size: Size): Promise<SuiteReport> {
   const questions = cellQuestions(engine)
   const skips = new Skips()
   const peers = await setUp(engine, questions, skips)
-  const decided = questions.map((question) => engine.decide(question).allowed)
-  for (const peer of peers) refuseOther(peer, await peer.answers(), decided, questions)
+  for (const peer of peers) refuseWrong(peer.name, engine, await peer.answers())
 
-  const allowed = decided.filter(Boolean).length
+  const allowed = questions.filter((question) => engine.decide(question).allowed).length
   const rows: Row[] = []
   for (const peer of peers) rows.push(await compare(engine, questions, peer, allowed, size))
   return { rows, skipped: skips.list, answersChecked: peers.length * questions.length }
@@ -61,18 +60,6 @@ async function setUp(engine: Engine, questions: readonly Question[], skips: Skip
     cedarPeer(rules, questions),
     ...(opaWasm === undefined ? [] : [opaWasm]),
   ]
-}
-
-function refuseOther(
-  { name }: Peer,
-  answers: readonly boolean[],
-  decided: readonly boolean[],
-  questions: readonly Question[],
-): void {
-  questions.forEach(({ api, kind }, index) => {
-    if (answers[index] !== decided[index])
-      throw new Error(`${name} answers ${answers[index]} for ${kind} at ${api}, decide ${decided[index]}`)
-  })
 }
 
 async function compare(

@@ -1,5 +1,6 @@
 /** What a library has to offer to be measured beside `decide`: its answers, and a way to ask for all of them. */
 import type { Engine } from '../../engine/index.ts'
+import { cellQuestions } from '../questions.ts'
 
 /** What is asked of everybody: may a token of this kind open this API? */
 export interface Asked {
@@ -47,4 +48,16 @@ export function apisByKind(rules: readonly Rule[]): Map<string, string[]> {
   for (const { api, kinds } of rules)
     for (const kind of kinds) apis.set(kind, [...(apis.get(kind) ?? []), api])
   return apis
+}
+
+/** @throws Error where a peer's answers to the questions about every cell are not those of `decide` */
+export function refuseWrong(name: string, engine: Engine, answers: readonly boolean[]): void {
+  const questions = cellQuestions(engine)
+  if (answers.length !== questions.length) throw new Error(`${name} leaves questions unanswered`)
+  questions.forEach((question, index) => {
+    const { allowed } = engine.decide(question)
+    const { api, kind } = question
+    if (answers[index] !== allowed)
+      throw new Error(`${name} answers ${answers[index]} for ${kind} at ${api}, decide ${allowed}`)
+  })
 }
