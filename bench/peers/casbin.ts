@@ -52,7 +52,7 @@ async function remembered(model: Parts[0], policy: Parts[1], questions: readonly
     id: 'casbin-cached',
     name: 'Casbin, remembered',
     configured:
-      'Casbin: `newCachedEnforcer`, which its documentation advises where the same is asked again; every answer is remembered before the clock starts. It has only the asynchronous `enforce`.',
+      'Casbin: `newCachedEnforcer`, its enforcer with a cache of answers, which holds all of them before the clock starts; it caches in the asynchronous `enforce` alone.',
     answers: () => Promise.all(questions.map(ask)),
     countAllowed: {
       awaited: true,

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandFailed } from '../../test/interop/helpers/command.ts'
 import { MeasuredProcess } from '../server-process.ts'
 
 /** What Linux counts processor time in, whatever the kernel was built with. */
@@ -63,6 +64,12 @@ export class ForeignServer extends MeasuredProcess {
     const [userTicks, systemTicks] = [Number(fields[14 - 3]), Number(fields[15 - 3])]
     return (userTicks + systemTicks) * MICROSECONDS_PER_TICK
   }
+}
+
+/** @throws CommandFailed, which skips what needs it, where foreign servers cannot be measured */
+export function requireProc(): void {
+  if (process.platform !== 'linux')
+    throw new CommandFailed('the processor time of foreign servers is read from /proc, which Linux alone has')
 }
 
 /** A port on the loopback interface that is free now, as the kernel gives it. @returns `HOST:PORT` */

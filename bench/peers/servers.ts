@@ -21,6 +21,7 @@ import {
   contendSidecarIdentity,
   type Place,
 } from './contenders.ts'
+import { requireProc } from './foreign-server.ts'
 import { installKeystone, KEYSTONE_CONFIGURED } from './keystone.ts'
 import { installOpa } from './opa.ts'
 import { OPA_SERVER_CONFIGURED } from './opa-server.ts'
@@ -67,7 +68,10 @@ async function run(size: Size): Promise<SuiteReport> {
   const rows: Row[] = []
   let answersChecked = 0
   const beside = async (ours: Contender, effort: Effort, peer: PeerServer<string>) => {
-    const obtained = await skips.obtain([`${peer.id}-cpu`, `${peer.id}-time`], peer.install)
+    const obtained = await skips.obtain([`${peer.id}-cpu`, `${peer.id}-time`], async () => {
+      requireProc()
+      return peer.install()
+    })
     if (obtained === undefined) return
     await using peerStack = new AsyncDisposableStack()
     const place = { folder: join(folder, peer.id), stack: peerStack }
