@@ -17,9 +17,9 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
   [
     'engine',
     {
-      // Every cell, without and with a target.
-      answersChecked: 90 + 90,
-      compared: ['decide'],
+      // Every cell, without and with a target, and by its handle.
+      answersChecked: 90 + 90 + 90,
+      compared: ['decide', 'decide-at'],
       alone: [
         'decide-with-target',
         'deny',
@@ -27,6 +27,7 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
         'compile',
         'decide-allocation',
         'decide-with-target-allocation',
+        'decide-at-allocation',
         'deny-allocation',
         'copy-allocation',
       ],
