@@ -10,11 +10,9 @@ import { packageFolder } from '../package.ts'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
-import { listen, type TlsFiles } from './listen.ts'
+import { type ListenOptions, listen } from './listen.ts'
 
-export interface GrpcOptions {
-  readonly address: string
-  readonly tls?: TlsFiles | undefined
+export interface GrpcOptions extends ListenOptions {
   readonly maxMessageBytes: number
   readonly maxConcurrentStreams: number
   readonly maxBatchLength: number
@@ -59,7 +57,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   health.addToServer(server)
   reflection().addToServer(server)
 
-  const address = await listen(server, options.address, options.tls)
+  const address = await listen(server, options)
   return {
     address,
     close: (drainMs) => {
