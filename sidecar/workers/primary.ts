@@ -73,7 +73,6 @@ class Pool {
     // The first one alone: what is wrong with the configuration is then said once, and a free port is found once.
     const first = this.#fork()
     const listening = await first.ready
-    this.#listening = listening
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
     await Promise.all(others.map((worker) => worker.ready))
     for (const worker of [first, ...others]) void this.#keep(worker)
@@ -121,19 +120,30 @@ class Pool {
   }
 
   #fork(): WorkerProcess {
-    const addressesHeld = this.#workers.size > 0
-    // With the last worker the sockets were closed. A port that was found free is now asked for by its number.
-    if (!addressesHeld && this.#listening !== undefined) this.#config = boundTo(this.#config, this.#listening)
     const config = sentConfig(shareOf(this.#config))
+    const addressesHeld = this.#listening !== undefined
     const worker = new WorkerProcess({ type: 'start', config, addressesHeld }, this.#failedLogins)
     this.#workers.add(worker)
     void worker.ended.then(() => this.#workers.delete(worker))
     worker.ready.then(
-      () => this.#log.info({ worker: worker.pid }, 'a worker is ready'),
+      (listening) => this.#admit(worker, listening),
       // It ends, and is spoken of then.
       () => {},
     )
     return worker
+  }
+
+  /** Takes a worker in that serves where the others do. */
+  #admit(worker: WorkerProcess, listening: Listening): void {
+    this.#listening ??= listening
+    const { grpcAddress, httpAddress } = this.#listening
+    if (listening.grpcAddress === grpcAddress && listening.httpAddress === httpAddress)
+      this.#log.info({ worker: worker.pid }, 'a worker is ready')
+    else {
+      // The sockets close with the last worker, and port 0 then means another port. From now on it is asked for by number.
+      this.#config = boundTo(this.#config, this.#listening)
+      worker.send({ type: 'stop' })
+    }
   }
 }
 
