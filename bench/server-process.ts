@@ -36,7 +36,7 @@ export class ServerProcess<Ready> {
     return new ServerProcess<Ready>(child, JSON.parse(line[0] as string) as Ready)
   }
 
-  /** Processor time used since the start, in microseconds: all threads, user and system. */
+  /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
   cpuMicroseconds(): Promise<number> {
     return this.#ask('cpu')
   }

@@ -37,4 +37,4 @@ export interface Figure {
   readonly unit: Unit
 }
 
-export type Unit = 'ns' | 'ms' | 'bytes' | 'µs CPU'
+export type Unit = 'ns' | 'ms' | 'bytes' | 'µs CPU' | 'decisions/CPU s' | 'calls/s'

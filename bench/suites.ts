@@ -3,5 +3,6 @@ import { engineSuite } from './engine.ts'
 import { sidecarSuite } from './sidecar.ts'
 import type { Suite } from './suite.ts'
 import { tokensSuite } from './tokens.ts'
+import { workersSuite } from './workers.ts'
 
-export const suites: readonly Suite[] = [engineSuite, sidecarSuite, tokensSuite]
+export const suites: readonly Suite[] = [engineSuite, sidecarSuite, tokensSuite, workersSuite]

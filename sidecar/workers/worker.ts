@@ -16,7 +16,7 @@ process.on('message', (message: FromPrimary) => {
   if (message.type === 'login') failedLogins.answered(message)
   else if (message.type === 'reload') sidecar?.reload()
   else if (message.type === 'stop') void stop()
-  else void start(message)
+  else if (message.type === 'start') void start(message)
 })
 cluster.worker?.once('disconnect', () => {
   // Otherwise Node ends the process at once, and the calls in flight with it.

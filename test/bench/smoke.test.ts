@@ -54,6 +54,15 @@ const EXPECTED = new Map([
       alone: ['memory'],
     },
   ],
+  [
+    'workers',
+    {
+      // As for the sidecar, with one process and with two.
+      answersChecked: 2 * (90 + 90 + 90 + 100),
+      compared: ['claims-per-cpu-second', 'claims-per-second'],
+      alone: [],
+    },
+  ],
 ])
 
 test('every suite is expected here, and every gate speaks of one of them', () => {
