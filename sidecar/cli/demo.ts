@@ -49,7 +49,7 @@ export async function prepareDemo(
     )
   const data = given ?? mkdtempSync(join(tmpdir(), 'portcullis-'))
   const remove = () => {
-    if (given === undefined) rmSync(data, { recursive: true, force: true })
+    if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 5 })
   }
   const quiet: Config = { ...config, data, log_level: 'warn' }
   return {

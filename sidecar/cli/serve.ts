@@ -54,7 +54,8 @@ async function serve(options: ServeOptions): Promise<void> {
     // A second signal does not wait.
     for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1))
     await running?.close()
-    dev?.remove()
+    // At the very end: workers that were still starting are killed then, and would write into the folder.
+    process.once('exit', () => dev?.remove())
     process.exit(0)
   }
   // Before the start, which takes a while: what was made by then is removed again.

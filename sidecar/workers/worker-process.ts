@@ -67,6 +67,6 @@ function endOf(worker: Worker): Promise<string> {
       resolve(signal ?? `code ${code}`)
     })
     // It could not be started at all.
-    worker.once('error', (error) => resolve(error.message))
+    worker.on('error', (error) => resolve(error.message))
   })
 }
