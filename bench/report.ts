@@ -1,12 +1,9 @@
-/** A suite's report as a table for people, and as JSON for comparing over time. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { join } from 'node:path'
+/** A suite's report as a table for people. */
 import { columns } from '../sidecar/columns.ts'
 import { gateOf, verdictOf } from './gates.ts'
-import type { Figure, Row, Size, SuiteReport } from './suite.ts'
-
-const RESULTS = join(import.meta.dirname, 'results')
+import { cpuModel } from './results.ts'
+import type { Row, Size, SuiteReport } from './suite.ts'
+import { figureText, number } from './text.ts'
 
 /** The table, and under it how each row was measured. At smoke size nothing is judged: the figures mean nothing. */
 export function reportText(suite: string, report: SuiteReport, size: Size): string {
@@ -24,25 +21,6 @@ ${methods.join('\n')}
 `
 }
 
-/** Writes `bench/results/<suite>.json` and returns its path. */
-export function writeResults(suite: string, report: SuiteReport): string {
-  mkdirSync(RESULTS, { recursive: true })
-  const path = join(RESULTS, `${suite}.json`)
-  const results = {
-    suite,
-    date: new Date().toISOString(),
-    node: process.versions.node,
-    cpu: cpuModel(),
-    answersChecked: report.answersChecked,
-    rows: report.rows.map((row) => {
-      const gate = gateOf(suite, row)
-      return { ...row, ...(gate && { gate }), verdict: verdictOf(gate, row) }
-    }),
-  }
-  writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
-  return path
-}
-
 function tableLine(row: Row): string[] {
   const { ratio } = row
   return [
@@ -57,18 +35,4 @@ function tableLine(row: Row): string[] {
 function judgement(suite: string, row: Row): string[] {
   const gate = gateOf(suite, row)
   return gate === undefined ? [] : [`≤ ${gate.bound}`, verdictOf(gate, row)]
-}
-
-function figureText({ value, unit }: Figure): string {
-  return `${number(value)} ${unit}`
-}
-
-/** Three digits that count; more than that is noise. */
-function number(value: number): string {
-  return Math.abs(value) < 0.0005 ? '0' : String(Number(value.toPrecision(3)))
-}
-
-function cpuModel(): string {
-  const [first] = cpus()
-  return `${cpus().length} × ${first?.model.trim() ?? 'unknown processor'}`
 }

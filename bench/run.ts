@@ -1,45 +1,59 @@
 /**
- * `npm run bench`: runs the suites, prints what they found, and writes it to `bench/results/`.
+ * `npm run bench`: runs the suites, prints what they found, and writes it to `bench/results/` as JSON and as a chart.
  *
  *     npm run bench                   every suite
  *     npm run bench -- engine         one suite
- *     npm run bench -- --gate         exit code 1 where a bound of gates.ts is exceeded
+ *     npm run bench -- --gate         exit code 1 where a bound of gates.ts is exceeded twice running
+ *     npm run bench -- --docs         then brings docs/bench.json and docs/bench.svg up to date with bench/results/
  *     npm run bench -- --smoke        everything at a tiny size: does it still run? judges and writes nothing
  */
 import { parseArgs } from 'node:util'
-import { gateOf, unmeasured, verdictOf } from './gates.ts'
-import { reportText, writeResults } from './report.ts'
-import type { SuiteReport } from './suite.ts'
+import { judge } from './judge.ts'
+import { reportText } from './report.ts'
+import { readResults, resultsOf, writeDocs, writeResults } from './results.ts'
 import { suites } from './suites.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { gate: { type: 'boolean', default: false }, smoke: { type: 'boolean', default: false } },
+  options: {
+    gate: { type: 'boolean', default: false },
+    docs: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
+  },
 })
 
-const unknown = positionals.filter((name) => !suites.some((suite) => suite.name === name))
+const names = suites.map((suite) => suite.name)
+const unknown = positionals.filter((name) => !names.includes(name))
 if (unknown.length > 0) {
-  const names = suites.map((suite) => suite.name).join(', ')
-  process.stderr.write(`bench: no suite is called ${unknown.join(', ')}; expected ${names}\n`)
+  process.stderr.write(`bench: no suite is called ${unknown.join(', ')}; expected ${names.join(', ')}\n`)
   process.exit(2)
 }
 
 const exceeded: string[] = []
 for (const suite of suites) {
   if (positionals.length > 0 && !positionals.includes(suite.name)) continue
-  const size = values.smoke ? 'smoke' : 'full'
-  const report = await suite.run(size)
-  process.stdout.write(`${reportText(suite.name, report, size)}\n`)
-  if (size === 'smoke') continue
-  process.stdout.write(`written to ${writeResults(suite.name, report)}\n\n`)
-  exceeded.push(...exceededBy(suite.name, report))
+  if (values.smoke) {
+    print(reportText(suite.name, await suite.run('smoke'), 'smoke'))
+    continue
+  }
+  let runs = 0
+  const over = await judge(suite, values.gate, (report, rows) => {
+    print(reportText(suite.name, report, 'full'))
+    print(`written to ${writeResults(resultsOf(suite.name, report)).join(' and ')}\n`)
+    if (values.gate && rows.length > 0 && runs++ === 0)
+      print(`over the bound: ${rows.join(', ')}; measured once more, and only what is over again fails\n`)
+  })
+  exceeded.push(...over.map((row) => `${suite.name}/${row}`))
 }
 if (exceeded.length > 0) {
-  process.stdout.write(`over the bound: ${exceeded.join(', ')}\n`)
+  print(`over the bound${values.gate ? ', both times' : ''}: ${exceeded.join(', ')}`)
   if (values.gate) process.exitCode = 1
 }
+if (values.docs && !values.smoke)
+  print(
+    `written to ${writeDocs(readResults(names)).join(' and ')}; \`node test/docs/readme.ts\` follows in README.md`,
+  )
 
-function exceededBy(suite: string, report: SuiteReport): string[] {
-  const over = report.rows.filter((row) => verdictOf(gateOf(suite, row), row) === 'over').map((row) => row.id)
-  return [...over, ...unmeasured(suite, report)].map((row) => `${suite}/${row}`)
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
 }

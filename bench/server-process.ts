@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
-const REPORT_CPU = pathToFileURL(join(import.meta.dirname, 'report-cpu.ts')).href
+const REPORT_CPU = pathToFileURL(join(import.meta.dirname, 'report-cpu.js')).href
 
 export class ServerProcess<Ready> {
   readonly #child: ChildProcess
@@ -69,17 +69,33 @@ export class ServerProcess<Ready> {
   }
 }
 
-/** The sidecar as anyone starts it, default configuration; the ports are free ones, and nothing else differs. */
-export function startSidecarProcess(flags: readonly string[] = []): Promise<ServerProcess<SidecarReady>> {
-  return ServerProcess.start(join(import.meta.dirname, '..', 'sidecar', 'portcullis.js'), [
-    ...['serve', '--dev', '--json'],
-    ...['--grpc', '127.0.0.1:0', '--http', 'off'],
-    ...flags,
-  ])
+/** The sidecar's launcher in this checkout, which runs the sources. */
+const LAUNCHER = join(import.meta.dirname, '..', 'sidecar', 'portcullis.js')
+
+/** Flags of `serve` for a run beside others: free ports, no HTTP, and one line of JSON when it is ready. */
+const SERVE = ['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off']
+
+/** The development sidecar as anyone starts it, default configuration; the ports are free ones, and nothing else differs. */
+export function startSidecarProcess(
+  flags: readonly string[] = [],
+  launcher = LAUNCHER,
+): Promise<ServerProcess<SidecarReady>> {
+  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags])
+}
+
+/** A sidecar on a data folder that is there already. */
+export function startSidecarOn(
+  dataFolder: string,
+  flags: readonly string[] = [],
+  launcher = LAUNCHER,
+): Promise<ServerProcess<Pick<SidecarReady, 'grpc' | 'matrix_digest'>>> {
+  return ServerProcess.start(launcher, [...SERVE, '--data', dataFolder, ...flags])
 }
 
 export interface SidecarReady {
   readonly grpc: string
+  /** Where HTTP listens, or `off`. */
+  readonly http: string
   readonly matrix_digest: string
   readonly demo: {
     readonly account: string

@@ -35,6 +35,8 @@ export interface Figure {
   /** Median of the samples. */
   readonly value: number
   readonly unit: Unit
+  /** The same as a rate, several at once, where that is not simply the inverse that anyone can see. */
+  readonly perSecond?: number
 }
 
-export type Unit = 'ns' | 'ms' | 'bytes' | 'µs CPU' | 'decisions/CPU s' | 'calls/s'
+export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'decisions/CPU s' | 'calls/s' | 'bytes' | '×'

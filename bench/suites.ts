@@ -1,8 +1,19 @@
 /** Every suite there is, in the order in which they run. */
 import { engineSuite } from './engine.ts'
+import { growthSuite } from './growth.ts'
+import { issueSuite } from './issue.ts'
 import { sidecarSuite } from './sidecar.ts'
+import { startSuite } from './start.ts'
 import type { Suite } from './suite.ts'
 import { tokensSuite } from './tokens.ts'
 import { workersSuite } from './workers.ts'
 
-export const suites: readonly Suite[] = [engineSuite, sidecarSuite, tokensSuite, workersSuite]
+export const suites: readonly Suite[] = [
+  engineSuite,
+  sidecarSuite,
+  tokensSuite,
+  issueSuite,
+  growthSuite,
+  startSuite,
+  workersSuite,
+]

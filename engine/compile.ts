@@ -80,21 +80,20 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     const api = compileApi(row, kinds, bearing, verdicts)
     apis.set(api.id, api)
     rows.set(api.id, {
-      cells: new Map(
-        kinds.map((kind) => {
-          const verdict = verdicts.get(kind.id) as Reason
-          const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
-            buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
-          const byHolder = advice.get(kind.id)
-          return [kind.id, cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised)))]
-        }),
-      ),
+      cells: kinds.map((kind) => {
+        const verdict = verdicts.get(kind.id) as Reason
+        const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
+          buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
+        const byHolder = advice.get(kind.id)
+        return cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised)))
+      }),
       unknownKind: build('UNKNOWN_TOKEN_KIND', api),
       faults: new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])),
     })
   }
 
-  const answers: Answers = { rows, unknownApi: build('UNKNOWN_API') }
+  const places = new Map(kinds.map((kind, place) => [kind.id, place]))
+  const answers: Answers = { rows, places, unknownApi: build('UNKNOWN_API') }
   const headers = new Set(kinds.map((kind) => kind.header.toLowerCase()))
   return Object.freeze({
     digest,

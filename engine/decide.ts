@@ -5,12 +5,15 @@ import type { CredentialReason } from './reasons.ts'
 /** Everything there is to answer, by API. */
 export interface Answers {
   readonly rows: ReadonlyMap<string, Row>
+  /** Kind → the place of its cell in every row: one small table for all, where a table a row would be far apart in memory. */
+  readonly places: ReadonlyMap<string, number>
   readonly unknownApi: Decision
 }
 
 /** The answers for one API. */
 export interface Row {
-  readonly cells: ReadonlyMap<string, Cell>
+  /** One a kind, at the kind's place. */
+  readonly cells: readonly Cell[]
   readonly unknownKind: Decision
   readonly faults: ReadonlyMap<CredentialReason, Decision>
 }
@@ -34,8 +37,9 @@ export function decide(answers: Answers, question: Question): Decision {
     const row = answers.rows.get(question.api)
     if (row === undefined) return answers.unknownApi
 
-    let cell = row.cells.get(question.kind)
-    if (cell === undefined) return row.unknownKind
+    const place = answers.places.get(question.kind)
+    if (place === undefined) return row.unknownKind
+    let cell = row.cells[place] as Cell
     const { holder } = question
     if (holder !== undefined && cell.advised !== undefined) cell = cell.advised.get(holder) ?? cell
 

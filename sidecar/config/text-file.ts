@@ -1,6 +1,6 @@
 /** YAML or JSON files, read strictly: no duplicate keys, no aliases, and no value of the file in an error. */
 import { readFileSync, statSync } from 'node:fs'
-import { parseDocument } from 'yaml'
+import { createRequire } from 'node:module'
 import type { Problem } from '../../matrix/index.ts'
 
 /** Largest file that is read, in bytes. */
@@ -23,8 +23,11 @@ export function readTextFile(path: string): FileReading {
   }
 }
 
+/** Loaded when there is a file to read: most sidecars are configured by flags and variables, and it is 72 files. */
+const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
+
 function parseText(text: string): FileReading {
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false })
+  const document = yaml().parseDocument(text, { uniqueKeys: true, prettyErrors: false })
   const [error] = document.errors
   if (error !== undefined) {
     const line = text.slice(0, error.pos[0]).split('\n').length

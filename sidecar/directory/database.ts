@@ -16,7 +16,8 @@ export interface Queries {
 export interface Database extends Queries {
   /**
    * A number that changes whenever anybody has changed anything. What was read at a number holds as long as it is the
-   * same. Absent where the database cannot tell at once.
+   * same: no change is acknowledged before this number has changed in every process. Absent where the database cannot
+   * tell at once.
    */
   version?(): number
   /**

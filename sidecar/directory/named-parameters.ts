@@ -1,7 +1,10 @@
-/** SQL with parameters by name, as PostgreSQL takes it: by number. */
+/** SQL with parameters by name, as the databases take it fastest: by number. */
 import type { Parameters, Value } from './database.ts'
 
-/** A statement with `$1`, `$2`, … and the names that they stand for. */
+/** What a database writes before the number of a parameter: PostgreSQL and SQLite, in this order. */
+export type Sign = '$' | '?'
+
+/** A statement with `$1`, `$2`, … (or `?1`, `?2`, …) and the names that they stand for. */
 interface Numbered {
   /** Of its own, so that each connection has it parsed once. */
   readonly name: string
@@ -12,17 +15,19 @@ interface Numbered {
 /** What is no parameter comes first: strings, quoted names, comments and casts may hold a colon. */
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|::|:([A-Za-z_]\w*)/g
 
-/** Every statement of the directory is written in its code, so this stays small. */
-const statements = new Map<string, Numbered>()
+/** Every statement of the directory is written in its code, so these stay small. */
+const STATEMENTS: Readonly<Record<Sign, Map<string, Numbered>>> = { $: new Map(), '?': new Map() }
 
 /** @throws TypeError where the statement names a parameter that is not given */
 export function withNumbers(
+  sign: Sign,
   sql: string,
   parameters: Parameters,
 ): { name: string; text: string; values: Value[] } {
+  const statements = STATEMENTS[sign]
   let statement = statements.get(sql)
   if (statement === undefined) {
-    statement = numbered(sql)
+    statement = numbered(sign, sql, `directory_${statements.size}`)
     statements.set(sql, statement)
   }
   const values = statement.names.map((name) => {
@@ -33,12 +38,12 @@ export function withNumbers(
   return { name: statement.name, text: statement.text, values }
 }
 
-function numbered(sql: string): Numbered {
+function numbered(sign: Sign, sql: string, name: string): Numbered {
   const names: string[] = []
   const text = sql.replace(TOKENS, (token, name: string | undefined) => {
     if (name === undefined) return token
     if (!names.includes(name)) names.push(name)
-    return `$${names.indexOf(name) + 1}`
+    return sign + (names.indexOf(name) + 1)
   })
-  return { name: `directory_${statements.size}`, text, names }
+  return { name, text, names }
 }

@@ -97,7 +97,7 @@ class Postgres implements PostgresDatabase {
 
   async all(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
     if (this.#pool.waitingCount >= QUESTIONS_WAITING_MAX) throw tooMany('questions')
-    const statement = withNumbers(sql, parameters)
+    const statement = withNumbers('$', sql, parameters)
     try {
       const { rows } = await this.#pool.query<Record<string, unknown>>(statement)
       return rows
@@ -113,7 +113,7 @@ class Postgres implements PostgresDatabase {
       try {
         return await inTransaction(this.#pool, CHANGE_STATEMENT_MS, async (run) => {
           const result = await work({
-            all: async (sql, parameters = {}) => (await run(withNumbers(sql, parameters))).rows,
+            all: async (sql, parameters = {}) => (await run(withNumbers('$', sql, parameters))).rows,
           })
           await run(`NOTIFY ${CHANNEL}`)
           return result

@@ -1,16 +1,11 @@
 /** The gRPC server: the service, health and reflection, with every limit set. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
-import type { PackageDefinition } from '@grpc/proto-loader'
-import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation } from 'grpc-health-check'
-import { packageFolder } from '../package.ts'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
 import { type ListenOptions, listen } from './listen.ts'
+import { addReflection } from './reflection.ts'
 
 export interface GrpcOptions extends ListenOptions {
   readonly maxMessageBytes: number
@@ -55,7 +50,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     Object.fromEntries(['', ...SERVICES].map((service) => [service, 'SERVING' as const])),
   )
   health.addToServer(server)
-  reflection().addToServer(server)
+  addReflection(server)
 
   const address = await listen(server, options)
   return {
@@ -69,28 +64,4 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
       return new Promise((resolve) => server.tryShutdown(() => resolve()))
     },
   }
-}
-
-/**
- * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), comments and all. Not as
- * proto-loader reads them: that renames fields, and drops the imports of files, which grpcurl and Go do not forgive.
- */
-function reflection(): ReflectionService {
-  const fileDescriptorProtos = ['portcullis', 'health', 'error_details'].flatMap((name) =>
-    filesOf(readFileSync(join(packageFolder, 'proto', `${name}.binpb`))),
-  )
-  // The service looks at nothing else of a package definition.
-  return new ReflectionService({ portcullis: { fileDescriptorProtos } } as unknown as PackageDefinition)
-}
-
-/** The files of a `google.protobuf.FileDescriptorSet`, each still encoded. */
-function filesOf(descriptorSet: Uint8Array): Buffer[] {
-  const files: Buffer[] = []
-  const reader = new BinaryReader(descriptorSet)
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag()
-    if (field === 1) files.push(Buffer.from(reader.bytes()))
-    else reader.skip(type, field)
-  }
-  return files
 }

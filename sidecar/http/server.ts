@@ -1,12 +1,11 @@
 /** The HTTP server: who may talk to it and for how long, whether the process lives and answers, the identity endpoint. */
-import { STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { isLoopback, parseAddress } from '../address.ts'
 import { canonicalRange } from '../authority/addresses.ts'
 import type { Services } from '../services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
-import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError } from './errors.ts'
+import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { addIdentityRoutes } from './identity.ts'
 import { sendJson } from './json.ts'
 
@@ -141,7 +140,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${status} ${titleOf(status)}\r\n${lines.join('')}\r\n${body}`)
 }
 
 function connectionErrorOf(code: string | undefined): HttpError {

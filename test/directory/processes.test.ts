@@ -40,6 +40,27 @@ test('thirty passwords one after the other: each ends the tokens of the one befo
   }
 })
 
+test('a process that is asked without a pause knows as soon', async () => {
+  const { account, password, tokens } = await newScene(here)
+  let asking = true
+  // What was read a moment ago is always at hand there, so that relying on it too long would show.
+  const lanes = Array.from({ length: 4 }, async () => {
+    while (asking) await ask(there, 'static', tokens.static)
+  })
+  try {
+    let current = password
+    for (let round = 0; round < 30; round++) {
+      const token = await issueTo(here, account, current)
+      expect(await ask(there, 'account', token)).toBe('ALLOWED')
+      current = (await here.administration.replacePassword(account, 'robot')).value
+      expect(await ask(there, 'account', token)).toBe('CREDENTIAL_REVOKED')
+    }
+  } finally {
+    asking = false
+    await Promise.all(lanes)
+  }
+})
+
 test('what the sidecar revokes, the other process knows at once', async () => {
   const { tokens } = await newScene(here)
   await there.client.revoke({ value: tokens.account })

@@ -3,7 +3,7 @@
  * processor time this process has used, all threads, user and system, together with its workers; or how much memory it
  * occupies itself. `/proc/PID/stat` tells the same in ticks of 10 ms and on Linux alone; this is in microseconds, anywhere.
  */
-import cluster, { type Worker } from 'node:cluster'
+import cluster from 'node:cluster'
 
 process.on('message', async (what) => {
   if (what === 'memory') {
@@ -22,14 +22,14 @@ if (cluster.isPrimary) {
 }
 
 /** A worker has this loaded as well, and answers with a number; whatever else it says is not meant for us. */
-function cpuOf(worker: Worker | undefined): Promise<number> {
+function cpuOf(worker) {
   return new Promise((resolve) => {
-    const listen = (message: unknown) => {
+    const listen = (message) => {
       if (typeof message !== 'number') return
-      worker?.off('message', listen)
+      worker.off('message', listen)
       resolve(message)
     }
-    worker?.on('message', listen)
-    worker?.send('cpu')
+    worker.on('message', listen)
+    worker.send('cpu')
   })
 }

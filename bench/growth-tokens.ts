@@ -1,0 +1,112 @@
+/** How a check's cost grows with the live tokens that are in use, and what memory they take. */
+import { interleave, median, ratioOf } from './compare.ts'
+import { Load, type Workload } from './load.ts'
+import { type ServerProcess, startSidecarOn, startSidecarProcess } from './server-process.ts'
+import type { Figure, Row, SuiteReport } from './suite.ts'
+import { MadeTokens, newDataFolder } from './tokens-made.ts'
+
+export interface TokenSizes {
+  /** Tokens in rotation that the sidecar remembers all. */
+  readonly remembered: number
+  /** Tokens in rotation of which each is long forgotten when its turn comes again. */
+  readonly many: number
+  readonly rounds: number
+  /** Checks a sample. */
+  readonly calls: number
+}
+
+const CPU_METHOD =
+  'Processor time of a sidecar for a check; one sidecar a row on one data folder, each warm: of every token that is to be remembered it was asked before. A and B take turns.'
+const MANY_METHOD = `${CPU_METHOD} Of the many, the first have filled what is remembered when the samples begin, and no sample asks about a token that is still remembered.`
+const REMEMBERED_METHOD =
+  'Resident memory of the sidecar after a check of each token, less that after some checks of one token, for each token.'
+const FURTHER_METHOD =
+  'Growth of the resident memory of the sidecar over the second half of the checks of tokens that are each new, for each token of that half.'
+
+/** A sidecar with its load. */
+interface Contender {
+  readonly server: ServerProcess<{ readonly grpc: string }>
+  readonly load: Load
+}
+
+export async function growthOfTokens({ remembered, many, rounds, calls }: TokenSizes): Promise<SuiteReport> {
+  await using stack = new AsyncDisposableStack()
+  const folder = newDataFolder(stack)
+  const contend = async (server: ServerProcess<{ readonly grpc: string }>): Promise<Contender> => {
+    stack.defer(() => server.stop())
+    const load = await Load.connect(server.ready.grpc)
+    stack.defer(() => load.close())
+    return { server, load }
+  }
+  const first = await startSidecarProcess(['--data', folder])
+  const forOne = await contend(first)
+  const forRemembered = await contend(await startSidecarOn(folder))
+  const forMany = await contend(await startSidecarOn(folder))
+  const tokens = await MadeTokens.of(folder, first.ready, forOne.load)
+  stack.defer(() => tokens.close())
+
+  const one = tokens.workload(1)
+  const rotation = tokens.workload(remembered)
+  await forOne.load.run(one, calls)
+  await forRemembered.load.run(one, calls)
+  const beforeBytes = await forRemembered.server.residentBytes()
+  await forRemembered.load.run(rotation, remembered)
+  const rememberedBytes = ((await forRemembered.server.residentBytes()) - beforeBytes) / remembered
+
+  const further = rounds * calls
+  await tokens.askUnseen(forMany.load, many - further)
+  const halfwayBytes = await forMany.server.residentBytes()
+  let turn = 0
+  const samples = await interleave(
+    {
+      one: () => cpuPerCheck(forOne, one, calls),
+      remembered: () => cpuPerCheck(forRemembered, slice(rotation, calls * turn++, calls), calls),
+      many: () => cpuPerCheck(forMany, tokens.workload(calls), calls),
+    },
+    rounds,
+  )
+  const furtherBytes = Math.max(0, (await forMany.server.residentBytes()) - halfwayBytes) / further
+
+  const row = (id: string, count: number, a: readonly number[], method: string): Row => ({
+    id,
+    what: `Check, ${count.toLocaleString('en')} live tokens in rotation`,
+    a: cpu('in rotation', a),
+    b: cpu('one token', samples.one),
+    ratio: ratioOf(a, samples.one),
+    method,
+  })
+  return {
+    rows: [
+      row('remembered-tokens', remembered, samples.remembered, CPU_METHOD),
+      row('many-tokens', many, samples.many, MANY_METHOD),
+      {
+        id: 'remembered-memory',
+        what: `memory for each of ${remembered.toLocaleString('en')} tokens that are remembered`,
+        a: { name: 'grown', value: Math.max(0, rememberedBytes), unit: 'bytes' },
+        method: REMEMBERED_METHOD,
+      },
+      {
+        id: 'memory',
+        what: `memory for each of ${further.toLocaleString('en')} tokens more`,
+        a: { name: 'grown', value: furtherBytes, unit: 'bytes' },
+        method: FURTHER_METHOD,
+      },
+    ],
+    answersChecked: 1,
+  }
+}
+
+function cpuPerCheck({ server, load }: Contender, workload: Workload, calls: number): Promise<number> {
+  return server.cpuPerCall(calls, () => load.run(workload, calls))
+}
+
+/** The next questions of a workload, around its end. */
+function slice({ path, questions, answerBytes }: Workload, start: number, count: number): Workload {
+  const turns = <T>(values: readonly T[]) =>
+    Array.from({ length: count }, (_, index) => values[(start + index) % values.length] as T)
+  return { path, questions: turns(questions), answerBytes: turns(answerBytes) }
+}
+
+function cpu(name: string, samples: readonly number[]): Figure {
+  return { name, value: median(samples), unit: 'µs CPU' }
+}

@@ -1,0 +1,92 @@
+/** Tokens made here by the sidecar's own key, of which any number can be had without asking the sidecar for them. */
+import { type KeyObject, randomBytes, verify } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type IamClaims, IamTokenSigner } from '../sidecar/authority/iam-token.ts'
+import { KeyRing } from '../sidecar/authority/keys.ts'
+import { checkRequest } from '../sidecar/client/values.ts'
+import { SIGNING_KEYS_FILE } from '../sidecar/data-folder.ts'
+import { CheckRequest, CheckResponse } from '../sidecar/gen/portcullis/v1/authorization.ts'
+import { CHECK_PATH, type Load, type Workload } from './load.ts'
+import { loginOf } from './login.ts'
+import type { SidecarReady } from './server-process.ts'
+
+/** A data folder for one run, gone with the stack. */
+export function newDataFolder(stack: AsyncDisposableStack): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  return join(folder, 'data')
+}
+
+/** Tokens of the demo's service user, each with an id of its own. */
+export class MadeTokens {
+  readonly #ring: KeyRing
+  readonly #signer: IamTokenSigner
+  readonly #claims: IamClaims
+  /** Length of the answer to a check of any of them. */
+  #answerBytes = 0
+
+  private constructor(ring: KeyRing, claims: IamClaims) {
+    this.#ring = ring
+    this.#signer = new IamTokenSigner(ring)
+    this.#claims = claims
+  }
+
+  /** Takes the key from the sidecar's data folder and the claims from a login. Rejects where the sidecar denies such a token. */
+  static async of(dataFolder: string, ready: SidecarReady, load: Load): Promise<MadeTokens> {
+    const ring = new KeyRing(join(dataFolder, SIGNING_KEYS_FILE), Date.now(), () => {})
+    const login = loginOf(ready)
+    const token = await login.overGrpc().finally(login.close)
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as IamClaims
+    const tokens = new MadeTokens(ring, claims)
+    const [answer] = await load.ask(CHECK_PATH, [questionOf(tokens.one())])
+    if (answer === undefined || !CheckResponse.decode(answer).allowed)
+      throw new Error('a token made here is not accepted')
+    tokens.#answerBytes = answer.length
+    return tokens
+  }
+
+  one(): string {
+    return this.#signer.sign({ ...this.#claims, jti: randomBytes(16).toString('base64url') })
+  }
+
+  /** Checks of so many tokens that nobody has seen, in turn. */
+  workload(count: number): Workload {
+    const questions = Array.from({ length: count }, () => questionOf(this.one()))
+    return { path: CHECK_PATH, questions, answerBytes: questions.map(() => this.#answerBytes) }
+  }
+
+  /** Asks about so many tokens that nobody has seen; a thousand at a time, so that this process need not hold them all. */
+  async askUnseen(load: Load, count: number): Promise<void> {
+    for (let left = count; left > 0; left -= 1000) {
+      const some = Math.min(left, 1000)
+      await load.run(this.workload(some), some)
+    }
+  }
+
+  /** Times the verification of one signature, in microseconds of processor time. */
+  signatureCheck(): (times: number) => number {
+    const key = this.#ring.keys.find(({ state }) => state === 'active')?.publicKey as KeyObject
+    const token = this.one()
+    const end = token.lastIndexOf('.')
+    const signed = Buffer.from(token.slice(0, end))
+    const signature = Buffer.from(token.slice(end + 1), 'base64url')
+    return (times) => {
+      const before = process.cpuUsage()
+      for (let index = 0; index < times; index++)
+        if (!verify(null, signed, key, signature)) throw new Error('a token made here is not genuine')
+      const { user, system } = process.cpuUsage(before)
+      return (user + system) / times
+    }
+  }
+
+  close(): void {
+    this.#ring.close()
+  }
+}
+
+function questionOf(token: string): Buffer {
+  const request = checkRequest({ api: 'iam', credentials: [['X-Auth-Token', token]] })
+  return Buffer.from(CheckRequest.encode(request).finish())
+}
