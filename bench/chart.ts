@@ -11,19 +11,25 @@ type Line =
   | { readonly type: 'heading'; readonly text: string }
   | { readonly type: 'row'; readonly row: JudgedRow }
 
-const WIDTH = 960
+const WIDTH = 980
 const ROW_HEIGHT = 38
 const TOP = 96
 const BOTTOM = 44
-const NAMES_WIDTH = 330
+const NAMES_WIDTH = 350
 const FIGURES_WIDTH = 190
+const PLOT_WIDTH = WIDTH - NAMES_WIDTH - FIGURES_WIDTH
+/** Room for a ratio beside its bar. */
+const RATIO_WIDTH = 76
 
 // Readable on white, which is drawn behind them: GitHub shows the chart on white and on black pages.
 const INK = '#1f2328'
 const FAINT = '#59636e'
+const GRID = '#eaeef2'
 const MORE = '#4f7cac'
 const LESS = '#2f9e6e'
 const BOUND = '#c2410c'
+const LEGEND =
+  'Bar: median of A / B, and 1 is as much as B. Tick: the bound, where there is one. Right: A, and B below it.'
 const FONT = "-apple-system, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
 
 /** Every row of one suite; those that are compared with nothing have a figure and no bar. */
@@ -53,6 +59,7 @@ function draw(
   lines: readonly Line[],
   command: string,
 ): string {
+  const span = spanOf(lines)
   const chart = init(null, null, {
     renderer: 'svg',
     ssr: true,
@@ -66,25 +73,26 @@ function draw(
       textStyle: { fontFamily: FONT, color: INK },
       title: {
         text: title,
-        subtext: `${madeBy(suites, command)}\n{bar|bar} median of A / B, 1 = as much as B    {tick|▏}bound that \`${command} -- --gate\` holds    right: A, and B below it`,
+        subtext: `${madeBy(suites, command)}\n${LEGEND}`,
         left: 16,
         top: 12,
         textStyle: { fontSize: 17, color: INK, fontFamily: FONT },
-        subtextStyle: {
-          ...{ fontSize: 12, lineHeight: 18, color: FAINT, fontFamily: FONT },
-          rich: { bar: { color: MORE, fontWeight: 'bold' }, tick: { color: BOUND, fontWeight: 'bold' } },
-        },
+        subtextStyle: { fontSize: 12, lineHeight: 18, color: FAINT, fontFamily: FONT },
       },
       grid: { left: NAMES_WIDTH, right: FIGURES_WIDTH, top: TOP, bottom: BOTTOM },
-      xAxis: ratioAxis(lines),
+      xAxis: ratioAxis(span),
       yAxis: [textAxis(lines, nameText, 'left'), textAxis(lines, figuresText, 'right')],
-      series: [bars(lines), bounds(lines)],
+      series: [bars(lines, span), bounds(lines)],
     })
-    // echarts numbers what it draws through all charts of a process.
-    return `${chart.renderToSVGString().replaceAll(/\bzr\d+-/g, 'chart-')}\n`
+    return withoutMarks(chart.renderToSVGString())
   } finally {
     chart.dispose()
   }
+}
+
+/** Without what echarts adds for a page that is alive: it numbers that through all charts of a process. */
+function withoutMarks(svg: string): string {
+  return `${svg.replaceAll(/ (?:class|ecmeta_\w+)="[^"]*"/g, '').replaceAll(/<style[\s\S]*?<\/style>\n?/g, '')}\n`
 }
 
 /** When, on what and by which command. */
@@ -97,19 +105,28 @@ function madeBy(suites: readonly SuiteResults[], command: string): string {
     .join('  ·  ')
 }
 
+/** What the axis shows, in powers of ten. */
+interface Span {
+  readonly min: number
+  readonly max: number
+}
+
+/** From the least to the most, 1 among them, with room for the ratio beside the longest bar of either side. */
+function spanOf(lines: readonly Line[]): Span {
+  const values = lines.flatMap((line) =>
+    line.type === 'row' ? [...logOf(line.row.ratio?.median), ...logOf(boundOf(line.row))] : [],
+  )
+  const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
+  const sides = least < 0 && most > 0 ? 2 : 1
+  const room = Math.max(0.1, ((most - least) * RATIO_WIDTH) / (PLOT_WIDTH - sides * RATIO_WIDTH))
+  return { min: least < 0 ? least - room : 0, max: most > 0 ? most + room : 0 }
+}
+
 /** A linear axis of logarithms: on a logarithmic one echarts draws bars from its end, not from 1. */
-function ratioAxis(lines: readonly Line[]) {
-  const values = lines.flatMap((line) => (line.type === 'row' ? logOf(line.row.ratio?.median) : []))
-  const bounds = lines.flatMap((line) => (line.type === 'row' ? logOf(boundOf(line.row)) : []))
-  const [least, most] = [Math.min(0, ...values, ...bounds), Math.max(0, ...values, ...bounds)]
-  // Room for the ratio beside the longest bar of either side.
-  const room = Math.max(0.1, (most - least) * 0.16)
+function ratioAxis(span: Span) {
   return {
     type: 'value',
-    min: least < 0 ? least - room : -room / 4,
-    max: most + room,
-    // Only what lies at the powers of ten and at 1 is labelled.
-    interval: 1,
+    ...span,
     axisLabel: { show: false },
     axisTick: { show: false },
     splitLine: { show: false },
@@ -117,32 +134,53 @@ function ratioAxis(lines: readonly Line[]) {
   }
 }
 
-function bars(lines: readonly Line[]) {
+/** Lines at the powers of ten; echarts would count its own from the end of the axis. */
+function powersOfTen({ min, max }: Span) {
+  const powers = Array.from(
+    { length: Math.floor(max) - Math.ceil(min) + 1 },
+    (_, index) => Math.ceil(min) + index,
+  )
+  return powers.map((power) => ({
+    xAxis: power,
+    label: { formatter: power < -3 ? `1/${number(10 ** -power)}` : String(10 ** power) },
+    lineStyle: { color: power === 0 ? FAINT : GRID },
+  }))
+}
+
+function bars(lines: readonly Line[], span: Span) {
   return {
     type: 'bar',
     barWidth: 16,
     silent: true,
-    data: lines.map((line) => {
-      const value = line.type === 'row' ? logOf(line.row.ratio?.median)[0] : undefined
-      if (value === undefined) return { value: '-' }
-      const less = value < 0
-      return {
-        value,
-        itemStyle: { color: less ? LESS : MORE, borderRadius: less ? [3, 0, 0, 3] : [0, 3, 3, 0] },
-        label: {
-          show: true,
-          position: less ? 'left' : 'right',
-          formatter: ratioText((line as { row: JudgedRow }).row),
-          ...{ fontSize: 12, fontWeight: 'bold', color: INK, fontFamily: FONT },
-        },
-      }
-    }),
+    data: lines.map((line) => (line.type === 'row' ? bar(line.row, span) : { value: '-' })),
     markLine: {
+      // Behind the bars.
+      z: 0,
       symbol: 'none',
       silent: true,
-      label: { show: true, position: 'start', formatter: '1', color: FAINT, fontSize: 11, fontFamily: FONT },
-      lineStyle: { color: FAINT, type: 'solid', width: 1 },
-      data: [{ xAxis: 0 }],
+      label: { position: 'end', fontSize: 11, color: FAINT, fontFamily: FONT },
+      lineStyle: { type: 'solid', width: 1 },
+      data: powersOfTen(span),
+    },
+  }
+}
+
+function bar(row: JudgedRow, span: Span) {
+  const [value] = logOf(row.ratio?.median)
+  if (value === undefined) return { value: '-' }
+  const less = value < 0
+  const [bound = value] = logOf(boundOf(row))
+  // Behind the tick, where that comes behind the bar.
+  const behind = less ? 0 : Math.max(0, ((bound - value) * PLOT_WIDTH) / (span.max - span.min))
+  return {
+    value,
+    itemStyle: { color: less ? LESS : MORE, borderRadius: less ? [3, 0, 0, 3] : [0, 3, 3, 0] },
+    label: {
+      show: true,
+      position: less ? 'left' : 'right',
+      distance: 6 + behind,
+      formatter: ratioText(row),
+      ...{ fontSize: 12, fontWeight: 'bold', color: INK, fontFamily: FONT },
     },
   }
 }
@@ -175,7 +213,7 @@ function textAxis(lines: readonly Line[], text: (line: Line) => string, position
       interval: 0,
       margin: 12,
       formatter: (index: string) => text(lines[Number(index)] as Line),
-      width: (position === 'left' ? NAMES_WIDTH : FIGURES_WIDTH) - 24,
+      width: (position === 'left' ? NAMES_WIDTH : FIGURES_WIDTH) - 40,
       overflow: 'truncate',
       rich: {
         what: { fontSize: 12.5, color: INK, lineHeight: 16, fontFamily: FONT },
@@ -198,8 +236,12 @@ function figuresText(line: Line): string {
   return b === undefined ? `{what|${figureText(a)}}` : `{what|${figureText(a)}}\n{than|${figureText(b)}}`
 }
 
-function ratioText({ ratio }: JudgedRow): string {
-  return ratio === undefined ? '' : `${number(ratio.median)} ×`
+/** `1.22 ×`; far below 1 as a fraction, which is easier to take in: `1/1,560 ×`. */
+export function ratioText({ ratio }: JudgedRow): string {
+  if (ratio === undefined) return ''
+  return ratio.median > 0 && ratio.median < 0.1
+    ? `1/${number(1 / ratio.median)} ×`
+    : `${number(ratio.median)} ×`
 }
 
 function boundOf({ gate }: JudgedRow): number | undefined {

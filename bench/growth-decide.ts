@@ -44,6 +44,8 @@ export async function growthOfDecide(sizes: DecideSizes): Promise<SuiteReport> {
   const measures: Record<string, Measure> = {}
   let answersChecked = 0
   for (const matrix of matrices) {
+    // Both series may begin with the shipped matrix.
+    if (`decide ${nameOf(matrix)}` in measures) continue
     const engine = enlargedEngine(matrix)
     const questions = shuffledQuestions(engine)
     answersChecked += checkAnswers(matrix, engine, questions)
@@ -122,7 +124,7 @@ function compileRow(manyApis: number, large: CompileCost, fewApis: number, small
     id: 'compile-large',
     what: `compile ${text(manyApis)} APIs, for each API`,
     a: figure('compile', large.microsecondsPerApi, 'µs'),
-    b: figure(`of ${text(fewApis)}`, small.microsecondsPerApi, 'µs'),
+    b: figure(`${text(fewApis)} APIs`, small.microsecondsPerApi, 'µs'),
     ratio: ratioOf([large.microsecondsPerApi], [small.microsecondsPerApi]),
     method: COMPILE_METHOD,
   }

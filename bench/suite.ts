@@ -39,4 +39,4 @@ export interface Figure {
   readonly perSecond?: number
 }
 
-export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'decisions/CPU s' | 'calls/s' | 'bytes' | '×'
+export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'bytes' | '×'

@@ -8,7 +8,7 @@ import { supportMatrix } from '../matrix/index.ts'
 import { interleave, median, ratioOf } from './compare.ts'
 import { Load, type Workload } from './load.ts'
 import { type ServerProcess, type SidecarReady, startSidecarProcess } from './server-process.ts'
-import type { Row, Size, Suite, SuiteReport, Unit } from './suite.ts'
+import type { Figure, Row, Size, Suite, SuiteReport, Unit } from './suite.ts'
 import { prepareWorkloads } from './workloads.ts'
 
 export const workersSuite: Suite = { name: 'workers', run }
@@ -20,8 +20,8 @@ const SIZES = {
 
 const WORKERS = 2
 
-const METHOD = `Check of claims, 8 connections × 16 in flight, the two servers in turn under the same driver. Processor time is that of the primary and its ${WORKERS} workers together, all threads.`
-const CLOCK_METHOD = `The same calls on the clock. This machine has ${availableParallelism()} cores, and the driver, one thread that is busy throughout, needs one of them: the figure shows what is left for the servers here, and how fast the driver is, not what further cores would bring.`
+const METHOD = `Check of claims, 8 connections × 16 in flight, the two servers in turn under the same driver. Processor time is that of the primary and its ${WORKERS} workers together, all threads; behind it decisions per CPU second, whose ratio is the inverse.`
+const CLOCK_METHOD = `The same calls on the clock. This machine has ${availableParallelism()} cores, and the driver, one thread that is busy throughout, needs one of them: the figures, in calls per second behind, show what is left for the servers here and how fast the driver is, not what further cores would bring.`
 
 /** A server with its load. */
 interface Contender {
@@ -44,39 +44,43 @@ async function run(size: Size): Promise<SuiteReport> {
   const several = await contend(WORKERS)
 
   const { warmUpCalls, pairs, calls } = SIZES[size]
-  const perCpuSecond = (contender: Contender) => async () =>
-    1e6 / (await contender.server.cpuPerCall(calls, () => contender.load.run(contender.claims, calls)))
-  const perSecond = (contender: Contender) => async () => {
+  const cpu = (contender: Contender) => () =>
+    contender.server.cpuPerCall(calls, () => contender.load.run(contender.claims, calls))
+  const clock = (contender: Contender) => async () => {
     const startMs = performance.now()
     await contender.load.run(contender.claims, calls)
-    return (calls * 1000) / (performance.now() - startMs)
+    return ((performance.now() - startMs) * 1000) / calls
   }
   for (const { load, claims } of [one, several]) await load.run(claims, warmUpCalls)
   const samples = await interleave(
     {
-      cpuOfSeveral: perCpuSecond(several),
-      cpuOfOne: perCpuSecond(one),
-      clockOfSeveral: perSecond(several),
-      clockOfOne: perSecond(one),
+      cpuOfSeveral: cpu(several),
+      cpuOfOne: cpu(one),
+      clockOfSeveral: clock(several),
+      clockOfOne: clock(one),
     },
     pairs,
   )
   const { cpuOfSeveral, cpuOfOne, clockOfSeveral, clockOfOne } = samples
   return {
     rows: [
-      row('claims-per-cpu-second', 'decisions/CPU s', cpuOfSeveral, cpuOfOne, METHOD),
-      row('claims-per-second', 'calls/s', clockOfSeveral, clockOfOne, CLOCK_METHOD),
+      row('claims-cpu', 'processor time', 'µs CPU', cpuOfSeveral, cpuOfOne, METHOD),
+      row('claims-clock', 'on the clock', 'µs', clockOfSeveral, clockOfOne, CLOCK_METHOD),
     ],
     answersChecked: one.answersChecked + several.answersChecked,
   }
 }
 
-function row(id: string, unit: Unit, several: number[], one: number[], method: string): Row {
+function row(id: string, of: string, unit: Unit, several: number[], one: number[], method: string): Row {
+  const figure = (name: string, samples: readonly number[]): Figure => {
+    const microseconds = median(samples)
+    return { name, value: microseconds, unit, perSecond: 1e6 / microseconds }
+  }
   return {
     id,
-    what: `Check of claims, ${WORKERS} workers`,
-    a: { name: `${WORKERS} workers`, value: median(several), unit },
-    b: { name: 'one process', value: median(one), unit },
+    what: `Check of claims with ${WORKERS} workers, ${of}`,
+    a: figure(`${WORKERS} workers`, several),
+    b: figure('one process', one),
     ratio: ratioOf(several, one),
     method,
   }

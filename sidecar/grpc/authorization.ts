@@ -12,16 +12,9 @@ import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import { issue } from '../usecases/issue.ts'
 import { profileFor } from '../usecases/profiles.ts'
 import { revoke } from '../usecases/revoke.ts'
+import { type CheckQuestion, readCheck, readCheckBatch, readNumberedCheck } from './check-request.ts'
 import { failure, passThrough, type Unary, unaryHandler } from './handler.ts'
-import {
-  type CheckQuestion,
-  readCheckBatchRequest,
-  readCheckRequest,
-  readCheckStreamRequest,
-  readIssueRequest,
-  readPlanRequest,
-  readRevokeRequest,
-} from './requests.ts'
+import { readIssueRequest, readPlanRequest, readRevokeRequest } from './requests.ts'
 import {
   checkBatchResponse,
   checkStreamResponse,
@@ -83,13 +76,13 @@ export function authorizationHandlers(
   const callerOf = (metadata: Metadata) => callers.find(metadata.get('authorization').map(String))
 
   const handlers: Handlers = {
-    check: unary((request) => answer(readCheckRequest(request))),
+    check: unary((request) => answer(readCheck(request))),
 
     checkBatch: unary((request) => {
-      const results = readCheckBatchRequest(request, limits.batchLengthMax).map(answer)
-      return results.some((result) => result instanceof Promise)
-        ? Promise.all(results).then(checkBatchResponse)
-        : checkBatchResponse(results as Buffer[])
+      const results = readCheckBatch(request, limits.batchLengthMax).map(answer)
+      return results.every(isThere)
+        ? checkBatchResponse(results)
+        : Promise.all(results).then(checkBatchResponse)
     }),
 
     checkStream: (call) => {
@@ -97,7 +90,7 @@ export function authorizationHandlers(
       const answerAll = async () => {
         // Leaving the loop must not destroy the call: a destroyed call never sends the status of a failure.
         for await (const request of call.iterator({ destroyOnReturn: false })) {
-          const { id, question } = readCheckStreamRequest(request)
+          const { id, question } = readNumberedCheck(request)
           const result = answer(question)
           const response = checkStreamResponse(id, result instanceof Promise ? await result : result)
           if (!call.write(response)) await drained(call)
@@ -160,6 +153,10 @@ export function authorizationHandlers(
       for (const end of watching) end()
     },
   }
+}
+
+function isThere(result: Buffer | Promise<Buffer>): result is Buffer {
+  return !(result instanceof Promise)
 }
 
 /** Resolves when the reader has taken what was written, or is gone. */

@@ -1,107 +1,207 @@
 /**
- * A `CheckRequest` read field by field. The generated decoder keeps the last side of a `oneof` of which both arrived,
- * puts U+FFFD where bytes are no text, and reads on where a message overruns its parent; a check must do neither.
+ * Checks, read field by field. The generated decoder keeps the last side of a `oneof` of which both arrived, puts U+FFFD
+ * where bytes are no text, and reads on where a message overruns its parent; a check must do neither.
  */
-import { BinaryReader } from '@bufbuild/protobuf/wire'
+import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
+import { type FieldViolation, invalidArgument, type NoAnswer } from '../errors.ts'
+import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
+import { Fields } from './fields.ts'
+import { notAMessage } from './handler.ts'
 
-export interface DecodedCheck {
-  readonly api: string
-  /** Of `credentials`; `undefined` where they did not arrive. */
-  readonly headers: (readonly [name: string, value: string])[] | undefined
-  /** Of `token`; `undefined` where it did not arrive. */
-  readonly claims: { readonly kind: string; readonly scope: Scope | undefined } | undefined
-  readonly target: Scope | undefined
-  readonly clientAddress: string
+/** A check, as one of the two use cases takes it. */
+export type CheckQuestion =
+  | { readonly type: 'claims'; readonly question: ClaimsQuestion }
+  | { readonly type: 'credentials'; readonly question: CredentialsQuestion }
+
+type Header = [name: string, value: string]
+type Claims = Pick<ClaimsQuestion, 'kind' | 'scope'>
+
+/** Where a check stands in its request: alone or on a stream (a path), or at this index of a batch. */
+type Place = string | number
+
+/** @throws NoAnswer where the bytes are no such message, or do not say what the contract wants */
+export function readCheck(bytes: Buffer): CheckQuestion {
+  return whole(new Fields(bytes), '')
 }
 
-const LENGTH_DELIMITED = 2
+/** @throws NoAnswer with the index of the check that is at fault */
+export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[] {
+  const questions: CheckQuestion[] = []
+  const fields = new Fields(bytes)
+  try {
+    while (fields.next()) {
+      if (fields.number !== 1) fields.skip()
+      else if (questions.length === lengthMax) throw tooMany(bytes, lengthMax)
+      else {
+        const end = fields.enter()
+        questions.push(whole(fields, questions.length))
+        fields.leave(end)
+      }
+    }
+  } catch (error) {
+    throw notAMessage(error)
+  }
+  return questions
+}
 
-/** @throws Error where the bytes are no such message, or a message field comes twice: whichever were dropped might matter */
-export function decodeCheckRequest(bytes: Uint8Array): DecodedCheck {
-  const reader = new BinaryReader(bytes)
+/** A question of a stream, with the id that its answer bears. */
+export function readNumberedCheck(bytes: Buffer): { id: string; question: CheckQuestion } {
+  let id = ''
+  let question: CheckQuestion | undefined
+  const fields = new Fields(bytes)
+  try {
+    while (fields.next()) {
+      if (fields.number === 1) id = fields.text()
+      else if (fields.number !== 2) fields.skip()
+      else if (question !== undefined) throw twice('check')
+      else {
+        const end = fields.enter()
+        question = whole(fields, 'check.')
+        fields.leave(end)
+      }
+    }
+  } catch (error) {
+    throw notAMessage(error)
+  }
+  if (question === undefined) throw invalidArgument({ field: 'check', expected: 'a check' })
+  return { id, question }
+}
+
+function whole(fields: Fields, place: Place): CheckQuestion {
+  try {
+    return read(fields, place)
+  } catch (error) {
+    throw notAMessage(error, pathOf(place))
+  }
+}
+
+function read(fields: Fields, place: Place): CheckQuestion {
   let api = ''
-  let headers: DecodedCheck['headers']
-  let claims: DecodedCheck['claims']
+  let headers: Header[] | undefined
+  let claims: Claims | undefined
   let target: Scope | undefined
   let clientAddress = ''
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag()
+  while (fields.next()) {
+    const { number } = fields
+    if (number === 1) api = fields.text()
+    else if (number === 2) headers = readHeaders(fields, headers)
+    else if (number === 3) claims = readClaims(fields, claims)
+    else if (number === 4) target = readScope(fields, target)
+    else if (number === 5) clientAddress = fields.text()
     // What is unknown here is of a later version: passed over.
-    if (field > 5) reader.skip(type, field)
-    else if (type !== LENGTH_DELIMITED) throw wrongType(field, type)
-    else if (field === 1) api = reader.string(true)
-    else if (field === 2) headers = inside(reader, headers, decodeHeaders)
-    else if (field === 3) claims = inside(reader, claims, decodeClaims)
-    else if (field === 4) target = inside(reader, target, decodeScope)
-    else clientAddress = reader.string(true)
+    else fields.skip()
   }
-  return { api, headers, claims, target, clientAddress }
+  if (
+    api === '' ||
+    (headers === undefined) === (claims === undefined) ||
+    target?.account === '' ||
+    (clientAddress !== '' && isIP(clientAddress) === 0)
+  )
+    throw violated(pathOf(place), { api, headers, claims, target, clientAddress })
+  if (claims !== undefined)
+    return { type: 'claims', question: { api, kind: claims.kind, scope: claims.scope, target } }
+  return {
+    type: 'credentials',
+    question: {
+      api,
+      headers: headers ?? [],
+      target,
+      clientAddress: clientAddress === '' ? undefined : clientAddress,
+    },
+  }
 }
 
-function decodeHeaders(reader: BinaryReader, end: number): [name: string, value: string][] {
-  const headers: [name: string, value: string][] = []
-  while (reader.pos < end) {
-    const [field, type] = reader.tag()
-    if (field > 1) reader.skip(type, field)
-    else if (type !== LENGTH_DELIMITED) throw wrongType(field, type)
-    else headers.push(inside(reader, undefined, decodeHeader))
+function readHeaders(fields: Fields, earlier: Header[] | undefined): Header[] {
+  if (earlier !== undefined) throw twice('credentials')
+  const headers: Header[] = []
+  const end = fields.enter()
+  while (fields.next()) {
+    if (fields.number === 1) headers.push(readHeader(fields))
+    else fields.skip()
   }
+  fields.leave(end)
   return headers
 }
 
-function decodeHeader(reader: BinaryReader, end: number): [name: string, value: string] {
-  const header: [name: string, value: string] = ['', '']
-  while (reader.pos < end) {
-    const [field, type] = reader.tag()
-    if (field > 2) reader.skip(type, field)
-    else if (type !== LENGTH_DELIMITED) throw wrongType(field, type)
-    else header[field - 1] = reader.string(true)
+function readHeader(fields: Fields): Header {
+  const header: Header = ['', '']
+  const end = fields.enter()
+  while (fields.next()) {
+    if (fields.number === 1) header[0] = fields.text()
+    else if (fields.number === 2) header[1] = fields.text()
+    else fields.skip()
   }
+  fields.leave(end)
   return header
 }
 
-function decodeClaims(reader: BinaryReader, end: number): NonNullable<DecodedCheck['claims']> {
+function readClaims(fields: Fields, earlier: Claims | undefined): Claims {
+  if (earlier !== undefined) throw twice('token')
   let kind = ''
   let scope: Scope | undefined
-  while (reader.pos < end) {
-    const [field, type] = reader.tag()
-    if (field > 2) reader.skip(type, field)
-    else if (type !== LENGTH_DELIMITED) throw wrongType(field, type)
-    else if (field === 1) kind = reader.string(true)
-    else scope = inside(reader, scope, decodeScope)
+  const end = fields.enter()
+  while (fields.next()) {
+    if (fields.number === 1) kind = fields.text()
+    else if (fields.number === 2) scope = readScope(fields, scope)
+    else fields.skip()
   }
+  fields.leave(end)
   return { kind, scope }
 }
 
 /** On the wire an empty project is no project. */
-function decodeScope(reader: BinaryReader, end: number): Scope {
+function readScope(fields: Fields, earlier: Scope | undefined): Scope {
+  if (earlier !== undefined) throw twice('scope')
   let account = ''
   let project: string | undefined
-  while (reader.pos < end) {
-    const [field, type] = reader.tag()
-    if (field > 2) reader.skip(type, field)
-    else if (type !== LENGTH_DELIMITED) throw wrongType(field, type)
-    else if (field === 1) account = reader.string(true)
-    else project = reader.string(true) || undefined
+  const end = fields.enter()
+  while (fields.next()) {
+    if (fields.number === 1) account = fields.text()
+    else if (fields.number === 2) project = fields.text() || undefined
+    else fields.skip()
   }
+  fields.leave(end)
   return { account, project }
 }
 
-function wrongType(field: number, type: number): RangeError {
-  return new RangeError(`field ${field} has wire type ${type}, expected ${LENGTH_DELIMITED}`)
+/** The rest of the batch is counted, and not read. */
+function tooMany(bytes: Buffer, lengthMax: number): NoAnswer {
+  let length = 0
+  for (const fields = new Fields(bytes); fields.next(); fields.skip()) if (fields.number === 1) length++
+  return invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, not ${length}` })
 }
 
-/** Reads a message field to its end, and not beyond; one that came before is not replaced in silence. */
-function inside<T>(
-  reader: BinaryReader,
-  earlier: T | undefined,
-  decode: (reader: BinaryReader, end: number) => T,
-): T {
-  if (earlier !== undefined) throw new RangeError('a message field comes twice')
-  const end = reader.uint32() + reader.pos
-  if (end > reader.len) throw new RangeError('a message is cut short')
-  const value = decode(reader, end)
-  if (reader.pos !== end) throw new RangeError('a field reaches beyond its message')
-  return value
+/** Whichever of the two were dropped might matter. */
+function twice(field: string): RangeError {
+  return new RangeError(`the message field ${field} comes twice`)
+}
+
+function pathOf(place: Place): string {
+  return typeof place === 'number' ? `checks[${place}].` : place
+}
+
+/** Everything that a check lacks, with the path of each field. */
+function violated(
+  path: string,
+  check: {
+    readonly api: string
+    readonly headers: unknown
+    readonly claims: unknown
+    readonly target: Scope | undefined
+    readonly clientAddress: string
+  },
+): NoAnswer {
+  const violations: FieldViolation[] = []
+  if (check.api === '') violations.push({ field: `${path}api`, expected: 'the id of an api' })
+  if ((check.headers === undefined) === (check.claims === undefined))
+    violations.push({
+      field: `${path}subject`,
+      expected: `exactly one of credentials and token, not ${check.headers === undefined ? 'neither' : 'both'}`,
+    })
+  if (check.target?.account === '')
+    violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
+  if (check.clientAddress !== '' && isIP(check.clientAddress) === 0)
+    violations.push({ field: `${path}client_address`, expected: 'an IPv4 or IPv6 address' })
+  return invalidArgument(...violations)
 }

@@ -57,15 +57,21 @@ export function unaryHandler(
 }
 
 /** Decodes, or refuses what is no message of that type. */
-export function decoded<T>(decode: () => T, path = ''): T {
+export function decoded<T>(decode: () => T): T {
   try {
     return decode()
   } catch (error) {
-    throw new NoAnswer('INVALID_ARGUMENT', `${path}the bytes are no message of the contract`, {
-      reason: 'INVALID_ARGUMENT',
-      cause: error,
-    })
+    throw notAMessage(error)
   }
+}
+
+/** What is said of bytes that could not be read; a refusal for another reason stays as it is. */
+export function notAMessage(error: unknown, path = ''): NoAnswer {
+  if (error instanceof NoAnswer) return error
+  return new NoAnswer('INVALID_ARGUMENT', `${path}the bytes are no message of the contract`, {
+    reason: 'INVALID_ARGUMENT',
+    cause: error,
+  })
 }
 
 /** The IP address of whoever calls; a Unix socket has none. */

@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
 import type { PackageDefinition } from '@grpc/proto-loader'
+import type { Logger } from 'pino'
 import { packageFolder } from '../package.ts'
+import { failure } from './handler.ts'
 
 const VERSIONS = ['v1', 'v1alpha'] as const
 
@@ -23,7 +25,7 @@ interface Loaded {
 }
 
 /** Adds the services under their names; what answers is loaded at the first call. */
-export function addReflection(server: Server): void {
+export function addReflection(server: Server, log: Logger): void {
   const loaded = new Map<string, Loaded>()
   let loading: Promise<void> | undefined
   for (const version of VERSIONS) {
@@ -47,7 +49,7 @@ export function addReflection(server: Server): void {
           loading ??= load(loaded)
           loading.then(
             () => loaded.get(path)?.handler(call),
-            (error) => call.destroy(error),
+            (error) => call.emit('error', failure(log, error)),
           )
         }) satisfies handleBidiStreamingCall<Message, Message>,
       },

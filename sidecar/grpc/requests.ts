@@ -1,5 +1,4 @@
 /** Requests: wire → values. What is not as the contract says is refused here, with the path of the field. */
-import { isIP } from 'node:net'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Scope } from '../../engine/index.ts'
 import type { PasswordRequester } from '../authority/authority.ts'
@@ -8,15 +7,8 @@ import { type FieldViolation, invalidArgument } from '../errors.ts'
 import * as wire from '../gen/portcullis/v1/authorization.ts'
 import type { Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
 import { Secret } from '../secret.ts'
-import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
 import type { Purpose } from '../usecases/issue.ts'
-import { decodeCheckRequest } from './check-request.ts'
 import { decoded } from './handler.ts'
-
-/** A check, as one of the two use cases takes it. */
-export type CheckQuestion =
-  | { readonly type: 'claims'; readonly question: ClaimsQuestion }
-  | { readonly type: 'credentials'; readonly question: CredentialsQuestion }
 
 export type Requester =
   | { readonly type: 'password'; readonly requester: PasswordRequester }
@@ -28,68 +20,6 @@ export type RevocationRequest =
 
 /** Longest list of APIs that one `Issue` or `Plan` takes. */
 const APIS_MAX = 10_000
-
-/** @param path where the request stands in a larger one, for example `checks[3].` */
-export function readCheckRequest(bytes: Uint8Array, path = ''): CheckQuestion {
-  const { api, headers, claims, target, clientAddress } = decoded(() => decodeCheckRequest(bytes), path)
-  const violations: FieldViolation[] = []
-  if (api === '') violations.push({ field: `${path}api`, expected: 'the id of an api' })
-  if ((headers === undefined) === (claims === undefined))
-    violations.push({
-      field: `${path}subject`,
-      expected: `exactly one of credentials and token, not ${headers === undefined ? 'neither' : 'both'}`,
-    })
-  if (target !== undefined && target.account === '')
-    violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
-  if (clientAddress !== '' && isIP(clientAddress) === 0)
-    violations.push({ field: `${path}client_address`, expected: 'an IPv4 or IPv6 address' })
-  if (violations.length > 0) throw invalidArgument(...violations)
-
-  if (claims !== undefined) return { type: 'claims', question: { api, ...claims, target } }
-  return {
-    type: 'credentials',
-    question: {
-      api,
-      headers: headers ?? [],
-      target,
-      clientAddress: clientAddress === '' ? undefined : clientAddress,
-    },
-  }
-}
-
-/** The checks of a batch, each still on the wire; read one by one so that a violation has its index. */
-export function readCheckBatchRequest(bytes: Uint8Array, lengthMax: number): CheckQuestion[] {
-  const checks = decoded(() => {
-    const found: Uint8Array[] = []
-    const reader = new BinaryReader(bytes)
-    while (reader.pos < reader.len) {
-      const [field, type] = reader.tag()
-      if (field === 1 && type === LENGTH_DELIMITED) found.push(reader.bytes())
-      else reader.skip(type, field)
-    }
-    return found
-  })
-  if (checks.length > lengthMax)
-    throw invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, not ${checks.length}` })
-  return checks.map((check, index) => readCheckRequest(check, `checks[${index}].`))
-}
-
-export function readCheckStreamRequest(bytes: Uint8Array): { id: string; question: CheckQuestion } {
-  const { id, check } = decoded(() => {
-    const reader = new BinaryReader(bytes)
-    let id = ''
-    let check: Uint8Array | undefined
-    while (reader.pos < reader.len) {
-      const [field, type] = reader.tag()
-      if (field === 1 && type === LENGTH_DELIMITED) id = reader.string()
-      else if (field === 2 && type === LENGTH_DELIMITED) check = reader.bytes()
-      else reader.skip(type, field)
-    }
-    return { id, check }
-  })
-  if (check === undefined) throw invalidArgument({ field: 'check', expected: 'a check' })
-  return { id, question: readCheckRequest(check, 'check.') }
-}
 
 export function readIssueRequest(bytes: Uint8Array): { requester: Requester; purpose: Purpose } {
   const { requester, purpose } = decoded(() => wire.IssueRequest.decode(bytes))
@@ -163,8 +93,6 @@ function scopeOf(scope: WireScope | undefined): Scope | undefined {
   if (scope === undefined) return undefined
   return { account: scope.account, project: scope.project === '' ? undefined : scope.project }
 }
-
-const LENGTH_DELIMITED = 2
 
 /**
  * The numbers of the fields that are present. Decoding a `oneof` of which both sides arrived keeps the last;

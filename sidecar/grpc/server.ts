@@ -50,7 +50,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     Object.fromEntries(['', ...SERVICES].map((service) => [service, 'SERVING' as const])),
   )
   health.addToServer(server)
-  addReflection(server)
+  addReflection(server, services.log)
 
   const address = await listen(server, options)
   return {

@@ -45,13 +45,33 @@ const EXPECTED = new Map([
       alone: [],
     },
   ],
+  ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [] }],
+  ['issue', { answersChecked: 4, compared: ['issue', 'issue-http'], alone: [] }],
   [
-    'tokens',
+    'growth',
     {
-      // One token made here, and twice two hundred.
-      answersChecked: 1 + 2 * 200,
-      compared: ['unseen-token', 'issue'],
-      alone: ['memory'],
+      // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.
+      answersChecked: (30 + 100) * 3 + 30 * 5 + 1,
+      compared: [
+        'decide-30-apis',
+        'decide-100-apis',
+        'slowdown-apis',
+        'decide-5-kinds',
+        'slowdown-kinds',
+        'compile-large',
+        'remembered-tokens',
+        'many-tokens',
+      ],
+      alone: ['compiled-memory', 'remembered-memory', 'memory'],
+    },
+  ],
+  [
+    'start',
+    {
+      // As in the sidecar suite.
+      answersChecked: 90 + 90 + 90 + 100,
+      compared: ['ready', 'ready-dev', 'idle-memory', 'used-memory'],
+      alone: [],
     },
   ],
   [
@@ -59,7 +79,7 @@ const EXPECTED = new Map([
     {
       // As for the sidecar, with one process and with two.
       answersChecked: 2 * (90 + 90 + 90 + 100),
-      compared: ['claims-per-cpu-second', 'claims-per-second'],
+      compared: ['claims-cpu', 'claims-clock'],
       alone: [],
     },
   ],
@@ -86,7 +106,7 @@ test.each(suites)('the $name suite runs, checks its answers and produces its row
   expect(unmeasured(name, report)).toEqual([])
   expect(reportText(name, report, 'smoke')).toContain(`${name}: ${answersChecked} answers checked`)
 
-  for (const row of rows.filter((row) => row.a.unit === 'bytes' && row.id !== 'memory')) {
+  for (const row of rows.filter(({ id }) => id.endsWith('-allocation'))) {
     if (row.id === 'copy-allocation') expect(row.a.value).toBeGreaterThan(8)
     else expect(row.a.value, row.id).toBeLessThan(0.01)
   }

@@ -10,7 +10,7 @@ import { parse } from 'yaml'
 import { REASONS } from '../../engine/index.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { startDemo } from '../helpers/demo.ts'
-import { blocksOf, derivedParts, launcher, partOf, readme } from './readme.ts'
+import { benchmarksPart, blocksOf, derivedParts, launcher, partOf, readme } from './readme.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -26,6 +26,37 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
   test('the reasons are those of the engine, in order', () => {
     const listed = Array.from(text.matchAll(/^`[A-Z][A-Z_` ]+`$/gm), ([line]) => line.split(' ')).flat()
     expect(listed).toEqual(REASONS.map((reason) => `\`${reason}\``))
+  })
+
+  test('the benchmarks are shown with their command, date, figures and bounds, and not at all where there are none', () => {
+    const ratio = { median: 1.222, p10: 1, p90: 2, pairs: 3 }
+    const part = benchmarksPart({
+      command: 'npm run bench',
+      suites: [
+        {
+          suite: 'sidecar',
+          date: '2026-11-21T10:00:00.000Z',
+          node: '24.21.0',
+          cpu: '2 × a processor',
+          answersChecked: 1,
+          rows: [
+            {
+              id: 'check-claims',
+              what: 'Check of claims',
+              a: { name: 'Check', value: 34.9, unit: 'µs CPU' },
+              b: { name: 'constant', value: 29, unit: 'µs CPU' },
+              ratio,
+              method: '',
+              verdict: 'ok',
+            },
+          ],
+        },
+      ],
+    })
+    expect(part).toContain('](docs/bench.svg)')
+    expect(part).toContain('`npm run bench`, 2026-11-21, Node 24.21.0 on 2 × a processor')
+    expect(part).toContain('| sidecar | Check of claims: 34.9 µs CPU | constant: 29 µs CPU | 1.22 × |  |')
+    expect(benchmarksPart({ command: 'npm run bench', suites: [] })).toBe('')
   })
 
   test('links lead somewhere', () => {

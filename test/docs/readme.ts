@@ -1,10 +1,15 @@
 /** The parts of the README that follow from the code, and how to read the others out of it. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { ratioText } from '../../bench/chart.ts'
+import type { BenchDocs } from '../../bench/results.ts'
+import { figureText } from '../../bench/text.ts'
 import { scalarKeys } from '../../sidecar/config/config.ts'
 
 const path = fileURLToPath(new URL('../../README.md', import.meta.url))
+/** What `npm run bench -- --docs` writes. */
+const benchmarks = fileURLToPath(new URL('../../docs/bench.json', import.meta.url))
 export const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
 
 /** Name of the part → what has to stand between `<!-- name -->` and `<!-- /name -->`. */
@@ -22,6 +27,39 @@ export const derivedParts: Readonly<Record<string, () => string>> = {
     const table = execFileSync(process.execPath, [launcher, 'matrix'], { encoding: 'utf8' })
     return `\`\`\`text\n$ npx portcullis matrix\n${table}\`\`\``
   },
+  benchmarks: () =>
+    existsSync(benchmarks) ? benchmarksPart(JSON.parse(readFileSync(benchmarks, 'utf8'))) : '',
+}
+
+/** The chart with how it was made, and its figures for whoever cannot see it; nothing where nothing is compared. */
+export function benchmarksPart({ command, suites }: BenchDocs): string {
+  const rows = suites.flatMap(({ suite, rows }) =>
+    rows.flatMap((row) =>
+      row.ratio === undefined || row.b === undefined ? [] : [{ ...row, b: row.b, suite }],
+    ),
+  )
+  if (rows.length === 0) return ''
+  const all = (values: readonly string[]) => [...new Set(values)].sort().join(', ')
+  const dates = all(suites.map(({ date }) => date.slice(0, 10)))
+  const machines = all(suites.map(({ node, cpu }) => `Node ${node} on ${cpu}`))
+  return [
+    '## Benchmarks',
+    '',
+    `![What each call costs, in terms of what it is compared with](docs/bench.svg)`,
+    '',
+    `\`${command}\`, ${dates}, ${machines}. Ratios are medians of pairs that took turns; bounds are in [bench/gates.ts](bench/gates.ts).`,
+    '',
+    '<details><summary>The figures</summary>',
+    '',
+    '| suite | what | against | ratio | bound |',
+    '|---|---|---|---|---|',
+    ...rows.map(
+      ({ suite, what, a, b, gate, ...row }) =>
+        `| ${suite} | ${what}: ${figureText(a)} | ${b.name}: ${figureText(b)} | ${ratioText({ what, a, ...row })} | ${gate?.of === 'ratio' ? gate.bound : ''} |`,
+    ),
+    '',
+    '</details>',
+  ].join('\n')
 }
 
 export function readme(): string {

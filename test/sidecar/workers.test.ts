@@ -163,7 +163,7 @@ describe('two workers', () => {
   })
 })
 
-test('on a Unix socket: both answer, a second sidecar is refused, and a primary that is killed takes its workers along', async () => {
+test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and a primary that is killed takes its workers along', async () => {
   const path = join(newFolder(), 'sidecar.sock')
   const args = ['--workers', '2', '--grpc', `unix:${path}`, '--data', join(newFolder(), 'data')]
   const pool = await serve(args)
@@ -183,7 +183,7 @@ test('on a Unix socket: both answer, a second sidecar is refused, and a primary 
   expect(existsSync(path)).toBe(false)
 })
 
-test('all workers killed at once come back on the same port; those that cannot start end the whole', async () => {
+test.concurrent('all workers killed at once come back on the same port; those that cannot start end the whole', async () => {
   const data = join(newFolder(), 'data')
   const pool = await serve(['--workers', '2', '--data', data])
   const killAll = () => {
@@ -206,7 +206,7 @@ test('all workers killed at once come back on the same port; those that cannot s
   )
 })
 
-test('what keeps the workers from starting is said once, with 2', async () => {
+test.concurrent('what keeps the workers from starting is said once, with 2', async () => {
   const secret = join(newFolder(), 'no-such-file')
   const config = newFile(
     JSON.stringify({ callers: [{ name: 'job', token_file: secret }], workers: 3, data: newFolder() }),
@@ -218,7 +218,7 @@ test('what keeps the workers from starting is said once, with 2', async () => {
   })
 })
 
-test('a development sidecar has workers too, with one demo account', async () => {
+test.concurrent('a development sidecar has workers too, with one demo account', async () => {
   const temporary = newFolder()
   const child = await serve(['--dev', '--workers', '2'], { environment: { TMPDIR: temporary } })
   const { account = '', service_user: user } = child.ready.demo ?? {}

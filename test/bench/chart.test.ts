@@ -1,0 +1,98 @@
+/** The charts, from given results: everything is on them, and the same results make the same picture. */
+import { expect, test } from 'vitest'
+import { overviewChart, ratioText, suiteChart } from '../../bench/chart.ts'
+import type { JudgedRow, SuiteResults } from '../../bench/results.ts'
+
+const COMMAND = 'npm run bench'
+const ENGINE = results('engine', [
+  row('decide, 90 cells', 'two Map.get', 1.7),
+  row('decide, far below', 'a slow engine', 0.000_64),
+  { ...row('compile', 'nothing', 1), ratio: undefined, b: undefined } as unknown as JudgedRow,
+])
+const SIDECAR = results('sidecar', [
+  { ...row('Check of claims', 'constant', 1.22), gate: gate(1.4), verdict: 'ok' },
+  row('Check of <a> & "b"', 'constant', 12.5),
+])
+
+test('a suite’s chart has every row with its figures, the ratios, and how it was made', () => {
+  const texts = textsOf(suiteChart(ENGINE, COMMAND))
+  for (const { what, b, ratio, ...judged } of ENGINE.rows) {
+    expect(texts).toContain(what)
+    if (ratio !== undefined)
+      expect(texts).toEqual(
+        expect.arrayContaining([`against ${b?.name}`, ratioText({ what, ratio, ...judged })]),
+      )
+  }
+  expect(texts).toContain('12.3 ns')
+  expect(texts.join(' ')).toContain('2026-11-21')
+  for (const part of ['Node 24.21.0', '2 × a processor', COMMAND]) expect(texts.join(' ')).toContain(part)
+})
+
+test('the overview has every row that is compared, under its suite', () => {
+  const texts = textsOf(overviewChart([ENGINE, SIDECAR], COMMAND))
+  expect(texts.filter((text) => ['engine', 'sidecar'].includes(text))).toEqual(['engine', 'sidecar'])
+  expect(texts).toEqual(
+    expect.arrayContaining(['1.7 ×', '1/1,560 ×', '1.22 ×', '12.5 ×', 'Check of <a> & "b"']),
+  )
+  expect(texts).not.toContain('compile')
+})
+
+test.each<{ what: string; suites: SuiteResults[]; shown: string[] }>([
+  { what: 'no suite', suites: [], shown: [] },
+  { what: 'one of two suites', suites: [SIDECAR], shown: ['sidecar'] },
+  { what: 'a suite that compares nothing', suites: [results('engine', []), SIDECAR], shown: ['sidecar'] },
+])('the overview of $what is drawn all the same', ({ suites, shown }) => {
+  const svg = overviewChart(suites, COMMAND)
+  expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+  expect(svg).not.toMatch(/NaN|undefined|Infinity/)
+  expect(textsOf(svg).filter((text) => ['engine', 'sidecar'].includes(text))).toEqual(shown)
+})
+
+test('the same results make the same chart, whatever was drawn before', () => {
+  const first = overviewChart([ENGINE, SIDECAR], COMMAND)
+  suiteChart(SIDECAR, COMMAND)
+  expect(overviewChart([ENGINE, SIDECAR], COMMAND)).toBe(first)
+})
+
+test('no two texts begin at the same place', () => {
+  const svg = overviewChart([ENGINE, SIDECAR], COMMAND)
+  const places = Array.from(svg.matchAll(/<text([^>]*)>/g), ([, attributes = '']) =>
+    [/ y="[^"]*"/, / transform="[^"]*"/].map((attribute) => attribute.exec(attributes)?.[0]).join(),
+  )
+  expect(places.length).toBeGreaterThan(20)
+  expect(new Set(places).size).toBe(places.length)
+})
+
+function results(suite: string, rows: readonly JudgedRow[]): SuiteResults {
+  return {
+    suite,
+    date: '2026-11-21T10:00:00.000Z',
+    node: '24.21.0',
+    cpu: '2 × a processor',
+    answersChecked: 90,
+    rows,
+  }
+}
+
+function row(what: string, against: string, median: number): JudgedRow {
+  return {
+    id: what,
+    what,
+    a: { name: what, value: 12.3, unit: 'ns' },
+    b: { name: against, value: 12.3 / median, unit: 'ns' },
+    ratio: { median, p10: median, p90: median, pairs: 1 },
+    method: 'as told',
+    verdict: 'not gated',
+  }
+}
+
+function gate(bound: number) {
+  return { suite: 'sidecar', row: 'Check of claims', of: 'ratio', bound, because: 'it is' } as const
+}
+
+/** What can be read, without the marks of SVG. */
+function textsOf(svg: string): string[] {
+  return Array.from(svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g), ([, text = '']) =>
+    text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
+  )
+}

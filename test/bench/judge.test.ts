@@ -1,0 +1,65 @@
+/** Gating: what is over its bound once is measured once more, and fails when it is over again. */
+import { expect, test } from 'vitest'
+import { judge } from '../../bench/judge.ts'
+import type { Row, Suite, SuiteReport } from '../../bench/suite.ts'
+
+// Rows of a suite that has gates; their bounds are 1.4 and 1.5.
+const IDS = ['check-claims', 'check-iam-token-claims'] as const
+const GOOD = [1, 1]
+
+test.each([
+  { what: 'nothing over', runs: [GOOD], confirm: true, over: [] },
+  { what: 'over once', runs: [[9, 1], GOOD], confirm: true, over: [] },
+  {
+    what: 'over twice',
+    runs: [
+      [9, 1],
+      [9, 1],
+    ],
+    confirm: true,
+    over: ['check-claims'],
+  },
+  {
+    what: 'first one, then the other',
+    runs: [
+      [9, 1],
+      [1, 9],
+    ],
+    confirm: true,
+    over: [],
+  },
+  {
+    what: 'a row that stays over beside one that does not',
+    runs: [
+      [9, 9],
+      [1, 9],
+    ],
+    confirm: true,
+    over: ['check-iam-token-claims'],
+  },
+  {
+    what: 'a row that is missing both times',
+    runs: [[1], [1]],
+    confirm: true,
+    over: ['check-iam-token-claims'],
+  },
+  { what: 'over once, and no second run is wanted', runs: [[9, 1]], confirm: false, over: ['check-claims'] },
+])('$what', async ({ runs, confirm, over }) => {
+  const reports: SuiteReport[] = []
+  const suite: Suite = { name: 'sidecar', run: async () => reportOf(runs[reports.length] ?? []) }
+  expect(await judge(suite, confirm, (report) => reports.push(report))).toEqual(over)
+  expect(reports).toEqual(runs.map(reportOf))
+})
+
+function reportOf(ratios: readonly number[]): SuiteReport {
+  const rows = ratios.map(
+    (median, index): Row => ({
+      id: IDS[index] as string,
+      what: '',
+      a: { name: '', value: 1, unit: 'ns' },
+      ratio: { median, p10: median, p90: median, pairs: 1 },
+      method: '',
+    }),
+  )
+  return { rows, answersChecked: 0 }
+}
