@@ -3,8 +3,8 @@
  * one slows the others, and only ratios within a round are kept. Their median is the figure.
  */
 
-/** Takes one sample; what the number means is the suite's business. */
-export type Measure = () => number | Promise<number>
+/** Takes one sample: a number, or several that are taken at once; what they mean is the suite's business. */
+export type Measure<Sample = number> = () => Sample | Promise<Sample>
 
 /** The ratio of two contenders over all rounds. */
 export interface Ratio {
@@ -16,12 +16,12 @@ export interface Ratio {
 }
 
 /** Takes one sample of each contender a round; a contender's samples stand in the order of the rounds. */
-export async function interleave<Name extends string>(
-  contenders: Readonly<Record<Name, Measure>>,
+export async function interleave<Name extends string, Sample = number>(
+  contenders: Readonly<Record<Name, Measure<Sample>>>,
   rounds: number,
-): Promise<Record<Name, number[]>> {
+): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(contenders) as Name[]
-  const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
+  const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]])) as Record<Name, Sample[]>
   for (let round = 0; round < rounds; round++) {
     // Every other round runs backwards, so that nobody always comes after the same neighbour.
     const order = round % 2 === 0 ? names : names.toReversed()

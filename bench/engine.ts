@@ -5,12 +5,12 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import Benchmark from 'benchmark'
 import { compile, type Decision, type Engine } from '../engine/index.ts'
 import { supportMatrix } from '../matrix/index.ts'
 import { ALLOCATION_FLAGS, type Allocations } from './allocations.ts'
 import { interleave, type Measure, median, ratioOf } from './compare.ts'
 import { cellQuestions, withTargets } from './questions.ts'
+import { secondsPerRun } from './stopwatch.ts'
 import type { Figure, Row, Size, Suite, SuiteReport } from './suite.ts'
 
 export const engineSuite: Suite = { name: 'engine', run }
@@ -143,21 +143,6 @@ function requestHeaders(engine: Engine): [string, string][] {
     ['x-request-id', '5f2b9f0e-6f0c-4f5e-9d0b-0a3c1f6f2e11'],
     [kind?.header ?? '', 'x'.repeat(400)],
   ]
-}
-
-function secondsPerRun(work: () => void, sampleSeconds: number): number {
-  const benchmark = new Benchmark({
-    fn: work,
-    // A sample a turn: the turns, not benchmark.js, make the statistics.
-    minSamples: 1,
-    minTime: sampleSeconds,
-    maxTime: sampleSeconds,
-  })
-  benchmark.run({ async: false })
-  // benchmark.js keeps what was thrown to itself.
-  const { error } = benchmark as unknown as { error?: unknown }
-  if (error !== undefined) throw error
-  return benchmark.stats.mean
 }
 
 async function allocations(calls: number): Promise<Allocations> {

@@ -17,8 +17,14 @@ export function reportText(suite: string, report: SuiteReport, size: Size): stri
 
 ${columns([heading, ...lines])}
 
-${methods.join('\n')}
+${[...methods, ...skippedLines(report)].join('\n')}
 `
+}
+
+function skippedLines({ skipped = [] }: SuiteReport): string[] {
+  return [...Map.groupBy(skipped, ({ why }) => why)].map(
+    ([why, rows]) => `  skipped: ${rows.map(({ row }) => row).join(', ')}:\n    ${why}`,
+  )
 }
 
 function tableLine(row: Row): string[] {

@@ -4,7 +4,7 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { overviewChart, suiteChart } from './chart.ts'
 import { type Gate, gateOf, type Verdict, verdictOf } from './gates.ts'
-import type { Row, SuiteReport } from './suite.ts'
+import type { Row, Skipped, SuiteReport } from './suite.ts'
 
 /** What one run of a suite found, and where. */
 export interface SuiteResults {
@@ -16,6 +16,8 @@ export interface SuiteResults {
   readonly cpu: string
   readonly answersChecked: number
   readonly rows: readonly JudgedRow[]
+  /** Rows that could not be measured here, with the reason. */
+  readonly skipped: readonly Skipped[]
 }
 
 export interface JudgedRow extends Row {
@@ -43,6 +45,7 @@ export function resultsOf(suite: string, report: SuiteReport): SuiteResults {
     node: process.versions.node,
     cpu: cpuModel(),
     answersChecked: report.answersChecked,
+    skipped: report.skipped ?? [],
     rows: report.rows.map((row) => {
       const gate = gateOf(suite, row)
       return { ...row, ...(gate && { gate }), verdict: verdictOf(gate, row) }

@@ -30,6 +30,7 @@ if (unknown.length > 0) {
 }
 
 const exceeded: string[] = []
+const skipped = new Set<string>()
 for (const suite of suites) {
   if (positionals.length > 0 && !positionals.includes(suite.name)) continue
   if (values.smoke) {
@@ -40,11 +41,13 @@ for (const suite of suites) {
   const over = await judge(suite, values.gate, (report, rows) => {
     print(reportText(suite.name, report, 'full'))
     print(`written to ${writeResults(resultsOf(suite.name, report)).join(' and ')}\n`)
+    for (const { row } of report.skipped ?? []) skipped.add(`${suite.name}/${row}`)
     if (values.gate && rows.length > 0 && runs++ === 0)
       print(`over the bound: ${rows.join(', ')}; measured once more, and only what is over again fails\n`)
   })
   exceeded.push(...over.map((row) => `${suite.name}/${row}`))
 }
+if (skipped.size > 0) print(`skipped, and so not judged: ${[...skipped].join(', ')}`)
 if (exceeded.length > 0) {
   print(`over the bound${values.gate ? ', both times' : ''}: ${exceeded.join(', ')}`)
   if (values.gate) process.exitCode = 1

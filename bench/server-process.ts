@@ -7,13 +7,40 @@ import { pathToFileURL } from 'node:url'
 
 const REPORT_CPU = pathToFileURL(join(import.meta.dirname, 'report-cpu.js')).href
 
-export class ServerProcess<Ready> {
-  readonly #child: ChildProcess
+/** A process under load, ours or foreign: what differs is how its processor time is learned. */
+export abstract class MeasuredProcess {
+  protected readonly child: ChildProcess
+
+  protected constructor(child: ChildProcess) {
+    this.child = child
+  }
+
+  /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
+  abstract cpuMicroseconds(): number | Promise<number>
+
+  /** Processor time for each of so many calls, in microseconds. */
+  async cpuPerCall(calls: number, work: () => Promise<void>): Promise<number> {
+    const beforeMicroseconds = await this.cpuMicroseconds()
+    await work()
+    return ((await this.cpuMicroseconds()) - beforeMicroseconds) / calls
+  }
+
+  /** Lets the server end in its own way. */
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const exit = once(this.child, 'exit')
+    this.child.kill('SIGTERM')
+    await exit
+  }
+}
+
+/** A program of this project, which tells its processor time itself (report-cpu.js). */
+export class ServerProcess<Ready> extends MeasuredProcess {
   /** What the server printed when it was ready. */
   readonly ready: Ready
 
   private constructor(child: ChildProcess, ready: Ready) {
-    this.#child = child
+    super(child)
     this.ready = ready
   }
 
@@ -36,16 +63,8 @@ export class ServerProcess<Ready> {
     return new ServerProcess<Ready>(child, JSON.parse(line[0] as string) as Ready)
   }
 
-  /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
-  cpuMicroseconds(): Promise<number> {
+  override cpuMicroseconds(): Promise<number> {
     return this.#ask('cpu')
-  }
-
-  /** Processor time for each of so many calls, in microseconds. */
-  async cpuPerCall(calls: number, work: () => Promise<void>): Promise<number> {
-    const beforeMicroseconds = await this.cpuMicroseconds()
-    await work()
-    return ((await this.cpuMicroseconds()) - beforeMicroseconds) / calls
   }
 
   /** Memory that the process occupies, after it has collected what it no longer needs. */
@@ -54,18 +73,10 @@ export class ServerProcess<Ready> {
   }
 
   async #ask(what: 'cpu' | 'memory'): Promise<number> {
-    const answer = once(this.#child, 'message')
-    this.#child.send(what)
+    const answer = once(this.child, 'message')
+    this.child.send(what)
     const [value] = await answer
     return value as number
-  }
-
-  /** Lets the server end in its own way. */
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const exit = once(this.#child, 'exit')
-    this.#child.kill('SIGTERM')
-    await exit
   }
 }
 

@@ -7,14 +7,25 @@ export type Size = 'full' | 'smoke'
 export interface Suite {
   /** As the command line and the results file name it. */
   readonly name: string
+  /** `peers`: measures foreign software beside ours, which is installed on the first run (bench/peers). */
+  readonly needs?: 'peers'
   /** Runs it whole. Rejects where an answer is wrong: speed of wrong answers is of no interest. */
   readonly run: (size: Size) => Promise<SuiteReport>
 }
 
 export interface SuiteReport {
   readonly rows: readonly Row[]
+  /** Rows that could not be measured here, because foreign software cannot be had. */
+  readonly skipped?: readonly Skipped[]
   /** How many answers were compared with what they should be, before anything was measured. */
   readonly answersChecked: number
+}
+
+/** A row that was not measured, and the reason. */
+export interface Skipped {
+  /** Id of the row. */
+  readonly row: string
+  readonly why: string
 }
 
 /** One figure, alone or beside what it is compared with. */

@@ -2,6 +2,7 @@
 import { engineSuite } from './engine.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
+import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { startSuite } from './start.ts'
 import type { Suite } from './suite.ts'
@@ -16,4 +17,6 @@ export const suites: readonly Suite[] = [
   growthSuite,
   startSuite,
   workersSuite,
+  peersSuite,
+  serversSuite,
 ]

@@ -10,7 +10,7 @@ export function figureText({ value, unit, perSecond }: Figure): string {
 
 /** Three digits that count; more than that is noise. */
 export function number(value: number): string {
-  if (Math.abs(value) < 0.0005) return '0'
+  if (Math.abs(value) < 0.000005) return '0'
   const rounded = Number(value.toPrecision(3))
   return Math.abs(rounded) < 1000 ? String(rounded) : rounded.toLocaleString('en')
 }

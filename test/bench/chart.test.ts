@@ -71,6 +71,7 @@ function results(suite: string, rows: readonly JudgedRow[]): SuiteResults {
     cpu: '2 × a processor',
     answersChecked: 90,
     rows,
+    skipped: [],
   }
 }
 

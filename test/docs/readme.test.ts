@@ -39,6 +39,7 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
           node: '24.21.0',
           cpu: '2 × a processor',
           answersChecked: 1,
+          skipped: [],
           rows: [
             {
               id: 'check-claims',

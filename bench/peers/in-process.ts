@@ -1,0 +1,123 @@
+/**
+ * A program: libraries that decide in the process that asks, beside `decide`, on the same questions.
+ *
+ *     node bench/peers/in-process.ts full|smoke     (a child of bench/peers.ts)
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compile, type Engine, type Question } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { interleave, type Measure, median, ratioOf } from '../compare.ts'
+import { cellQuestions } from '../questions.ts'
+import { secondsPerAwaitedRun, secondsPerRun } from '../stopwatch.ts'
+import type { Row, Size, SuiteReport } from '../suite.ts'
+import { casbinPeers } from './casbin.ts'
+import { caslPeers } from './casl.ts'
+import { cedarPeer } from './cedar.ts'
+import { compileToWasm, installOpa } from './opa.ts'
+import { opaWasmPeer } from './opa-wasm.ts'
+import { type Count, type Peer, type Rule, refuseWrong, rulesOf } from './peer.ts'
+import { runForParent, Skips } from './program.ts'
+
+// The peers’ code is optimised later than `decide`: CASL is at its best after some eighty turns.
+const SIZES = {
+  full: { warmUps: 120, pairs: 301, sampleSeconds: 0.001 },
+  smoke: { warmUps: 1, pairs: 2, sampleSeconds: 0.0005 },
+} as const
+
+const METHOD =
+  'The time of a loop that asks about all 90 cells and counts what is allowed, divided by 90; A and B are warmed up alike and take turns, and the ratio is the median over the pairs. `decide` judges the scope as well.'
+
+await runForParent(run)
+
+async function run(size: Size): Promise<SuiteReport> {
+  const engine = compile(supportMatrix)
+  const questions = cellQuestions(engine)
+  const skips = new Skips()
+  const peers = await setUp(engine, questions, skips)
+  for (const peer of peers) refuseWrong(peer.name, engine, await peer.answers())
+
+  const allowed = questions.filter((question) => engine.decide(question).allowed).length
+  const rows: Row[] = []
+  for (const peer of peers) rows.push(await compare(engine, questions, peer, allowed, size))
+  return { rows, skipped: skips.list, answersChecked: peers.length * questions.length }
+}
+
+async function setUp(engine: Engine, questions: readonly Question[], skips: Skips): Promise<Peer[]> {
+  const rules = rulesOf(engine)
+  const opa = await skips.obtain(['opa-wasm'], installOpa)
+  return [
+    ...caslPeers(rules, questions),
+    ...(await casbinPeers(rules, questions)),
+    cedarPeer(rules, questions),
+    ...(opa === undefined ? [] : [await compiledOpa(opa, rules, questions)]),
+  ]
+}
+
+async function compiledOpa(
+  opa: string,
+  rules: readonly Rule[],
+  questions: readonly Question[],
+): Promise<Peer> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-opa-'))
+  try {
+    return await opaWasmPeer(await compileToWasm(opa, folder), rules, questions)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function compare(
+  engine: Engine,
+  questions: readonly Question[],
+  { id, name, configured, countAllowed }: Peer,
+  allowed: number,
+  size: Size,
+): Promise<Row> {
+  const { warmUps, pairs, sampleSeconds } = SIZES[size]
+  const timed =
+    (count: Count): Measure =>
+    () =>
+      nanosecondsPerAnswer(count, { allowed, answers: questions.length, sampleSeconds })
+  const contenders = { decide: timed(decideAll(engine, questions)), peer: timed(countAllowed) }
+  await interleave(contenders, warmUps)
+  const samples = await interleave(contenders, pairs)
+  return {
+    id,
+    what: `decide, beside ${name}`,
+    a: { name: 'decide', value: median(samples.decide), unit: 'ns' },
+    b: { name, value: median(samples.peer), unit: 'ns' },
+    ratio: ratioOf(samples.decide, samples.peer),
+    method: `${METHOD} ${configured}`,
+  }
+}
+
+function decideAll(engine: Engine, questions: readonly Question[]): Count {
+  return {
+    awaited: false,
+    once: () => {
+      let allowed = 0
+      for (const question of questions) if (engine.decide(question).allowed) allowed++
+      return allowed
+    },
+  }
+}
+
+interface Timing {
+  /** How many answers have to be yes, each time. */
+  readonly allowed: number
+  readonly answers: number
+  readonly sampleSeconds: number
+}
+
+async function nanosecondsPerAnswer(count: Count, timing: Timing): Promise<number> {
+  const { allowed, answers, sampleSeconds } = timing
+  const expect = (counted: number): void => {
+    if (counted !== allowed) throw new Error(`expected ${allowed} answers to be yes, got ${counted}`)
+  }
+  const seconds = count.awaited
+    ? await secondsPerAwaitedRun(async () => expect(await count.once()), sampleSeconds)
+    : secondsPerRun(() => expect(count.once()), sampleSeconds)
+  return (seconds / answers) * 1e9
+}

@@ -1,0 +1,57 @@
+/** Open Policy Agent: obtained from the Go module proxy, and what it decides by. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { installed, run } from '../../test/interop/helpers/command.ts'
+import type { Rule } from './peer.ts'
+
+const MODULE = 'github.com/open-policy-agent/opa@v1.22.0'
+
+/** The policy; the data come beside it. */
+export const OPA_POLICY = join(import.meta.dirname, 'portcullis.rego')
+
+/** What the policy is asked for. */
+export const OPA_ENTRYPOINT = 'portcullis/allow'
+
+/** Compiles OPA from its source, or finds it compiled. @returns its path @throws CommandFailed where it cannot be had */
+export async function installOpa(): Promise<string> {
+  const version = await run('go', ['version'])
+  const folder = await installed('opa', [version, MODULE], async (folder) => {
+    const env = { GOBIN: folder, GOWORK: 'off', CGO_ENABLED: '0' }
+    await run('go', ['install', MODULE], { env })
+  })
+  return join(folder, 'opa')
+}
+
+/** The data of the policy: by API and kind, as OPA advises, so that an answer is two look-ups. */
+export function opaData(rules: readonly Rule[]) {
+  return {
+    accepts: Object.fromEntries(
+      rules.map(({ api, kinds }) => [api, Object.fromEntries(kinds.map((kind) => [kind, true]))]),
+    ),
+  }
+}
+
+/** Compiles the policy to wasm. @returns the path of the module */
+export async function compileToWasm(opa: string, folder: string): Promise<string> {
+  const bundle = join(folder, 'bundle.tar.gz')
+  await run(opa, [
+    'build',
+    '--target',
+    'wasm',
+    '--entrypoint',
+    OPA_ENTRYPOINT,
+    '--output',
+    bundle,
+    OPA_POLICY,
+  ])
+  await run('tar', ['--extract', '--gzip', '--file', bundle, '--directory', folder, '/policy.wasm'])
+  return join(folder, 'policy.wasm')
+}
+
+/** Writes the policy's data where the server reads them. @returns what to give to `opa run` */
+export function writeOpaData(rules: readonly Rule[], folder: string): string[] {
+  mkdirSync(folder, { recursive: true })
+  const data = join(folder, 'data.json')
+  writeFileSync(data, JSON.stringify(opaData(rules)))
+  return [OPA_POLICY, data]
+}

@@ -1,0 +1,133 @@
+/** What every suite of benchmarks has to produce, and the test that it does. */
+import { expect } from 'vitest'
+import { unmeasured } from '../../bench/gates.ts'
+import { reportText } from '../../bench/report.ts'
+import type { Skipped, Suite } from '../../bench/suite.ts'
+
+export interface Expected {
+  readonly answersChecked: number
+  /** Rows with a ratio. */
+  readonly compared: readonly string[]
+  /** Rows with a figure alone. */
+  readonly alone: readonly string[]
+}
+
+/** Suite → the rows that it has to produce, and how many answers it has to check first. */
+export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
+  [
+    'engine',
+    {
+      // Every cell, without and with a target.
+      answersChecked: 90 + 90,
+      compared: ['decide'],
+      alone: [
+        'decide-with-target',
+        'deny',
+        'extract',
+        'compile',
+        'decide-allocation',
+        'decide-with-target-allocation',
+        'deny-allocation',
+        'copy-allocation',
+      ],
+    },
+  ],
+  [
+    'sidecar',
+    {
+      // Every cell as claims, as a credential, and on a stream; and a batch of 100.
+      answersChecked: 90 + 90 + 90 + 100,
+      compared: [
+        'check-claims',
+        'check-iam-token',
+        'check-iam-token-claims',
+        'check-static-token',
+        'check-batch',
+        'check-stream',
+      ],
+      alone: [],
+    },
+  ],
+  ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [] }],
+  ['issue', { answersChecked: 4, compared: ['issue', 'issue-http'], alone: [] }],
+  [
+    'growth',
+    {
+      // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.
+      answersChecked: (30 + 100) * 3 + 30 * 5 + 1,
+      compared: [
+        'decide-30-apis',
+        'decide-100-apis',
+        'slowdown-apis',
+        'decide-5-kinds',
+        'slowdown-kinds',
+        'compile-large',
+        'remembered-tokens',
+        'many-tokens',
+      ],
+      alone: ['compiled-memory', 'remembered-memory', 'memory'],
+    },
+  ],
+  [
+    'start',
+    {
+      // As in the sidecar suite.
+      answersChecked: 90 + 90 + 90 + 100,
+      compared: ['ready', 'ready-dev', 'idle-memory', 'used-memory'],
+      alone: [],
+    },
+  ],
+  [
+    'workers',
+    {
+      // As in the sidecar suite, with one process and with two.
+      answersChecked: 2 * (90 + 90 + 90 + 100),
+      compared: ['claims-cpu', 'claims-clock'],
+      alone: [],
+    },
+  ],
+  [
+    'peers',
+    {
+      // Every cell by each of six.
+      answersChecked: 6 * 90,
+      compared: ['casl', 'casl-ability-at-hand', 'casbin', 'casbin-cached', 'cedar', 'opa-wasm'],
+      alone: [],
+    },
+  ],
+  [
+    'servers',
+    {
+      // What the sidecar is asked in its own suite; every cell by Cerbos and OPA; six tokens by the sidecar and Keystone.
+      answersChecked: 370 + 2 * 90 + 2 * 6,
+      compared: ['cerbos-cpu', 'cerbos-time', 'opa-cpu', 'opa-time', 'keystone-cpu', 'keystone-time'],
+      alone: [],
+    },
+  ],
+])
+
+/** @returns the rows that were skipped, which nothing more is expected of: a suite skips what needs missing software */
+export async function runAtSmokeSize({ name, run }: Suite): Promise<readonly Skipped[]> {
+  const report = await run('smoke')
+  const { rows, skipped = [], answersChecked } = report
+  const expected = EXPECTED.get(name)
+  const skippedRows = skipped.map(({ row }) => row)
+  const produced = (list: readonly string[] = []) => list.filter((row) => !skippedRows.includes(row))
+  if (skipped.length === 0) expect(answersChecked).toBe(expected?.answersChecked)
+  expect(rows.filter((row) => row.ratio).map((row) => row.id)).toEqual(produced(expected?.compared))
+  expect(rows.filter((row) => !row.ratio).map((row) => row.id)).toEqual(produced(expected?.alone))
+  for (const { a, b, method } of rows) {
+    expect(a.value).toBeGreaterThanOrEqual(0)
+    expect(b?.value ?? 1).toBeGreaterThan(0)
+    expect(method).not.toBe('')
+  }
+  for (const { why } of skipped) expect(why).not.toBe('')
+  expect(unmeasured(name, report)).toEqual([])
+  expect(reportText(name, report, 'smoke')).toContain(`${name}: ${answersChecked} answers checked`)
+
+  for (const row of rows.filter(({ id }) => id.endsWith('-allocation'))) {
+    if (row.id === 'copy-allocation') expect(row.a.value).toBeGreaterThan(8)
+    else expect(row.a.value, row.id).toBeLessThan(0.01)
+  }
+  return skipped
+}

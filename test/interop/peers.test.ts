@@ -1,0 +1,33 @@
+/**
+ * The suites of benchmarks that put foreign software beside ours, at a tiny size, and the types of the programs that
+ * speak to it. What cannot be obtained is skipped, and a printed line says why.
+ */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { installPeers } from '../../bench/install.ts'
+import { suites } from '../../bench/suites.ts'
+import { runAtSmokeSize } from '../bench/expected.ts'
+import { repository, run } from './helpers/command.ts'
+
+/** The first run compiles OPA and uWSGI. */
+const TEST_MS_MAX = 600_000
+
+const folder = join(repository, 'bench', 'peers')
+const packages = await installPeers(folder)
+const withPeers = suites.filter(({ needs }) => needs === 'peers')
+
+test.each(withPeers)(
+  'the $name suite runs, checks its answers and produces its rows',
+  {
+    timeout: TEST_MS_MAX,
+  },
+  async (suite) => {
+    for (const { row, why } of await runAtSmokeSize(suite))
+      process.stderr.write(`interop: ${suite.name}/${row} is skipped: ${why}\n`)
+  },
+)
+
+test.skipIf(!packages.ok)('the programs of bench/peers pass the type check', async () => {
+  const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
+  expect(await run(process.execPath, [tsc, '--project', folder])).toBe('')
+})
