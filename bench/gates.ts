@@ -95,6 +95,14 @@ export const gates: readonly Gate[] = [
       'the aim is 1.6; HTTP, SQLite, the schemas and the log keep it above (ARCHITECTURE.md), and this bound only holds what was reached',
   },
   {
+    suite: 'workers',
+    row: 'claims-cpu',
+    of: 'ratio',
+    bound: 1.25,
+    because:
+      'the primary is on the way of no call; two event loops each find fewer events at once, which may cost a quarter',
+  },
+  {
     suite: 'peers',
     row: 'casl',
     of: 'ratio',

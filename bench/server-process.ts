@@ -15,7 +15,7 @@ export abstract class MeasuredProcess {
     this.child = child
   }
 
-  /** Processor time used since the start, in microseconds: all threads, user and system. */
+  /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
   abstract cpuMicroseconds(): number | Promise<number>
 
   /** Processor time for each of so many calls, in microseconds. */

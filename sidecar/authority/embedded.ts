@@ -20,7 +20,7 @@ import type {
 import { type IamClaims, type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { Passwords } from './password.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
-import type { FailedLogins } from './throttle.ts'
+import type { LoginThrottle } from './throttle.ts'
 
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
@@ -28,7 +28,7 @@ export interface EmbeddedAuthorityParts {
   /** Key of the static tokens' hashes, kept apart from the directory. */
   readonly pepper: KeyObject
   readonly passwords: Passwords
-  readonly failedLogins: FailedLogins
+  readonly failedLogins: LoginThrottle
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -91,15 +91,15 @@ export class EmbeddedAuthority implements Authority {
   ): Promise<IssuedToken> {
     const { passwords, failedLogins, now } = this.#parts
     const { account, userName, password } = requester
-    failedLogins.admit(account, userName, from ?? THIS_MACHINE)
+    await failedLogins.admit(account, userName, from ?? THIS_MACHINE)
     const user = await this.#directory.serviceUser(account, userName)
     if (!(await passwords.verify(password, user?.passwordHash)) || user === undefined) {
-      failedLogins.failed(account, userName, from ?? THIS_MACHINE)
+      await failedLogins.failed(account, userName, from ?? THIS_MACHINE)
       throw new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
         reason: 'LOGIN_FAILED',
       })
     }
-    failedLogins.succeeded(account, userName, from ?? THIS_MACHINE)
+    await failedLogins.succeeded(account, userName, from ?? THIS_MACHINE)
     // Whoever asks from this machine is not at the endpoint that the account restricts; the token they get still is.
     if (from !== undefined && !isAllowed(from, user.addresses)) throw addressNotAllowed()
     const grant = await this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)

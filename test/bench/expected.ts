@@ -79,6 +79,15 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
     },
   ],
   [
+    'workers',
+    {
+      // As in the sidecar suite, with one process and with two.
+      answersChecked: 2 * (90 + 90 + 90 + 100),
+      compared: ['claims-cpu', 'claims-clock'],
+      alone: [],
+    },
+  ],
+  [
     'peers',
     {
       // Every cell by each of six.
