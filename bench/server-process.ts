@@ -117,6 +117,9 @@ export interface SidecarReady {
 }
 
 /** The floor: see `constant-server.ts`. */
-export function startConstantServer(answerBytes: number): Promise<ServerProcess<{ readonly grpc: string }>> {
-  return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes)])
+export function startConstantServer(
+  answerBytes: number,
+  ...work: readonly 'signature'[]
+): Promise<ServerProcess<{ readonly grpc: string }>> {
+  return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes), ...work])
 }
