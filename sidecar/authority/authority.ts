@@ -37,6 +37,14 @@ export interface PasswordRequester {
   readonly password: Secret
 }
 
+/** Where a login comes from. */
+export interface Origin {
+  /** Failed logins are counted by it; `undefined`: this machine. */
+  readonly address: string | undefined
+  /** Whether it is at the endpoint that an account may restrict to addresses (§1). */
+  readonly restricted: boolean
+}
+
 /** A token that was just issued. */
 export interface IssuedToken {
   readonly value: Secret
@@ -64,10 +72,10 @@ export interface Authority {
   /**
    * Issues a token of a kind for a scope, if §5.1 allows it.
    *
-   * @param from address that the request came from, or what stands for it; `undefined`: this machine
+   * @param from by default this machine, at no endpoint that is restricted
    * @throws NoAnswer
    */
-  issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: string): Promise<IssuedToken>
+  issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
   /** Revokes a token; returns when that first happened. */
   revoke(revocation: Revocation): Promise<number>
 }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Answer } from '../directory/database.ts'
-import type { Directory, Standing } from '../directory/directory.ts'
+import type { Directory, ServiceUser, Standing } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { addressNotAllowed, NoAnswer } from '../errors.ts'
 import { Secret } from '../secret.ts'
@@ -12,6 +12,7 @@ import { isAllowed } from './addresses.ts'
 import type {
   Authority,
   IssuedToken,
+  Origin,
   PasswordRequester,
   Revocation,
   Verification,
@@ -20,7 +21,7 @@ import type {
 import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { Passwords } from './password.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
-import type { LoginThrottle } from './throttle.ts'
+import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
@@ -88,30 +89,40 @@ export class EmbeddedAuthority implements Authority {
     requester: PasswordRequester,
     kind: TokenKind,
     scope: Scope,
-    from?: string,
+    from?: Origin,
   ): Promise<IssuedToken> {
-    const { passwords, failedLogins, now } = this.#parts
-    const { account, userName, password } = requester
-    await failedLogins.admit(account, userName, from ?? THIS_MACHINE)
-    const user = await this.#directory.serviceUser(account, userName)
-    if (!(await passwords.verify(password, user?.passwordHash)) || user === undefined) {
-      await failedLogins.failed(account, userName, from ?? THIS_MACHINE)
-      throw new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
-        reason: 'LOGIN_FAILED',
-      })
-    }
-    await failedLogins.succeeded(account, userName, from ?? THIS_MACHINE)
-    // Whoever asks from this machine is not at the endpoint that the account restricts; the token they get still is.
-    if (from !== undefined && !isAllowed(from, user.addresses)) throw addressNotAllowed()
+    const user = await this.#logIn(requester, from?.address ?? THIS_MACHINE)
+    // Whoever asks elsewhere is not at the endpoint that the account restricts; the token they get still is.
+    if (from?.restricted && !isAllowed(from.address, user.addresses)) throw addressNotAllowed()
     const grant = await this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
     if (grant === undefined) throw permissionMissing(kind)
     const holder = { ...user, type: 'service_user' }
-    const claims = newClaims({ holder, kind, scope, projectId: grant.projectId, nowMs: now() })
+    const nowMs = this.#parts.now()
+    const claims = newClaims({ holder, kind, scope, projectId: grant.projectId, nowMs })
     return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
   }
 
   revoke({ tokenId, account, expiresAtMs, actor }: Revocation): Promise<number> {
     return this.#parts.store.change(actor, (change) => change.revoke(tokenId, account, expiresAtMs))
+  }
+
+  /** The user whose password it is. Goes on when its client has left: what was guessed counts. */
+  async #logIn({ account, userName, password }: PasswordRequester, address: string): Promise<ServiceUser> {
+    const { passwords, failedLogins } = this.#parts
+    const settle = await failedLogins.admit({ account, userName, address })
+    let outcome: LoginOutcome = 'abandoned'
+    try {
+      const user = await this.#directory.serviceUser(account, userName)
+      const right = await passwords.verify(password, user?.passwordHash)
+      outcome = right ? 'succeeded' : 'failed'
+      // Only a user has a password that can be right.
+      if (right && user !== undefined) return user
+    } finally {
+      settle(outcome)
+    }
+    throw new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
+      reason: 'LOGIN_FAILED',
+    })
   }
 
   #verifyIam(
@@ -200,7 +211,7 @@ export class EmbeddedAuthority implements Authority {
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
-/** Stands for the address of whoever asks over the sidecar's own listener. */
+/** Stands for the address of whoever asks from this machine. */
 const THIS_MACHINE = ''
 
 function judged(token: VerifiedToken, standing: Standing, clientAddress: string | undefined): Verification {

@@ -2,7 +2,7 @@
  * `portcullis.v1.AuthorizationService`: each handler reads the request, calls a use case, and writes the
  * response. Bytes come in and go out as they are, so that an answer encoded once is sent as often as asked.
  */
-import type { handleBidiStreamingCall, handleServerStreamingCall, Metadata } from '@grpc/grpc-js'
+import type { handleBidiStreamingCall, handleServerStreamingCall, ServerUnaryCall } from '@grpc/grpc-js'
 import type { Engine } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
 import { invalidArgument } from '../errors.ts'
@@ -13,7 +13,7 @@ import { issue } from '../usecases/issue.ts'
 import { profileFor } from '../usecases/profiles.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readNumberedCheck } from './check-request.ts'
-import { failure, passThrough, type Unary, unaryHandler } from './handler.ts'
+import { failure, passThrough, remoteAddress, type Unary, unaryHandler } from './handler.ts'
 import { readIssueRequest, readPlanRequest, readRevokeRequest } from './requests.ts'
 import {
   checkBatchResponse,
@@ -30,6 +30,7 @@ export interface AuthorizationLimits {
   readonly batchLengthMax: number
 }
 
+type Call = ServerUnaryCall<Buffer, Buffer>
 type ServerStream = handleServerStreamingCall<Buffer, Buffer>
 type BidiStream = handleBidiStreamingCall<Buffer, Buffer>
 
@@ -69,11 +70,10 @@ export function authorizationHandlers(
       : encoded.forCredentials(outcome, now())
   }
 
-  const unary = (
-    handle: (request: Buffer, metadata: Metadata, engine: Engine) => Buffer | Promise<Buffer>,
-  ): Unary => unaryHandler(log, (request, metadata) => handle(request, metadata, engine))
+  const unary = (handle: (request: Buffer, call: Call, engine: Engine) => Buffer | Promise<Buffer>): Unary =>
+    unaryHandler(log, (request, _metadata, call) => handle(request, call, engine))
 
-  const callerOf = (metadata: Metadata) => callers.find(metadata.get('authorization').map(String))
+  const callerOf = ({ metadata }: Call) => callers.find(metadata.get('authorization').map(String))
 
   const handlers: Handlers = {
     check: unary((request) => answer(readCheck(request))),
@@ -102,25 +102,25 @@ export function authorizationHandlers(
       })
     },
 
-    issue: unary(async (request, metadata, engine) => {
+    issue: unary(async (request, call, engine) => {
       const { requester, purpose } = readIssueRequest(request)
       const holder =
-        requester.type === 'password' ? requester : profileFor(profiles, requester.name, callerOf(metadata))
-      return issueResponse(await issue(engine, authority, holder, purpose))
+        requester.type === 'password' ? requester : profileFor(profiles, requester.name, callerOf(call))
+      return issueResponse(await issue(engine, authority, holder, purpose, remoteAddress(call)))
     }),
 
-    revoke: unary(async (request, metadata, engine) => {
+    revoke: unary(async (request, call, engine) => {
       const revocation = readRevokeRequest(request)
       return revokeResponse(
         await revoke(
           engine,
           authority,
-          revocation.type === 'value' ? revocation : { ...revocation, caller: callerOf(metadata) },
+          revocation.type === 'value' ? revocation : { ...revocation, caller: callerOf(call) },
         ),
       )
     }),
 
-    plan: unary((request, _metadata, engine) => {
+    plan: unary((request, _call, engine) => {
       const { apis } = readPlanRequest(request)
       const plan = planTokens(engine, apis)
       if (plan.unknown.length > 0)
@@ -133,7 +133,7 @@ export function authorizationHandlers(
       return planResponse(engine, plan)
     }),
 
-    getMatrix: unary((_request, _metadata, engine) => matrixResponse(engine)),
+    getMatrix: unary((_request, _call, engine) => matrixResponse(engine)),
 
     watchMatrix: (call) => {
       const unwatch = rules.watch((changed) => call.write(matrixResponse(changed)))

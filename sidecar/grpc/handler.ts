@@ -1,6 +1,7 @@
 /** What the handlers of every service share: bytes in, bytes out, errors translated in one place. */
 import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
+import { isLoopback } from '../address.ts'
 import { NoAnswer } from '../errors.ts'
 import { serviceError } from './status.ts'
 
@@ -74,7 +75,17 @@ export function notAMessage(error: unknown, path = ''): NoAnswer {
   })
 }
 
+/** What is asked of a call about who makes it. */
+type Peer = Pick<ServerUnaryCall<Buffer, Buffer>, 'getPeer'>
+
 /** The IP address of whoever calls; a Unix socket has none. */
-export function peerAddress(call: ServerUnaryCall<Buffer, Buffer>): string | undefined {
+export function peerAddress(call: Peer): string | undefined {
   return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(call.getPeer())?.[1]
+}
+
+/** The IP address of whoever calls from elsewhere; `undefined`: this machine, over loopback or a Unix socket. */
+export function remoteAddress(call: Peer): string | undefined {
+  const address = peerAddress(call)
+  // A listener for IPv4 and IPv6 sees IPv4 so.
+  return address === undefined || isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
 }

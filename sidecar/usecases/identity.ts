@@ -74,7 +74,10 @@ export async function logIn(
   const requester = { ...(await userFor(administration, user)), password }
   const wanted = await scopeFor(administration, scope)
   try {
-    const { value, token } = await authority.issue(requester, kindForScope(engine, wanted), wanted, from)
+    const { value, token } = await authority.issue(requester, kindForScope(engine, wanted), wanted, {
+      address: from,
+      restricted: true,
+    })
     return { value, issued: await withRecords(administration, token) }
   } catch (error) {
     const failed = error instanceof NoAnswer && LOGIN_FAILURES.has(error.reason)

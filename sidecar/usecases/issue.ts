@@ -30,12 +30,16 @@ export interface Issued {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/** @throws NoAnswer: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2) */
+/**
+ * @param from address of whoever asks, by which failed logins are counted; `undefined`: this machine
+ * @throws NoAnswer: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
+ */
 export async function issue(
   engine: Engine,
   authority: Authority,
   holder: { readonly requester: PasswordRequester; readonly staticToken?: Secret | undefined },
   purpose: Purpose,
+  from?: string,
 ): Promise<Issued> {
   const { requester } = holder
   const kind = purpose.type === 'scope' ? kindForScope(engine, purpose.scope) : kindForApis(engine, purpose)
@@ -55,7 +59,7 @@ export async function issue(
       conflicts,
     }
   }
-  const { value, token } = await authority.issue(requester, kind, scope)
+  const { value, token } = await authority.issue(requester, kind, scope, { address: from, restricted: false })
   const { tokenId, issuedAtMs, expiresAtMs } = token
   return {
     header: kind.header,

@@ -1,35 +1,33 @@
 /**
  * Failed logins where there are several workers: the primary alone counts them, so that whoever guesses gains nothing by
- * reaching another worker. A worker waits until the primary has counted before it answers, so the count is as exact as
- * that of one process; a round trip over the channel is a small part of what checking a password takes.
+ * reaching another worker. A worker waits until the primary admits a login, and says later what became of it; the place is
+ * taken until that has arrived, so the count is as exact as that of one process. A round trip over the channel is a small
+ * part of what checking a password takes.
  */
-import type { LoginThrottle } from '../authority/throttle.ts'
+import type { LoginAttempt, LoginThrottle, Settle } from '../authority/throttle.ts'
 import { NoAnswer } from '../errors.ts'
-import type { LoginAnswer, LoginQuestion } from './messages.ts'
-
-type Login = LoginQuestion['login']
+import type { LoginAnswer, LoginQuestion, LoginSettled } from './messages.ts'
 
 /** A worker's side: asks the primary. */
 export class PrimaryThrottle implements LoginThrottle {
-  readonly #send: (question: LoginQuestion) => void
+  readonly #send: (message: LoginQuestion | LoginSettled) => void
   readonly #waiting = new Map<number, PromiseWithResolvers<void>>()
   #lastId = 0
   #primaryGone = false
 
-  constructor(send: (question: LoginQuestion) => void) {
+  constructor(send: (message: LoginQuestion | LoginSettled) => void) {
     this.#send = send
   }
 
-  admit(...login: Login): Promise<void> {
-    return this.#ask('admit', login)
-  }
-
-  failed(...login: Login): Promise<void> {
-    return this.#ask('failed', login)
-  }
-
-  succeeded(...login: Login): Promise<void> {
-    return this.#ask('succeeded', login)
+  /** @throws NoAnswer as every throttle, and `STOPPING` where the primary is gone */
+  async admit(attempt: LoginAttempt): Promise<Settle> {
+    if (this.#primaryGone) throw stopping()
+    const id = ++this.#lastId
+    const waiting = Promise.withResolvers<void>()
+    this.#waiting.set(id, waiting)
+    this.#send({ type: 'login', id, attempt })
+    await waiting.promise
+    return (outcome) => this.#send({ type: 'login_settled', id, outcome })
   }
 
   /** Hands an answer of the primary to whoever waits for it. */
@@ -46,29 +44,41 @@ export class PrimaryThrottle implements LoginThrottle {
     for (const { reject } of this.#waiting.values()) reject(stopping())
     this.#waiting.clear()
   }
-
-  #ask(call: LoginQuestion['call'], login: Login): Promise<void> {
-    if (this.#primaryGone) return Promise.reject(stopping())
-    const id = ++this.#lastId
-    const waiting = Promise.withResolvers<void>()
-    this.#waiting.set(id, waiting)
-    this.#send({ type: 'login', id, call, login })
-    return waiting.promise
-  }
 }
 
-/** The primary's side: counts, and says what came of it. */
-export async function answerLogin(
-  failedLogins: LoginThrottle,
-  { id, call, login }: LoginQuestion,
-): Promise<LoginAnswer> {
-  try {
-    await failedLogins[call](...login)
-    return { type: 'login', id }
-  } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error
-    const { code, message, reason, metadata } = error
-    return { type: 'login', id, refusal: { code, message, reason, metadata } }
+/** The primary's side: the logins of one worker, whose places do not outlive it. */
+export class WorkerLogins {
+  readonly #throttle: LoginThrottle
+  readonly #inFlight = new Map<number, Settle>()
+  #workerGone = false
+
+  constructor(throttle: LoginThrottle) {
+    this.#throttle = throttle
+  }
+
+  async admit({ id, attempt }: LoginQuestion): Promise<LoginAnswer> {
+    try {
+      const settle = await this.#throttle.admit(attempt)
+      if (this.#workerGone) settle('abandoned')
+      else this.#inFlight.set(id, settle)
+      return { type: 'login', id }
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error
+      const { code, message, reason, metadata } = error
+      return { type: 'login', id, refusal: { code, message, reason, metadata } }
+    }
+  }
+
+  settle({ id, outcome }: LoginSettled): void {
+    this.#inFlight.get(id)?.(outcome)
+    this.#inFlight.delete(id)
+  }
+
+  /** The worker is gone: nobody learns any more what became of its logins. */
+  close(): void {
+    this.#workerGone = true
+    for (const settle of this.#inFlight.values()) settle('abandoned')
+    this.#inFlight.clear()
   }
 }
 

@@ -1,4 +1,5 @@
 /** What the primary and its workers say to each other, over the channel that Node opens between them. */
+import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
 import type { Config } from '../config/config.ts'
 import type { ErrorCode } from '../errors.ts'
 import { Secret } from '../secret.ts'
@@ -11,6 +12,7 @@ export type FromWorker =
   /** It cannot serve; it waits to be told to stop, so that this is heard. */
   | { readonly type: 'refused'; readonly message: string }
   | LoginQuestion
+  | LoginSettled
 
 /** From the primary to a worker. */
 export type FromPrimary =
@@ -33,25 +35,31 @@ export interface Listening {
   readonly matrixDigest: string
 }
 
-/** A call of `LoginThrottle`, which the primary answers. */
+/** A worker asks the primary to admit a login, and waits for the answer. */
 export interface LoginQuestion {
   readonly type: 'login'
-  /** Comes back with the answer. */
+  /** Of the login, among those of its worker. */
   readonly id: number
-  readonly call: 'admit' | 'failed' | 'succeeded'
-  readonly login: readonly [account: string, userName: string, address: string]
+  readonly attempt: LoginAttempt
 }
 
 export interface LoginAnswer {
   readonly type: 'login'
   readonly id: number
-  /** The parts of a `NoAnswer`; absent: let through, or counted. */
+  /** The parts of a `NoAnswer`; absent: admitted. */
   readonly refusal?: {
     readonly code: ErrorCode
     readonly message: string
     readonly reason: string
     readonly metadata: Readonly<Record<string, string>>
   }
+}
+
+/** What became of a login that was admitted. Nobody waits for an answer: its place is taken until this has arrived. */
+export interface LoginSettled {
+  readonly type: 'login_settled'
+  readonly id: number
+  readonly outcome: LoginOutcome
 }
 
 /** A configuration as it crosses the channel, which nobody else can read: its one secret is in the clear. */

@@ -1,7 +1,7 @@
 /** One worker as the primary sees it: a process that is started, serves, and ends some time. */
 import cluster, { type Worker } from 'node:cluster'
 import type { LoginThrottle } from '../authority/throttle.ts'
-import { answerLogin } from './logins.ts'
+import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, Listening } from './messages.ts'
 
 export class WorkerProcess {
@@ -23,16 +23,19 @@ export class WorkerProcess {
     // Whoever awaits it hears of a rejection; where nobody does, `ended` tells the same.
     this.ready.catch(() => {})
     let refusal: string | undefined
+    const logins = new WorkerLogins(failedLogins)
     this.#worker.on('message', async (message: FromWorker) => {
       if (message.type === 'hello') this.send(order)
       else if (message.type === 'ready') ready.resolve(message.listening)
-      else if (message.type === 'login') this.send(await answerLogin(failedLogins, message))
+      else if (message.type === 'login') this.send(await logins.admit(message))
+      else if (message.type === 'login_settled') logins.settle(message)
       else if (message.type === 'refused') {
         refusal = message.message
         this.send({ type: 'stop' })
       }
     })
     this.ended = endOf(this.#worker).then((how) => {
+      logins.close()
       ready.reject(new Error(refusal ?? `a worker ended before it was ready, with ${how}`))
       return refusal ?? how
     })

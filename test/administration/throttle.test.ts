@@ -1,90 +1,256 @@
-/** Failed logins slow down whoever guesses, and nobody else. */
+/** Failed logins slow down whoever guesses, one after the other or all at once, and nobody else. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { FailedLogins } from '../../sidecar/authority/throttle.ts'
+import {
+  FailedLogins,
+  type LoginAttempt,
+  type LoginOutcome,
+  type Settle,
+} from '../../sidecar/authority/throttle.ts'
+import { remoteAddress } from '../../sidecar/grpc/handler.ts'
 import { ACCOUNT, populate, runSidecar } from '../helpers/sidecar.ts'
+
+const FAILURES = 3
+const PAUSE_MS = 5_000
+const ADDRESS = '192.0.2.1'
+const USER: LoginAttempt = { account: ACCOUNT, userName: 'user', address: ADDRESS }
 
 describe('failed logins', () => {
   const clock = { nowMs: 0 }
   let logins: FailedLogins
   beforeEach(() => {
     clock.nowMs = 1_000_000
-    logins = new FailedLogins({ failures: 3, pauseMs: 5_000 }, () => clock.nowMs)
+    logins = new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, () => clock.nowMs)
   })
 
-  /** Whether a login is let through to the password check. */
-  function admitted(account: string, user: string, address: string): boolean {
-    try {
-      logins.admit(account, user, address)
-      return true
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'LOGIN_THROTTLED' })
-      return false
-    }
+  /** Whether a login is let through to the password check; then it is abandoned. */
+  async function admitted(attempt = USER): Promise<boolean> {
+    const [outcome] = await Promise.allSettled([logins.admit(attempt)])
+    if (outcome?.status === 'fulfilled') outcome.value('abandoned')
+    else expect(outcome?.reason).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'LOGIN_THROTTLED' })
+    return outcome?.status === 'fulfilled'
   }
 
-  function fail(times: number): void {
-    for (let index = 0; index < times; index++) logins.failed(ACCOUNT, 'user', '192.0.2.1')
+  /** Logins one after the other that end so. */
+  async function end(times: number, outcome: LoginOutcome, attempt = USER): Promise<void> {
+    for (let index = 0; index < times; index++) (await logins.admit(attempt))(outcome)
   }
 
   test.each<
-    [claim: string, failures: number, laterMs: number, who: [string, string, string], admitted: boolean]
+    [claim: string, failures: number, laterMs: number, who: Partial<LoginAttempt>, admitted: boolean]
   >([
-    ['as many as the bound wait', 3, 0, [ACCOUNT, 'user', '192.0.2.1'], false],
-    ['fewer do not', 2, 0, [ACCOUNT, 'user', '192.0.2.1'], true],
-    ['until the pause is over', 3, 4_999, [ACCOUNT, 'user', '192.0.2.1'], false],
-    ['and no longer', 3, 5_000, [ACCOUNT, 'user', '192.0.2.1'], true],
-    ['from another address the user logs in', 3, 0, [ACCOUNT, 'user', '192.0.2.2'], true],
-    ['from that address another user logs in', 3, 0, [ACCOUNT, 'other', '192.0.2.1'], true],
-    ['so does the user of that name in another account', 3, 0, ['654321', 'user', '192.0.2.1'], true],
-    [
-      'a clock that was set back does not lengthen the wait',
-      3,
-      -60_000,
-      [ACCOUNT, 'user', '192.0.2.1'],
-      true,
-    ],
-  ])('%s', (_claim, failures, laterMs, who, expected) => {
-    fail(failures)
+    ['as many as the bound wait', FAILURES, 0, {}, false],
+    ['fewer do not', FAILURES - 1, 0, {}, true],
+    ['until the pause is over', FAILURES, PAUSE_MS - 1, {}, false],
+    ['and no longer', FAILURES, PAUSE_MS, {}, true],
+    ['from another address the user logs in', FAILURES, 0, { address: '192.0.2.2' }, true],
+    ['from that address another user logs in', FAILURES, 0, { userName: 'other' }, true],
+    ['so does the user of that name in another account', FAILURES, 0, { account: '654321' }, true],
+    ['a clock that was set back does not lengthen the wait', FAILURES, -60_000, {}, true],
+  ])('%s', async (_claim, failures, laterMs, who, expected) => {
+    await end(failures, 'failed')
     clock.nowMs += laterMs
-    expect(admitted(...who)).toBe(expected)
+    expect(await admitted({ ...USER, ...who })).toBe(expected)
   })
 
-  test('one more failure after the pause makes the next ones wait again', () => {
-    fail(3)
-    clock.nowMs += 5_000
-    fail(1)
-    expect(admitted(ACCOUNT, 'user', '192.0.2.1')).toBe(false)
+  test('one more failure after the pause makes the next ones wait again', async () => {
+    await end(FAILURES, 'failed')
+    clock.nowMs += PAUSE_MS
+    await end(1, 'failed')
+    expect(await admitted()).toBe(false)
   })
 
-  test('a login that succeeds forgets the failures before it', () => {
-    fail(2)
-    logins.succeeded(ACCOUNT, 'user', '192.0.2.1')
-    fail(2)
-    expect(admitted(ACCOUNT, 'user', '192.0.2.1')).toBe(true)
+  test('a login that succeeds forgets the failures before it', async () => {
+    await end(FAILURES - 1, 'failed')
+    await end(1, 'succeeded')
+    await end(FAILURES - 1, 'failed')
+    expect(await admitted()).toBe(true)
   })
 
-  test('names that join to the same text are kept apart', () => {
-    for (let index = 0; index < 3; index++) logins.failed('1","2', 'user', 'a')
-    expect(admitted('1', '2","user', 'a')).toBe(true)
+  test('a login that is abandoned counts as nothing', async () => {
+    await end(FAILURES * 2, 'abandoned')
+    await end(FAILURES, 'failed')
+    expect(await admitted()).toBe(false)
+  })
+
+  test('names that join to the same text are kept apart', async () => {
+    await end(FAILURES, 'failed', { account: '1","2', userName: 'user', address: 'a' })
+    expect(await admitted({ account: '1', userName: '2","user', address: 'a' })).toBe(true)
+  })
+
+  describe('at once', () => {
+    /** Logins that are in flight, in the order in which they were let through, and what became of the others. */
+    let places: { readonly index: number; readonly settle: Settle }[]
+    let refusals: { readonly index: number; readonly message: string }[]
+    beforeEach(() => {
+      places = []
+      refusals = []
+    })
+
+    /** So many logins of the user at the same time. */
+    async function arrive(count: number): Promise<void> {
+      for (let index = 0; index < count; index++)
+        logins.admit(USER).then(
+          (settle) => places.push({ index, settle }),
+          (error) => refusals.push({ index, message: error.message }),
+        )
+      await settled()
+    }
+
+    /** The login that has been in flight for longest ends so. */
+    async function finish(outcome: LoginOutcome): Promise<void> {
+      places.shift()?.settle(outcome)
+      await settled()
+    }
+
+    /** What follows from what was done has happened. */
+    const settled = () => new Promise((resolve) => setImmediate(resolve))
+    const inFlight = () => places.map(({ index }) => index)
+
+    test.each<[claim: string, failures: number, laterMs: number, inFlight: number]>([
+      ['as many are in flight as may fail', 0, 0, FAILURES],
+      ['fewer after failures', 2, 0, FAILURES - 2],
+      ['one after the pause', FAILURES, PAUSE_MS, 1],
+      ['none before it is over', FAILURES, 0, 0],
+    ])('%s', async (_claim, failures, laterMs, expected) => {
+      await end(failures, 'failed')
+      clock.nowMs += laterMs
+      await arrive(10)
+      expect(inFlight()).toEqual(Array.from({ length: expected }, (_, index) => index))
+    })
+
+    test.each<[outcome: LoginOutcome, then: readonly number[]]>([
+      ['succeeded', [1, 2, 3]],
+      ['abandoned', [1, 2, 3]],
+      ['failed', [1, 2]],
+    ])('after one that %s these are in flight: %j', async (outcome, then) => {
+      await arrive(10)
+      await finish(outcome)
+      expect(inFlight()).toEqual(then)
+      expect(refusals).toEqual([])
+    })
+
+    test('the failure that reaches the bound refuses all that wait', async () => {
+      await arrive(10)
+      for (let index = 0; index < FAILURES; index++) await finish('failed')
+      expect(places).toEqual([])
+      expect(refusals).toEqual(
+        Array.from({ length: 10 - FAILURES }, (_, index) => ({
+          index: FAILURES + index,
+          message: 'too many failed logins of this user from this address; try again in 5 s',
+        })),
+      )
+    })
+
+    test('a success among failures lets the others go on, with all places again', async () => {
+      await end(FAILURES - 1, 'failed')
+      await arrive(10)
+      expect(inFlight()).toEqual([0])
+      await finish('succeeded')
+      expect(inFlight()).toEqual([1, 2, 3])
+    })
+
+    test('after the pause one that fails refuses those behind it, and one that succeeds does not', async () => {
+      await end(FAILURES, 'failed')
+      clock.nowMs += PAUSE_MS
+      await arrive(3)
+      await finish('failed')
+      expect(refusals.map(({ index }) => index)).toEqual([1, 2])
+      clock.nowMs += PAUSE_MS
+      await arrive(3)
+      await finish('succeeded')
+      expect(inFlight()).toEqual([1, 2])
+    })
+
+    test('all of many that succeed get their turn, in order', async () => {
+      await arrive(FAILURES + 100)
+      for (let index = 0; index < FAILURES + 100; index++) {
+        expect(inFlight()[0]).toBe(index)
+        await finish('succeeded')
+      }
+      expect(refusals).toEqual([])
+    })
+
+    test('no more than 100 wait; those of another user are not among them', async () => {
+      await arrive(FAILURES + 101)
+      expect(refusals).toEqual([
+        {
+          index: FAILURES + 100,
+          message: 'too many logins of this user from this address wait; try again in 1 s',
+        },
+      ])
+      expect(await admitted({ ...USER, userName: 'other' })).toBe(true)
+    })
   })
 })
 
-test('over the wire: who guesses waits, whether the user is there or not, and others do not', async () => {
+test.each<[peer: string, address: string | undefined]>([
+  ['192.0.2.7:41234', '192.0.2.7'],
+  ['[2001:db8::7]:41234', '2001:db8::7'],
+  ['[::ffff:192.0.2.7]:41234', '::ffff:192.0.2.7'],
+  ['127.0.0.1:41234', undefined],
+  ['127.8.8.8:41234', undefined],
+  ['[::1]:41234', undefined],
+  ['[::ffff:127.0.0.1]:41234', undefined],
+  ['unix:/run/portcullis.sock', undefined],
+  ['unknown', undefined],
+])('failed logins over gRPC from %s count for %s', (peer, address) => {
+  expect(remoteAddress({ getPeer: () => peer })).toBe(address)
+})
+
+describe('over the wire', async () => {
   const running = await runSidecar({
-    flags: { 'login_throttle.failures': 2, 'login_throttle.pause_ms': 3_600_000 },
+    flags: { 'login_throttle.failures': 3, 'login_throttle.pause_ms': 3_600_000 },
   })
   const secrets = await populate(running)
-  const login = (userName: string, password: string) =>
+  const login = (userName: string, password: string): Promise<string> =>
     running.client
       .issue({ password: { userName, account: ACCOUNT, password }, scope: { account: ACCOUNT } })
       .then(
         () => 'issued',
         (error) => error.reason,
       )
-  for (const userName of ['account', 'nobody']) {
-    expect(await login(userName, 'wrong')).toBe('LOGIN_FAILED')
-    expect(await login(userName, 'wrong')).toBe('LOGIN_FAILED')
-    expect(await login(userName, 'wrong')).toBe('LOGIN_THROTTLED')
-  }
-  expect(await login('alpha', secrets.passwordOf('alpha'))).toBe('PERMISSION_MISSING')
+  /** What came of so many logins at once. */
+  const burst = (count: number, userName: string, password: string) =>
+    Promise.all(Array.from({ length: count }, () => login(userName, password)))
+
+  test('who guesses waits, whether the user is there or not, and others do not', async () => {
+    for (const userName of ['nothing', 'nobody']) {
+      for (let attempt = 0; attempt < 3; attempt++)
+        expect(await login(userName, 'wrong')).toBe('LOGIN_FAILED')
+      expect(await login(userName, 'wrong')).toBe('LOGIN_THROTTLED')
+    }
+    expect(await login('alpha', secrets.passwordOf('alpha'))).toBe('PERMISSION_MISSING')
+  })
+
+  test('50 guesses at once are no more than one after the other', async () => {
+    for (const userName of ['disabled', 'somebody'])
+      expect((await burst(50, userName, 'wrong')).toSorted()).toEqual([
+        ...Array(3).fill('LOGIN_FAILED'),
+        ...Array(47).fill('LOGIN_THROTTLED'),
+      ])
+  })
+
+  test('20 logins at once with the right password all succeed', async () => {
+    expect(await burst(20, 'account', secrets.passwordOf('account'))).toEqual(Array(20).fill('issued'))
+  })
+})
+
+test('a login that finds no room among the password checks counts as nothing', async () => {
+  const running = await runSidecar({
+    flags: {
+      'passwords.concurrent': 1,
+      'passwords.waiting': 1,
+      'login_throttle.failures': 10,
+      'login_throttle.pause_ms': 3_600_000,
+    },
+  })
+  const { passwordOf } = await populate(running)
+  const password = { userName: 'account', account: ACCOUNT, password: passwordOf('account') }
+  const login = () => running.client.issue({ password, scope: { account: ACCOUNT } })
+  const outcomes = await Promise.allSettled(Array.from({ length: 50 }, login))
+  const reasons = new Set(
+    outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason.reason] : [])),
+  )
+  expect([...reasons]).toEqual(['PASSWORD_CHECKS_EXHAUSTED'])
+  await login()
 })

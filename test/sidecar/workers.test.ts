@@ -1,12 +1,14 @@
 /** `serve --workers N`: several processes answer on the same addresses, and whoever asks cannot tell them from one. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { connect } from '../../sidecar/client/index.ts'
+import { WorkerLogins } from '../../sidecar/workers/logins.ts'
 import { ACCOUNT, eventually, newFile, newFolder, PEOPLE, whenTheFileEnds } from '../helpers/sidecar.ts'
-import { BlackBox, refused } from './support/black-box.ts'
+import { BlackBox, refusalOf, refused } from './support/black-box.ts'
 import { type RunningProcess, run, serve } from './support/processes.ts'
 
 type Pool = Awaited<ReturnType<typeof serve>>
@@ -41,6 +43,34 @@ async function connections(address: string, count = 4): Promise<BlackBox[]> {
   return boxes
 }
 
+describe('a worker that dies', () => {
+  const attempt = { account: ACCOUNT, userName: 'account', address: '' }
+  let throttle: FailedLogins
+  beforeEach(() => {
+    throttle = new FailedLogins({ failures: 1, pauseMs: 3_600_000 }, Date.now)
+  })
+
+  test('leaves no place taken, by a login in flight or by one that waits', async () => {
+    const [dying, other] = [new WorkerLogins(throttle), new WorkerLogins(throttle)]
+    expect(await dying.admit({ type: 'login', id: 1, attempt })).toEqual({ type: 'login', id: 1 })
+    const waiting = [dying, other].map((logins) => logins.admit({ type: 'login', id: 2, attempt }))
+    dying.close()
+    expect(await Promise.all(waiting)).toEqual(Array(2).fill({ type: 'login', id: 2 }))
+    other.settle({ type: 'login_settled', id: 2, outcome: 'failed' })
+    expect(await other.admit({ type: 'login', id: 3, attempt })).toMatchObject({
+      refusal: { code: 'RESOURCE_EXHAUSTED', reason: 'LOGIN_THROTTLED' },
+    })
+  })
+
+  test('changes nothing any more by what it still said', async () => {
+    const dying = new WorkerLogins(throttle)
+    await dying.admit({ type: 'login', id: 1, attempt })
+    dying.close()
+    dying.settle({ type: 'login_settled', id: 1, outcome: 'failed' })
+    ;(await throttle.admit(attempt))('abandoned')
+  })
+})
+
 describe('two workers', () => {
   const data = join(newFolder(), 'data')
   const matrix = newFile(JSON.stringify(supportMatrix))
@@ -53,7 +83,11 @@ describe('two workers', () => {
     const { secrets } = JSON.parse(stdout) as { secrets: { user: string; type: string; value: string }[] }
     password = secrets.find(({ user, type }) => user === 'account' && type === 'password')?.value ?? ''
     pool = await serve(['--workers', '2', '--data', data, '--matrix', matrix, '--http', '127.0.0.1:0'], {
-      environment: { PORTCULLIS_LOGIN_THROTTLE_FAILURES: '3', PORTCULLIS_MATRIX_POLL_MS: '0' },
+      environment: {
+        PORTCULLIS_LOGIN_THROTTLE_FAILURES: '3',
+        PORTCULLIS_LOGIN_THROTTLE_PAUSE_MS: '3600000',
+        PORTCULLIS_MATRIX_POLL_MS: '0',
+      },
     })
     boxes = await connections(pool.ready.grpc)
   })
@@ -88,10 +122,30 @@ describe('two workers', () => {
     expect(reasons).toEqual([...Array(3).fill('LOGIN_FAILED'), ...Array(5).fill('LOGIN_THROTTLED')])
     expect(await refused(login(boxes[1], 'nothing', 'wrong'))).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
-      metadata: { retry_after_seconds: expect.stringMatching(/^[1-5]$/) },
+      metadata: { retry_after_seconds: expect.stringMatching(/^3[56]\d\d$/) },
     })
     // Nobody else waits.
     await login(boxes[1], 'account', password)
+  })
+
+  /** What came of so many logins at once, divided among the connections: the reasons of those that were refused. */
+  const burst = async (count: number, userName: string, secret: string) => {
+    const asked = Array.from({ length: count }, (_, index) =>
+      login(boxes[index % boxes.length], userName, secret),
+    )
+    const outcomes = await Promise.allSettled(asked)
+    return outcomes.flatMap((each) => (each.status === 'rejected' ? [refusalOf(each.reason).reason] : []))
+  }
+
+  test('50 guesses at both of them at once are no more than one after the other', async () => {
+    expect((await burst(50, 'nobody', 'wrong')).toSorted()).toEqual([
+      ...Array(3).fill('LOGIN_FAILED'),
+      ...Array(47).fill('LOGIN_THROTTLED'),
+    ])
+  })
+
+  test('20 logins at once with the right password all succeed', async () => {
+    expect(await burst(20, 'account', password)).toEqual([])
   })
 
   test('answer HTTP on one port too', async () => {
