@@ -20,7 +20,9 @@ test('it is known what every suite has to produce, and every gate speaks of one 
 const alone = suites.filter(({ needs }) => needs === undefined)
 
 test.each(alone)('the $name suite runs, checks its answers and produces its rows', async (suite) => {
-  expect(await runAtSmokeSize(suite)).toEqual([])
+  const skipped = (await runAtSmokeSize(suite)).map(({ row }) => row)
+  const { optional = [] } = EXPECTED.get(suite.name) ?? {}
+  expect(skipped.filter((row) => !optional.includes(row))).toEqual([])
 })
 
 test.each([
