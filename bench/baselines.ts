@@ -3,7 +3,7 @@ import { interleave, type Measure } from './compare.ts'
 import { type Contender, contend, costRow, unary } from './contender.ts'
 import type { Workload } from './load.ts'
 import { contendNghttpd, requireNghttpd } from './nghttpd.ts'
-import { type Cost, startConstantServer } from './server-process.ts'
+import { type Cost, startBareHttp2Server } from './server-process.ts'
 import { Skips } from './skips.ts'
 import type { Row, Skipped } from './suite.ts'
 
@@ -37,7 +37,7 @@ export async function baselineRows(
     return costRow(id, 'constant', grpc, name, less, METHOD)
   }
 
-  const bareServer = await startConstantServer('bare-http2-server.ts', answerBytes)
+  const bareServer = await startBareHttp2Server(answerBytes)
   const bare = await contend(bareServer, bareServer.ready.grpc, stack)
   const rows = [await against('constant-bare-http2', 'bare node:http2', bare, calls)]
   const skips = new Skips()

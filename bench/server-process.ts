@@ -23,7 +23,7 @@ export abstract class MeasuredProcess {
     this.child = child
   }
 
-  /** Processor time used since the start, in microseconds: all threads, user and system. */
+  /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
   abstract cpuMicroseconds(): number | Promise<number>
 
   /** What the work costs for each of the calls that it makes. */
@@ -141,10 +141,15 @@ export interface SidecarReady {
   }
 }
 
-/** A server that answers every call with so many bytes: on grpc-js, or on less. */
+/** The floor: see `constant-server.ts`. */
 export function startConstantServer(
-  program: 'constant-server.ts' | 'bare-http2-server.ts',
   answerBytes: number,
+  ...work: readonly 'signature'[]
 ): Promise<ServerProcess<{ readonly grpc: string }>> {
-  return ServerProcess.start(join(import.meta.dirname, program), [String(answerBytes)])
+  return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes), ...work])
+}
+
+/** Below the floor: see `bare-http2-server.ts`. */
+export function startBareHttp2Server(answerBytes: number): Promise<ServerProcess<{ readonly grpc: string }>> {
+  return ServerProcess.start(join(import.meta.dirname, 'bare-http2-server.ts'), [String(answerBytes)])
 }

@@ -65,7 +65,7 @@ async function run(size: Size): Promise<SuiteReport> {
   const answerBytes = Math.round(
     claims.answerBytes.reduce((sum, bytes) => sum + bytes) / claims.answerBytes.length,
   )
-  const constantServer = await startConstantServer('constant-server.ts', answerBytes)
+  const constantServer = await startConstantServer(answerBytes)
   const constant = await contend(constantServer, constantServer.ready.grpc, stack)
   const floor: Workload = { ...claims, answerBytes: claims.answerBytes.map(() => answerBytes) }
 

@@ -4,12 +4,10 @@ import { HealthImplementation } from 'grpc-health-check'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
-import { listen, type TlsFiles } from './listen.ts'
+import { type ListenOptions, listen } from './listen.ts'
 import { addReflection } from './reflection.ts'
 
-export interface GrpcOptions {
-  readonly address: string
-  readonly tls?: TlsFiles | undefined
+export interface GrpcOptions extends ListenOptions {
   readonly maxMessageBytes: number
   readonly maxConcurrentStreams: number
   readonly maxBatchLength: number
@@ -54,7 +52,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   health.addToServer(server)
   addReflection(server, services.log)
 
-  const address = await listen(server, options.address, options.tls)
+  const address = await listen(server, options)
   return {
     address,
     close: (drainMs) => {
