@@ -34,7 +34,7 @@ export async function baselineRows(
       less: unary(contender, floor, callsOfB),
     }
     const { grpc, less } = await interleave(measures, pairs)
-    return costRow(id, 'constant', grpc, name, less, METHOD)
+    return costRow(id, 'constant of grpc-js', grpc, name, less, METHOD)
   }
 
   const bareServer = await startBareHttp2Server(answerBytes)

@@ -33,9 +33,9 @@ interface Efforts {
 
 const SIZES: Record<Size, Efforts> = {
   full: {
-    busy: { warmUpCalls: 20_000, warmUpBatches: 3_000, pairs: 21, calls: 8_000, batches: 400 },
-    lighter: { pairs: 9, calls: 3_000 },
-    baselines: { warmUpCalls: 10_000, pairs: 9, calls: 8_000, nghttpdCalls: 30_000 },
+    busy: { warmUpCalls: 20_000, warmUpBatches: 3_000, pairs: 21, calls: 6_000, batches: 400 },
+    lighter: { pairs: 9, calls: 2_500 },
+    baselines: { warmUpCalls: 10_000, pairs: 9, calls: 6_000, nghttpdCalls: 30_000 },
   },
   smoke: {
     busy: { warmUpCalls: 100, warmUpBatches: 2, pairs: 2, calls: 100, batches: 2 },
