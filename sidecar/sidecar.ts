@@ -5,6 +5,7 @@ import type { Administration } from './authority/administration.ts'
 import { openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
+import type { Siblings } from './directory/open.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import { type HttpServer, startHttpServer } from './http/server.ts'
 import { newLog } from './log.ts'
@@ -40,6 +41,8 @@ export interface StartOptions {
   readonly now?: () => number
   /** Who counts failed logins; default: this process. */
   readonly failedLogins?: LoginThrottle
+  /** Other processes of this host on the same shared directory; default: none. */
+  readonly siblings?: Siblings
   /** Whether another worker of this sidecar listens on the addresses already, so that a socket that answers is its own. */
   readonly addressesHeld?: boolean
 }
@@ -67,6 +70,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     folder: config.data,
     shared: shared && {
       ...shared,
+      siblings: options.siblings,
       onListening: (on) => {
         if (on) log.info('changes of other hosts are heard of')
         else

@@ -14,6 +14,16 @@ export interface SharedDirectory {
   readonly timeoutMs: number
   /** Called when changes of other processes begin or cease to be heard of; unheard, they count after `stalenessMs`. */
   readonly onListening?: (on: boolean) => void
+  /** Who hears of a change before it is acknowledged; others hear of it as soon as PostgreSQL tells them. */
+  readonly siblings?: Siblings | undefined
+}
+
+/** Other processes of this host that remember what the same directory said. */
+export interface Siblings {
+  /** Calls `forget` at each change that one of them makes, from now on. */
+  watch(forget: () => void): void
+  /** Something changed here: resolves when none of them relies on what it had read before. Never rejects. */
+  changed(): Promise<void>
 }
 
 /**
@@ -38,5 +48,7 @@ export async function openDirectory(
     changed: () => cached.clear(),
     listening: (on) => shared.onListening?.(on),
   })
-  return new DirectoryStore(database, now, cached)
+  const { siblings } = shared
+  siblings?.watch(() => cached.clear())
+  return new DirectoryStore(database, now, cached, () => siblings?.changed())
 }

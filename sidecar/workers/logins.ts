@@ -7,13 +7,12 @@
 import type { LoginAttempt, LoginThrottle, Settle } from '../authority/throttle.ts'
 import { NoAnswer } from '../errors.ts'
 import type { LoginAnswer, LoginQuestion, LoginSettled } from './messages.ts'
+import { Questions } from './questions.ts'
 
 /** A worker's side: asks the primary. */
 export class PrimaryThrottle implements LoginThrottle {
   readonly #send: (message: LoginQuestion | LoginSettled) => void
-  readonly #waiting = new Map<number, PromiseWithResolvers<void>>()
-  #lastId = 0
-  #primaryGone = false
+  readonly #admissions = new Questions()
 
   constructor(send: (message: LoginQuestion | LoginSettled) => void) {
     this.#send = send
@@ -21,28 +20,18 @@ export class PrimaryThrottle implements LoginThrottle {
 
   /** @throws NoAnswer as every throttle, and `STOPPING` where the primary is gone */
   async admit(attempt: LoginAttempt): Promise<Settle> {
-    if (this.#primaryGone) throw stopping()
-    const id = ++this.#lastId
-    const waiting = Promise.withResolvers<void>()
-    this.#waiting.set(id, waiting)
-    this.#send({ type: 'login', id, attempt })
-    await waiting.promise
+    const id = await this.#admissions.ask((id) => this.#send({ type: 'login', id, attempt }))
     return (outcome) => this.#send({ type: 'login_settled', id, outcome })
   }
 
   /** Hands an answer of the primary to whoever waits for it. */
   answered({ id, refusal }: LoginAnswer): void {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (refusal === undefined) waiting?.resolve()
-    else waiting?.reject(new NoAnswer(refusal.code, refusal.message, refusal))
+    this.#admissions.answer(id, refusal && new NoAnswer(refusal.code, refusal.message, refusal))
   }
 
   /** The primary is gone: nobody counts any more, so nobody may try. */
   close(): void {
-    this.#primaryGone = true
-    for (const { reject } of this.#waiting.values()) reject(stopping())
-    this.#waiting.clear()
+    this.#admissions.close(new NoAnswer('UNAVAILABLE', 'the sidecar is stopping', { reason: 'STOPPING' }))
   }
 }
 
@@ -80,8 +69,4 @@ export class WorkerLogins {
     for (const settle of this.#inFlight.values()) settle('abandoned')
     this.#inFlight.clear()
   }
-}
-
-function stopping(): NoAnswer {
-  return new NoAnswer('UNAVAILABLE', 'the sidecar is stopping', { reason: 'STOPPING' })
 }

@@ -13,6 +13,10 @@ export type FromWorker =
   | { readonly type: 'refused'; readonly message: string }
   | LoginQuestion
   | LoginSettled
+  /** It changed the directory, and waits until the others have forgotten what they remember of it. */
+  | { readonly type: 'changed'; readonly id: number }
+  /** The answer to `forget`. */
+  | { readonly type: 'forgotten'; readonly id: number }
 
 /** From the primary to a worker. */
 export type FromPrimary =
@@ -27,6 +31,10 @@ export type FromPrimary =
   /** Let calls finish, then end. */
   | { readonly type: 'stop' }
   | LoginAnswer
+  /** The answer to `changed`. */
+  | { readonly type: 'change_heard'; readonly id: number }
+  /** Another worker changed the directory. */
+  | { readonly type: 'forget'; readonly id: number }
 
 /** Where a worker serves, and by which rules. */
 export interface Listening {

@@ -122,7 +122,10 @@ class Pool {
   #fork(): WorkerProcess {
     const config = sentConfig(shareOf(this.#config))
     const addressesHeld = this.#listening !== undefined
-    const worker = new WorkerProcess({ type: 'start', config, addressesHeld }, this.#failedLogins)
+    const worker = new WorkerProcess(
+      { type: 'start', config, addressesHeld },
+      { failedLogins: this.#failedLogins, changedBy: (one) => this.#tellOthersThan(one) },
+    )
     this.#workers.add(worker)
     void worker.ended.then(() => this.#workers.delete(worker))
     worker.ready.then(
@@ -131,6 +134,12 @@ class Pool {
       () => {},
     )
     return worker
+  }
+
+  /** After the staleness bound nobody relies any more on what was read before the change. */
+  async #tellOthersThan(changer: WorkerProcess): Promise<void> {
+    const others = [...this.#workers].filter((worker) => worker !== changer)
+    await Promise.all(others.map((worker) => worker.forget(this.#config.directory.staleness_ms)))
   }
 
   /** Takes a worker in that serves where the others do. */

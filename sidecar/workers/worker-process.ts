@@ -3,20 +3,29 @@ import cluster, { type Worker } from 'node:cluster'
 import type { LoginThrottle } from '../authority/throttle.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, Listening } from './messages.ts'
+import { Questions } from './questions.ts'
+
+/** What the workers have in common, which the primary looks after. */
+export interface Shared {
+  /** Counts the failed logins of all workers. */
+  readonly failedLogins: LoginThrottle
+  /** Has every worker but this one forget what it remembers of the directory. */
+  readonly changedBy: (worker: WorkerProcess) => Promise<void>
+}
 
 export class WorkerProcess {
   readonly #worker: Worker
   readonly #startedMs = performance.now()
+  readonly #forgetting = new Questions()
+  /** Whether it listens to its channel. */
+  #listens = false
   /** Resolves when it serves; rejects with why it does not. */
   readonly ready: Promise<Listening>
   /** Resolves when it has ended and has let go of its addresses: with the reason that it gave, its signal or its exit code. */
   readonly ended: Promise<string>
 
-  /**
-   * @param order what it is told to start with
-   * @param failedLogins counts the failed logins of all workers
-   */
-  constructor(order: Extract<FromPrimary, { type: 'start' }>, failedLogins: LoginThrottle) {
+  /** @param order what it is told to start with */
+  constructor(order: Extract<FromPrimary, { type: 'start' }>, { failedLogins, changedBy }: Shared) {
     this.#worker = cluster.fork()
     const ready = Promise.withResolvers<Listening>()
     this.ready = ready.promise
@@ -25,17 +34,24 @@ export class WorkerProcess {
     let refusal: string | undefined
     const logins = new WorkerLogins(failedLogins)
     this.#worker.on('message', async (message: FromWorker) => {
-      if (message.type === 'hello') this.send(order)
-      else if (message.type === 'ready') ready.resolve(message.listening)
+      if (message.type === 'hello') {
+        this.#listens = true
+        this.send(order)
+      } else if (message.type === 'ready') ready.resolve(message.listening)
       else if (message.type === 'login') this.send(await logins.admit(message))
       else if (message.type === 'login_settled') logins.settle(message)
-      else if (message.type === 'refused') {
+      else if (message.type === 'forgotten') this.#forgetting.answer(message.id)
+      else if (message.type === 'changed') {
+        await changedBy(this)
+        this.send({ type: 'change_heard', id: message.id })
+      } else if (message.type === 'refused') {
         refusal = message.message
         this.send({ type: 'stop' })
       }
     })
     this.ended = endOf(this.#worker).then((how) => {
       logins.close()
+      this.#forgetting.close()
       ready.reject(new Error(refusal ?? `a worker ended before it was ready, with ${how}`))
       return refusal ?? how
     })
@@ -53,6 +69,18 @@ export class WorkerProcess {
   send(message: FromPrimary): void {
     // A worker that is gone needs no orders.
     this.#worker.send(message, () => {})
+  }
+
+  /** Resolves when it has forgotten what it remembers of the directory, has ended, or `boundMs` are over. */
+  async forget(boundMs: number): Promise<void> {
+    // One that was not told to start has nothing to forget.
+    if (!this.#listens) return
+    let impatience: NodeJS.Timeout | undefined
+    await this.#forgetting.ask((id) => {
+      impatience = setTimeout(() => this.#forgetting.answer(id), boundMs)
+      this.send({ type: 'forget', id })
+    })
+    clearTimeout(impatience)
   }
 
   /** Ends it without letting calls finish. */

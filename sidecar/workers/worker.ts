@@ -5,15 +5,19 @@
 import cluster from 'node:cluster'
 import { newLog } from '../log.ts'
 import { type Sidecar, startSidecar } from '../sidecar.ts'
+import { OtherWorkers } from './changes.ts'
 import { PrimaryThrottle } from './logins.ts'
 import { type FromPrimary, type FromWorker, receivedConfig } from './messages.ts'
 
 const failedLogins = new PrimaryThrottle(send)
+const siblings = new OtherWorkers(send)
 let sidecar: Sidecar | undefined
 let stopping = false
 
 process.on('message', (message: FromPrimary) => {
   if (message.type === 'login') failedLogins.answered(message)
+  else if (message.type === 'forget') siblings.forget(message.id)
+  else if (message.type === 'change_heard') siblings.heard(message.id)
   else if (message.type === 'reload') sidecar?.reload()
   else if (message.type === 'stop') void stop()
   else if (message.type === 'start') void start(message)
@@ -22,6 +26,7 @@ cluster.worker?.once('disconnect', () => {
   // Otherwise Node ends the process at once, and the calls in flight with it.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
   failedLogins.close()
+  siblings.close()
   void stop()
 })
 // A terminal signals every process of its group; and one worker can be told to give way to another.
@@ -37,7 +42,7 @@ async function start(order: Extract<FromPrimary, { type: 'start' }>): Promise<vo
   const config = receivedConfig(order.config)
   const log = newLog(config.log_level, { pid: process.pid })
   try {
-    sidecar = await startSidecar(config, { log, failedLogins, addressesHeld: order.addressesHeld })
+    sidecar = await startSidecar(config, { log, failedLogins, siblings, addressesHeld: order.addressesHeld })
     const { grpcAddress, httpAddress, matrixDigest } = sidecar
     send({ type: 'ready', listening: { grpcAddress, httpAddress, matrixDigest } })
   } catch (error) {

@@ -8,6 +8,8 @@ import { type Client, connect } from '../../../sidecar/client/index.ts'
 const launcher = fileURLToPath(new URL('../../../sidecar/portcullis.js', import.meta.url))
 
 export interface Host {
+  /** Where gRPC listens. */
+  readonly address: string
   readonly client: Client
   readonly process: ChildProcess
   /** Everything that it printed on standard error, which is its log. */
@@ -45,6 +47,7 @@ export async function startHost(
   const { grpc } = JSON.parse(ready[0]) as { grpc: string }
   const client = connect(grpc)
   return {
+    address: grpc,
     client,
     process: child,
     log: () => log,

@@ -1,0 +1,101 @@
+/** Several workers of one host on PostgreSQL: a change through one of them is acknowledged when all of them know. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
+import { Secret } from '../../../sidecar/secret.ts'
+import { type Host, startHost } from '../../directory/support/host.ts'
+import { issueTo, newFolder, newScene, openAuthority, type Scene } from '../../directory/support/scene.ts'
+import { BlackBox } from '../../sidecar/support/black-box.ts'
+import { PostgresProxy } from './proxy.ts'
+import { CANARY, PostgresServer } from './server.ts'
+
+const programs = inject('postgres')
+const REVOCATIONS = 30
+/** What a worker remembers is good for an hour, and PostgreSQL's notifications do not reach it: siblings alone tell it. */
+const STALENESS_MS = 3_600_000
+
+describe.skipIf(!programs.ok)('two workers that share a directory', () => {
+  const folder = newFolder()
+  let server: PostgresServer
+  let proxy: PostgresProxy
+  let authority: OpenedAuthority
+  let host: Host
+  let scene: Scene
+  /** Connections that the workers have in turn. */
+  let boxes: BlackBox[]
+
+  beforeAll(async () => {
+    if (!programs.ok) return
+    server = await PostgresServer.start(programs.folder)
+    proxy = await PostgresProxy.start(server.port)
+    proxy.refuseListeners(true)
+    const url = await server.newDatabase()
+    authority = await openAuthority(folder.path, {
+      url: new Secret(url),
+      stalenessMs: STALENESS_MS,
+      poolSize: 5,
+      timeoutMs: 5_000,
+    })
+    scene = await newScene(authority)
+    host = await startHost(folder.path, {
+      PORTCULLIS_DIRECTORY_URL: server.url(new URL(url).pathname.slice(1), { port: proxy.port }),
+      PORTCULLIS_DIRECTORY_STALENESS_MS: String(STALENESS_MS),
+      PORTCULLIS_WORKERS: '2',
+    })
+    boxes = Array.from({ length: 4 }, () => new BlackBox(host.address))
+    for (const box of boxes) await box.ask('GetMatrix', {})
+  })
+
+  afterAll(async () => {
+    const ended = await host?.stop()
+    await authority?.close()
+    await proxy?.close()
+    await server?.remove()
+    folder.remove()
+    if (!programs.ok) return
+    expect(ended).toBe(0)
+    expect(host.log()).not.toContain(CANARY)
+  })
+
+  const newToken = () => issueTo(authority, scene.account, scene.password)
+
+  async function reasonOf(box: BlackBox, value: string): Promise<unknown> {
+    const credentials = { headers: [{ name: 'X-Auth-Token', value }] }
+    return (await box.ask('Check', { api: 'balance', credentials })).reason
+  }
+
+  /** Every worker has the answer in memory, and would give it for an hour. */
+  async function remembered(value: string): Promise<void> {
+    for (const box of boxes) expect(await reasonOf(box, value)).toBe('REASON_ALLOWED')
+  }
+
+  test(`what one revokes, the very next check through any of them denies: ${REVOCATIONS} times`, async () => {
+    expect(host.log()).not.toContain('"changes of other hosts are heard of"')
+    for (let round = 0; round < REVOCATIONS; round++) {
+      const value = await newToken()
+      await remembered(value)
+      await boxes[round % boxes.length]?.ask('Revoke', { value })
+      for (const box of boxes) expect(await reasonOf(box, value)).toBe('REASON_CREDENTIAL_REVOKED')
+    }
+  })
+
+  test('a worker that does not answer is waited for, and no longer when it dies', async () => {
+    const value = await newToken()
+    await remembered(value)
+    const [stopped = 0] = Array.from(
+      host.log().matchAll(/"worker":(\d+),"msg":"a worker is ready"/g),
+      (found) => Number(found[1]),
+    )
+    process.kill(stopped, 'SIGSTOP')
+    const awake = await Promise.any(boxes.map(async (box) => (await box.ask('GetMatrix', {})) && box))
+    let acknowledged = false
+    const revoking = awake.ask('Revoke', { value }).then(() => {
+      acknowledged = true
+    })
+    // Long enough for the change itself, which the stopped worker's sibling knows of at once.
+    while ((await reasonOf(awake, value)) !== 'REASON_CREDENTIAL_REVOKED') await delay(10)
+    expect(acknowledged).toBe(false)
+    process.kill(stopped, 'SIGKILL')
+    await revoking
+  })
+})
