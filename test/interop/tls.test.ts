@@ -1,6 +1,6 @@
 /** Mutual TLS: only a client with a certificate of the right authority gets answers, in every language. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ChannelCredentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -62,6 +62,47 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d w
         expect(await attempt(sidecar.address, tls(certificates))).toBe(outcome)
       })
     })
+})
+
+/** An address of this machine that is not loopback, as another machine would reach it. */
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+
+describe.skipIf(!inject('openssl').ok || ownAddress === undefined)('a sidecar that others can reach', () => {
+  test('counts failed logins by the address of whoever calls, and takes loopback for this machine', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-tls-'))
+    const authority = await makeAuthority(folder, 'ours')
+    const server = await makeCertificate(folder, 'server', authority)
+    const config = join(folder, 'portcullis.json')
+    const tls = { certificate: server.certificate, key: server.key, client_ca: authority.certificate }
+    const throttle = { failures: 1, pause_ms: 3_600_000 }
+    writeFileSync(config, JSON.stringify({ grpc: { tls }, login_throttle: throttle }))
+    const sidecar = await startSidecar('--config', config, '--grpc', '0.0.0.0:0')
+    const { account, service_user: user } = sidecar.demo
+    const login = async (host: string, password: string) => {
+      const address = sidecar.address.replace('0.0.0.0', host)
+      const client = connect(address, { tls: contentsOf(authority.certificate, server) })
+      const issuing = client.issue({
+        password: { userName: user.name, account, password },
+        scope: { account },
+      })
+      return issuing
+        .then(
+          () => 'issued',
+          (error) => error.reason,
+        )
+        .finally(() => client.close())
+    }
+    try {
+      expect(await login(ownAddress ?? '', 'wrong')).toBe('LOGIN_FAILED')
+      expect(await login(ownAddress ?? '', user.password)).toBe('LOGIN_THROTTLED')
+      expect(await login('127.0.0.1', user.password)).toBe('issued')
+    } finally {
+      await sidecar.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 })
 
 function attempts(): { language: string; skipped: boolean; attempt: Attempt }[] {

@@ -1,5 +1,6 @@
 /** Certificates for mutual TLS, made by openssl for one test run. */
 import { writeFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { run } from './command.ts'
 
@@ -29,7 +30,9 @@ export async function makeCertificate(
   const made = filesOf(folder, name)
   const request = join(folder, `${name}.request.pem`)
   const extensions = join(folder, `${name}.extensions`)
-  writeFileSync(extensions, 'subjectAltName = IP:127.0.0.1\n')
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  const names = addresses.map(({ address }) => `IP:${address}`)
+  writeFileSync(extensions, `subjectAltName = ${names.join(',')}\n`)
   const out = ['-keyout', made.key, '-out', request]
   await run('openssl', ['req', '-new', ...NEW_KEY, ...out, '-subj', `/CN=${name}`])
   const signing = ['-CA', authority.certificate, '-CAkey', authority.key, '-CAcreateserial', ...DAYS]
