@@ -1,6 +1,6 @@
 /** Failed logins, counted by user and address together: who guesses is slowed down, and nobody else is. */
-import { LRUCache } from 'lru-cache'
 import { NoAnswer } from '../errors.ts'
+import { Recent } from './recent.ts'
 
 export interface ThrottleLimits {
   /** Failures after which a user's logins from an address wait. */
@@ -15,7 +15,7 @@ const PAIRS_MAX = 100_000
 export class FailedLogins {
   readonly #limits: ThrottleLimits
   readonly #now: () => number
-  readonly #pairs = new LRUCache<string, { failures: number; lastMs: number }>({ max: PAIRS_MAX })
+  readonly #pairs = new Recent<{ failures: number; lastMs: number }>(PAIRS_MAX)
 
   constructor(limits: ThrottleLimits, now: () => number) {
     this.#limits = limits
