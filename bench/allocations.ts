@@ -13,15 +13,16 @@
  */
 import { fileURLToPath } from 'node:url'
 import { GCProfiler } from 'node:v8'
-import { compile, type Question } from '../engine/index.ts'
+import { compile } from '../engine/index.ts'
 import { supportMatrix } from '../matrix/index.ts'
 import { median } from './compare.ts'
-import { cellQuestions, withTargets } from './questions.ts'
+import { cellQuestions, withHandles, withTargets } from './questions.ts'
 
 /** Bytes a call, by what was called. */
 export interface Allocations {
   readonly decide: number
   readonly decideWithTarget: number
+  readonly decideAt: number
   readonly deny: number
   /** The control: a call that allocates one small object. */
   readonly copy: number
@@ -56,6 +57,9 @@ function countAllocations(calls: number): Allocations {
     decideWithTarget: bytesPerCall(targeted, calls, (question) => {
       sink.answer = engine.decide(question)
     }),
+    decideAt: bytesPerCall(withHandles(engine, questions), calls, ({ handle, scope }) => {
+      sink.answer = engine.decideAt(handle, scope)
+    }),
     deny: bytesPerCall(questions, calls, (question) => {
       sink.answer = engine.deny(question.api, 'CREDENTIAL_MISSING')
     }),
@@ -65,15 +69,15 @@ function countAllocations(calls: number): Allocations {
   }
 }
 
-function bytesPerCall(
-  questions: readonly Question[],
+function bytesPerCall<Asked>(
+  questions: readonly Asked[],
   calls: number,
-  call: (question: Question) => void,
+  call: (question: Asked) => void,
 ): number {
   // In chunks: a function that is called often is optimised in the warm-up. No iterator: in code that is not
   // optimised it would allocate by itself.
   const callChunk = () => {
-    for (let done = 0; done < CHUNK; done++) call(questions[done % questions.length] as Question)
+    for (let done = 0; done < CHUNK; done++) call(questions[done % questions.length] as Asked)
   }
   const callAll = () => {
     for (let done = 0; done < calls; done += CHUNK) callChunk()

@@ -9,7 +9,7 @@ import { compile, type Decision, type Engine } from '../engine/index.ts'
 import { supportMatrix } from '../matrix/index.ts'
 import { ALLOCATION_FLAGS, type Allocations } from './allocations.ts'
 import { interleave, type Measure, median, ratioOf } from './compare.ts'
-import { cellQuestions, withTargets } from './questions.ts'
+import { cellQuestions, withHandles, withTargets } from './questions.ts'
 import { secondsPerRun } from './stopwatch.ts'
 import type { Figure, Row, Size, Suite, SuiteReport } from './suite.ts'
 
@@ -38,6 +38,7 @@ async function run(size: Size): Promise<SuiteReport> {
 
   // The gated pair first and alone: what runs later cannot have taught the compiler other habits.
   const pair = await interleave({ decide: timed('decide'), lookUps: timed('lookUps') }, pairs)
+  const handlePair = await interleave({ decideAt: timed('decideAt'), lookUp: timed('lookUp') }, pairs)
   const others = await interleave(
     { decideWithTarget: timed('decideWithTarget'), deny: timed('deny'), extract: timed('extract') },
     rounds,
@@ -54,6 +55,14 @@ async function run(size: Size): Promise<SuiteReport> {
       ratio: ratioOf(pair.decide, pair.lookUps),
       method: TIME_METHOD,
     },
+    {
+      id: 'decide-at',
+      what: 'decide by handle, 90 cells',
+      a: nanoseconds('decideAt', handlePair.decideAt),
+      b: nanoseconds('one Map.get', handlePair.lookUp),
+      ratio: ratioOf(handlePair.decideAt, handlePair.lookUp),
+      method: `${TIME_METHOD} The handles are looked up before; the Map holds an answer for each API.`,
+    },
     alone('decide-with-target', 'decide with a target', nanoseconds('decide', others.decideWithTarget)),
     alone('deny', 'deny', nanoseconds('deny', others.deny)),
     alone('extract', 'extract a credential from 8 headers', nanoseconds('extract', others.extract)),
@@ -64,13 +73,14 @@ async function run(size: Size): Promise<SuiteReport> {
     }),
     allocation('decide-allocation', 'decide, bytes a call', bytes.decide),
     allocation('decide-with-target-allocation', 'decide with a target, bytes a call', bytes.decideWithTarget),
+    allocation('decide-at-allocation', 'decide by handle, bytes a call', bytes.decideAt),
     allocation('deny-allocation', 'deny, bytes a call', bytes.deny),
     allocation('copy-allocation', 'control: a decision copied, bytes a call', bytes.copy),
   ]
   return { rows, answersChecked }
 }
 
-/** Every cell against the matrix file, which is what the engine was compiled from. */
+/** Every cell against the matrix file, which is what the engine was compiled from; by handle against by name. */
 function checkAnswers(engine: Engine): number {
   const accepted = new Map(supportMatrix.apis.map(({ id, accepts }) => [id, accepts]))
   const questions = cellQuestions(engine)
@@ -79,7 +89,10 @@ function checkAnswers(engine: Engine): number {
     if (allowed !== accepted.get(question.api)?.includes(question.kind))
       throw new Error(`a wrong answer: ${JSON.stringify(question)}, allowed: ${allowed}`)
   }
-  return questions.length * 2
+  for (const { handle, scope, ...question } of withHandles(engine, questions))
+    if (engine.decideAt(handle, scope) !== engine.decide({ ...question, scope }))
+      throw new Error(`another answer by handle: ${JSON.stringify(question)}`)
+  return questions.length * 3
 }
 
 /**
@@ -95,6 +108,8 @@ function worksOf(engine: Engine) {
     const row = table.get(question.api) ?? new Map<string, Decision>()
     table.set(question.api, row.set(question.kind, engine.decide(question)))
   }
+  const answersByApi = new Map(questions.map((question) => [question.api, engine.decide(question)]))
+  const handled = withHandles(engine, questions)
   const headers = requestHeaders(engine)
   const never = {}
   const consume = (answer: unknown) => {
@@ -111,6 +126,18 @@ function worksOf(engine: Engine) {
       calls: questions.length,
       work: () => {
         for (const { api, kind } of questions) consume(table.get(api)?.get(kind))
+      },
+    },
+    decideAt: {
+      calls: handled.length,
+      work: () => {
+        for (const { handle, scope } of handled) consume(engine.decideAt(handle, scope))
+      },
+    },
+    lookUp: {
+      calls: questions.length,
+      work: () => {
+        for (const { api } of questions) consume(answersByApi.get(api))
       },
     },
     decideWithTarget: {

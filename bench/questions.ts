@@ -19,3 +19,11 @@ export function cellQuestions(engine: Engine, account = ACCOUNT, project = PROJE
 export function withTargets(questions: readonly Question[]): Question[] {
   return questions.map((question) => ({ ...question, target: { ...question.scope } }))
 }
+
+/** The same questions, the cell of each looked up. */
+export function withHandles(
+  engine: Engine,
+  questions: readonly Question[],
+): (Question & { readonly handle: number })[] {
+  return questions.map((question) => ({ ...question, handle: engine.handle(question.kind, question.api) }))
+}

@@ -15,7 +15,7 @@ export abstract class MeasuredProcess {
     this.child = child
   }
 
-  /** Processor time used since the start, in microseconds: all threads, user and system. */
+  /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
   abstract cpuMicroseconds(): number | Promise<number>
 
   /** Processor time for each of so many calls, in microseconds. */
@@ -117,6 +117,9 @@ export interface SidecarReady {
 }
 
 /** The floor: see `constant-server.ts`. */
-export function startConstantServer(answerBytes: number): Promise<ServerProcess<{ readonly grpc: string }>> {
-  return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes)])
+export function startConstantServer(
+  answerBytes: number,
+  ...work: readonly 'signature'[]
+): Promise<ServerProcess<{ readonly grpc: string }>> {
+  return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes), ...work])
 }

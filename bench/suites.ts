@@ -7,6 +7,7 @@ import { sidecarSuite } from './sidecar.ts'
 import { startSuite } from './start.ts'
 import type { Suite } from './suite.ts'
 import { tokensSuite } from './tokens.ts'
+import { workersSuite } from './workers.ts'
 
 export const suites: readonly Suite[] = [
   engineSuite,
@@ -15,6 +16,7 @@ export const suites: readonly Suite[] = [
   issueSuite,
   growthSuite,
   startSuite,
+  workersSuite,
   peersSuite,
   serversSuite,
 ]

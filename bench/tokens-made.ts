@@ -1,5 +1,5 @@
 /** Tokens made here by the sidecar's own key, of which any number can be had without asking the sidecar for them. */
-import { type KeyObject, randomBytes, verify } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,6 @@ export class MadeTokens {
   readonly #ring: KeyRing
   readonly #signer: IamTokenSigner
   readonly #claims: IamClaims
-  /** Length of the answer to a check of any of them. */
   #answerBytes = 0
 
   private constructor(ring: KeyRing, claims: IamClaims) {
@@ -47,6 +46,11 @@ export class MadeTokens {
     return tokens
   }
 
+  /** Length of the answer to a check of any of them. */
+  get answerBytes(): number {
+    return this.#answerBytes
+  }
+
   one(): string {
     return this.#signer.sign({ ...this.#claims, jti: randomBytes(16).toString('base64url') })
   }
@@ -62,22 +66,6 @@ export class MadeTokens {
     for (let left = count; left > 0; left -= 1000) {
       const some = Math.min(left, 1000)
       await load.run(this.workload(some), some)
-    }
-  }
-
-  /** Times the verification of one signature, in microseconds of processor time. */
-  signatureCheck(): (times: number) => number {
-    const key = this.#ring.keys.find(({ state }) => state === 'active')?.publicKey as KeyObject
-    const token = this.one()
-    const end = token.lastIndexOf('.')
-    const signed = Buffer.from(token.slice(0, end))
-    const signature = Buffer.from(token.slice(end + 1), 'base64url')
-    return (times) => {
-      const before = process.cpuUsage()
-      for (let index = 0; index < times; index++)
-        if (!verify(null, signed, key, signature)) throw new Error('a token made here is not genuine')
-      const { user, system } = process.cpuUsage(before)
-      return (user + system) / times
     }
   }
 

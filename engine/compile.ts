@@ -5,8 +5,8 @@
 import { type Advised, adviceByKind, conflictsByApi, contests, nameConflicts } from './conflicts.ts'
 import { refuseInconsistent } from './consistency.ts'
 import { type CredentialHeaders, type Extraction, extractCredential } from './credentials.ts'
-import { type Answers, type Cell, decide, deny, type Row } from './decide.ts'
-import type { CompiledApi, Decision, NamedConflict, Question } from './decision.ts'
+import { type Answers, alike, type Cell, decide, decideAt, deny, handleOf, type Row } from './decide.ts'
+import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
 import type { Api, Matrix, TokenKind } from './matrix.ts'
@@ -29,6 +29,17 @@ export interface Engine {
   readonly conflicts: readonly NamedConflict[]
   /** Decides. Total: any input whatever gets a decision. Allocates nothing. */
   decide(question: Question): Decision
+  /**
+   * The handle of a cell: looked up once, it spares each later decision the look-ups. Total: what the matrix does not know
+   * has a handle too. It is of this engine alone; to any other, one of a later matrix too, it is an unknown API.
+   */
+  handle(kind: string, api: string): number
+  /**
+   * Decides as `decide` does, about the cell of a handle. Total, and allocates nothing.
+   *
+   * @param holder type of the token's holder, as in `Question`
+   */
+  decideAt(handle: number, scope: Scope, target?: Scope, holder?: string): Decision
   /** The denial for a credential that never became a token. An unknown API takes precedence. */
   deny(api: string, reason: CredentialReason): Decision
   /** Finds the one credential among request headers (§5.2), or says what is wrong with them. Total. */
@@ -36,6 +47,9 @@ export interface Engine {
   /** Every decision that this engine can give, each once: for whoever encodes them beforehand. */
   decisions(): Iterable<Decision>
 }
+
+/** The next engine's first handle: no two engines of a program share one, so that none is taken for another's. */
+let nextHandle = 0
 
 const NONE: readonly never[] = Object.freeze([])
 const UNADVISED: Advised = { advice: NONE, conflicts: NONE }
@@ -58,6 +72,7 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
   const apis = new Map<string, CompiledApi>()
   const rows = new Map<string, Row>()
   const decisions: Decision[] = []
+  const cells: Cell[] = []
 
   const build = (reason: Reason, api?: CompiledApi, kind?: TokenKind, advised: Advised = UNADVISED) => {
     const decision: Decision = Object.freeze({
@@ -74,26 +89,35 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     return decision
   }
 
+  const unknownApi = build('UNKNOWN_API')
+  cells.push(alike(unknownApi))
   for (const row of matrix.apis) {
     const bearing = byApi.get(row.id) ?? NONE
     const verdicts = new Map(kinds.map((kind) => [kind.id, verdictOf(row, kind, bearing, strict)]))
     const api = compileApi(row, kinds, bearing, verdicts)
     apis.set(api.id, api)
+    const cellsOfRow = kinds.map((kind) => {
+      const verdict = verdicts.get(kind.id) as Reason
+      const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
+        buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
+      const byHolder = advice.get(kind.id)
+      return cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised)))
+    })
+    const unknownKind = build('UNKNOWN_TOKEN_KIND', api)
+    const firstCell = cells.length
+    cells.push(...cellsOfRow, alike(unknownKind))
     rows.set(api.id, {
-      cells: kinds.map((kind) => {
-        const verdict = verdicts.get(kind.id) as Reason
-        const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
-          buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
-        const byHolder = advice.get(kind.id)
-        return cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised)))
-      }),
-      unknownKind: build('UNKNOWN_TOKEN_KIND', api),
+      cells: cellsOfRow,
+      firstCell,
+      unknownKind,
       faults: new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])),
     })
   }
 
   const places = new Map(kinds.map((kind, place) => [kind.id, place]))
-  const answers: Answers = { rows, places, unknownApi: build('UNKNOWN_API') }
+  const firstHandle = nextHandle
+  nextHandle += cells.length
+  const answers: Answers = { rows, places, unknownApi, cells, firstHandle }
   const headers = new Set(kinds.map((kind) => kind.header.toLowerCase()))
   return Object.freeze({
     digest,
@@ -102,6 +126,9 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     apis,
     conflicts,
     decide: (question: Question) => decide(answers, question),
+    handle: (kind: string, api: string) => handleOf(answers, kind, api),
+    decideAt: (handle: number, scope: Scope, target?: Scope, holder?: string) =>
+      decideAt(answers, handle, scope, target, holder),
     deny: (api: string, reason: CredentialReason) => deny(answers, api, reason),
     extract: (list: CredentialHeaders) => extractCredential(list, headers),
     decisions: () => decisions.values(),
@@ -163,6 +190,7 @@ function buildCell(
     projectBound: kind.scopeLevel === 'project',
     invalidScope: build('INVALID_SCOPE'),
     verdict: said,
+    open: said.allowed,
     // A cell that denies never gets as far as the target.
     accountMismatch: said.allowed ? build('ACCOUNT_MISMATCH') : said,
     projectMismatch: said.allowed && kind.scopeLevel === 'project' ? build('PROJECT_MISMATCH') : said,

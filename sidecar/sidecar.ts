@@ -1,30 +1,36 @@
 /** The composition root: opens everything that the sidecar is made of, and closes it in the right order. */
 import { readFileSync } from 'node:fs'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import type { Administration } from './authority/administration.ts'
 import { openEmbeddedAuthority } from './authority/open.ts'
-import { type Config, ConfigError, sharedDirectoryOf } from './config/config.ts'
+import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
+import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import { type HttpServer, startHttpServer } from './http/server.ts'
+import { newLog } from './log.ts'
 import { Rules } from './rules.ts'
 import { Secret } from './secret.ts'
 import { type Caller, Callers } from './usecases/callers.ts'
 import type { Profile } from './usecases/issue.ts'
 
-/** A running sidecar. */
-export interface Sidecar {
+/** What serves on the addresses of a configuration: a sidecar, or several of them in workers. */
+export interface Serving {
   /** Where gRPC listens: `HOST:PORT` or `unix:PATH`. */
   readonly grpcAddress: string
   /** Where HTTP listens; `undefined` where it is off. */
   readonly httpAddress: string | undefined
-  /** Digest of the matrix in force now. */
+  /** Digest of the matrix: of the one in force now, or where there are workers, when they were ready. */
   readonly matrixDigest: string
-  readonly rules: Rules
-  readonly administration: Administration
   /** Reads the matrix file again. */
   reload(): void
   /** Lets calls finish, then closes. Safe to call twice. */
   close(): Promise<void>
+}
+
+/** A sidecar that runs in this process. */
+export interface Sidecar extends Serving {
+  readonly rules: Rules
+  readonly administration: Administration
 }
 
 export interface StartOptions {
@@ -32,13 +38,16 @@ export interface StartOptions {
   readonly log?: Logger
   /** Wall clock, in milliseconds since the epoch. */
   readonly now?: () => number
+  /** Who counts failed logins; default: this process. */
+  readonly failedLogins?: LoginThrottle
+  /** Whether another worker of this sidecar listens on the addresses already, so that a socket that answers is its own. */
+  readonly addressesHeld?: boolean
 }
 
-/** Starts a sidecar. @throws ConfigError, MatrixError, or an Error that names the address or the file */
+/** Starts one sidecar, in this process, whatever `workers` says. @throws ConfigError, MatrixError, or an Error that names the address or the file */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const now = options.now ?? Date.now
-  const log =
-    options.log ?? pino({ level: config.log_level, base: null }, pino.destination({ fd: 2, sync: true }))
+  const log = options.log ?? newLog(config.log_level)
   // Secrets of the configuration first: nothing is opened for a configuration that cannot be served.
   const profiles = readProfiles(config)
   const callers = readCallers(config, profiles)
@@ -74,7 +83,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
         { problem: error.message },
         'the signing keys cannot be used; the last good ones stay in force',
       ),
-    throttleLimits: { failures: config.login_throttle.failures, pauseMs: config.login_throttle.pause_ms },
+    failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
     now,
   })
   const administrator: Caller = {
@@ -110,6 +119,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       maxConcurrentStreams: config.grpc.max_concurrent_streams,
       maxBatchLength: config.grpc.max_batch_length,
       maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
+      addressHeld: options.addressesHeld ?? false,
     })
     if (config.http.address !== 'off')
       http = await startHttpServer(services, {

@@ -41,7 +41,8 @@ function abilityAtHand(abilities: ReadonlyMap<string, AnyMongoAbility>, question
     id: 'casl-ability-at-hand',
     name: 'CASL, the ability at hand',
     configured:
-      'CASL: as above, but the ability of the kind is found before the clock starts; `decide` finds the kind itself, so this is less than the whole question.',
+      'CASL: as above, but the ability of the kind is found before the clock starts, as the handle of the cell is.',
+    atHand: true,
     answers: async () => prepared.map(ask),
     countAllowed: {
       awaited: false,

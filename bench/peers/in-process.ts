@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { compile, type Engine, type Question } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { interleave, type Measure, median, ratioOf } from '../compare.ts'
-import { cellQuestions } from '../questions.ts'
+import { cellQuestions, withHandles } from '../questions.ts'
 import { secondsPerAwaitedRun, secondsPerRun } from '../stopwatch.ts'
 import type { Row, Size, SuiteReport } from '../suite.ts'
 import { casbinPeers } from './casbin.ts'
@@ -71,7 +71,7 @@ async function compiledOpa(
 async function compare(
   engine: Engine,
   questions: readonly Question[],
-  { id, name, configured, countAllowed }: Peer,
+  { id, name, configured, countAllowed, atHand = false }: Peer,
   allowed: number,
   size: Size,
 ): Promise<Row> {
@@ -80,13 +80,14 @@ async function compare(
     (count: Count): Measure =>
     () =>
       nanosecondsPerAnswer(count, { allowed, answers: questions.length, sampleSeconds })
-  const contenders = { decide: timed(decideAll(engine, questions)), peer: timed(countAllowed) }
+  const ours = atHand ? decideAllByHandle(engine, questions) : decideAll(engine, questions)
+  const contenders = { decide: timed(ours), peer: timed(countAllowed) }
   await interleave(contenders, warmUps)
   const samples = await interleave(contenders, pairs)
   return {
     id,
-    what: `decide, beside ${name}`,
-    a: { name: 'decide', value: median(samples.decide), unit: 'ns' },
+    what: `${atHand ? 'decide by handle' : 'decide'}, beside ${name}`,
+    a: { name: atHand ? 'decideAt' : 'decide', value: median(samples.decide), unit: 'ns' },
     b: { name, value: median(samples.peer), unit: 'ns' },
     ratio: ratioOf(samples.decide, samples.peer),
     method: `${METHOD} ${configured}`,
@@ -99,6 +100,18 @@ function decideAll(engine: Engine, questions: readonly Question[]): Count {
     once: () => {
       let allowed = 0
       for (const question of questions) if (engine.decide(question).allowed) allowed++
+      return allowed
+    },
+  }
+}
+
+function decideAllByHandle(engine: Engine, questions: readonly Question[]): Count {
+  const handled = withHandles(engine, questions)
+  return {
+    awaited: false,
+    once: () => {
+      let allowed = 0
+      for (const { handle, scope } of handled) if (engine.decideAt(handle, scope).allowed) allowed++
       return allowed
     },
   }

@@ -22,6 +22,8 @@ export interface Peer {
    * that the compiler treats none by the habits of another, and the count keeps it from leaving a question out.
    */
   readonly countAllowed: Count
+  /** Whether it is asked with its rules at hand, found before the clock starts; it then stands beside `decideAt`. */
+  readonly atHand?: boolean
 }
 
 export type Count =

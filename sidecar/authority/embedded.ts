@@ -16,11 +16,11 @@ import type {
   Verification,
   VerifiedToken,
 } from './authority.ts'
-import { type IamClaims, type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
+import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { Passwords } from './password.ts'
 import { Recent } from './recent.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
-import type { FailedLogins } from './throttle.ts'
+import type { LoginThrottle } from './throttle.ts'
 
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
@@ -28,21 +28,22 @@ export interface EmbeddedAuthorityParts {
   /** Key of the static tokens' hashes, kept apart from the directory. */
   readonly pepper: KeyObject
   readonly passwords: Passwords
-  readonly failedLogins: FailedLogins
+  readonly failedLogins: LoginThrottle
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
 
 /** A token issued further in the future than this is not genuine; clocks of hosts differ by less. */
-const CLOCK_SKEW_SECONDS = 60
+const CLOCK_SKEW_MS = 60_000
 
 /** How many tokens are remembered of each form. */
 const REMEMBERED_MAX = 50_000
 
 /** An IAM token whose signature was verified. What can change is remembered only with the directory's version that said it. */
 interface RememberedIamToken {
-  readonly claims: IamClaims
   readonly token: VerifiedToken
+  /** Of the holder, when the token was issued. */
+  readonly generation: number
   /** The kind that `standing` was asked about. */
   kind: TokenKind | undefined
   standing: Standing | undefined
@@ -91,15 +92,15 @@ export class EmbeddedAuthority implements Authority {
   ): Promise<IssuedToken> {
     const { passwords, failedLogins, now } = this.#parts
     const { account, userName, password } = requester
-    failedLogins.admit(account, userName, from ?? THIS_MACHINE)
+    await failedLogins.admit(account, userName, from ?? THIS_MACHINE)
     const user = await this.#directory.serviceUser(account, userName)
     if (!(await passwords.verify(password, user?.passwordHash)) || user === undefined) {
-      failedLogins.failed(account, userName, from ?? THIS_MACHINE)
+      await failedLogins.failed(account, userName, from ?? THIS_MACHINE)
       throw new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
         reason: 'LOGIN_FAILED',
       })
     }
-    failedLogins.succeeded(account, userName, from ?? THIS_MACHINE)
+    await failedLogins.succeeded(account, userName, from ?? THIS_MACHINE)
     // Whoever asks from this machine is not at the endpoint that the account restricts; the token they get still is.
     if (from !== undefined && !isAllowed(from, user.addresses)) throw addressNotAllowed()
     const grant = await this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
@@ -120,15 +121,15 @@ export class EmbeddedAuthority implements Authority {
     evenExpired: boolean,
   ): Verification | Promise<Verification> {
     const remembered = this.#remembered(value)
-    const nowSeconds = this.#parts.now() / 1000
+    const nowMs = this.#parts.now()
     if (remembered === undefined) return INVALID
-    const { claims, token } = remembered
-    if (claims.iat > nowSeconds + CLOCK_SKEW_SECONDS) return INVALID
-    const graceSeconds = evenExpired ? EXPIRED_TOKEN_MS_MAX / 1000 : 0
-    if (claims.exp !== undefined && nowSeconds >= claims.exp + graceSeconds)
+    const { token, generation } = remembered
+    if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
+    const graceMs = evenExpired ? EXPIRED_TOKEN_MS_MAX : 0
+    if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
 
-    const kind = kinds.get(claims.kind)
+    const kind = kinds.get(token.kind)
     // Before the question: what changes while it is asked must not be taken for what was read.
     const version = this.#directory.version()
     const { standing } = remembered
@@ -140,15 +141,17 @@ export class EmbeddedAuthority implements Authority {
     )
       return judged(token, standing, clientAddress)
     const asked = this.#directory.iamTokenStanding({
-      tokenId: claims.jti,
-      subjectId: claims.sub,
-      generation: claims.gen,
-      account: claims.account,
-      projectId: claims.project_id,
+      tokenId: token.tokenId,
+      subjectId: token.subject.id,
+      generation,
+      account: token.scope.account,
+      projectId: token.projectId,
       permissionScopes: kind?.permissionScopes ?? [],
     })
     return answered(asked, (found) => {
-      Object.assign(remembered, { kind, standing: found, version })
+      remembered.kind = kind
+      remembered.standing = found
+      remembered.version = version
       return judged(token, found, clientAddress)
     })
   }
@@ -161,8 +164,8 @@ export class EmbeddedAuthority implements Authority {
     const claims = this.#parts.signer.verify(value)
     if (claims === undefined) return undefined
     const remembered = {
-      claims,
       token: tokenOf(claims),
+      generation: claims.gen,
       kind: undefined,
       standing: undefined,
       version: undefined,

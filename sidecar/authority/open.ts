@@ -10,7 +10,7 @@ import { EmbeddedAuthority } from './embedded.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
-import { FailedLogins, type ThrottleLimits } from './throttle.ts'
+import type { LoginThrottle } from './throttle.ts'
 
 export interface OpenedAuthority {
   readonly authority: EmbeddedAuthority
@@ -28,7 +28,7 @@ export interface OpenOptions {
   /** The kinds of the matrix in force. */
   readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
-  readonly throttleLimits: ThrottleLimits
+  readonly failedLogins: LoginThrottle
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
   /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
@@ -37,7 +37,7 @@ export interface OpenOptions {
 
 /** Opens the folder, and makes it and what belongs in it on the first time. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
-  const { folder, tokenKinds, passwordLimits, throttleLimits, now, onKeysRefused } = options
+  const { folder, tokenKinds, passwordLimits, failedLogins, now, onKeysRefused } = options
   openDataFolder(folder)
   const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
   const signer = new IamTokenSigner(keys)
@@ -53,7 +53,6 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     throw new Error(`${join(folder, ADMINISTRATOR_TOKEN_FILE)}: expected 64 hex digits`)
   const store = await openDirectory(join(folder, 'directory.sqlite'), options.shared, now)
   const passwords = new Passwords(passwordLimits)
-  const failedLogins = new FailedLogins(throttleLimits, now)
   return {
     authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),

@@ -1,4 +1,5 @@
 /** Failed logins, counted by user and address together: who guesses is slowed down, and nobody else is. */
+import type { Answer } from '../directory/database.ts'
 import { NoAnswer } from '../errors.ts'
 import { Recent } from './recent.ts'
 
@@ -12,7 +13,16 @@ export interface ThrottleLimits {
 /** Pairs of user and address that are remembered; the least recently seen is forgotten first. */
 const PAIRS_MAX = 100_000
 
-export class FailedLogins {
+/** Slows down whoever guesses. */
+export interface LoginThrottle {
+  /** Whether there is such a user makes no difference. @throws NoAnswer while the pair has to wait */
+  admit(account: string, userName: string, address: string): Answer<void>
+  failed(account: string, userName: string, address: string): Answer<void>
+  succeeded(account: string, userName: string, address: string): Answer<void>
+}
+
+/** Counts in this process. */
+export class FailedLogins implements LoginThrottle {
   readonly #limits: ThrottleLimits
   readonly #now: () => number
   readonly #pairs = new Recent<{ failures: number; lastMs: number }>(PAIRS_MAX)
@@ -22,7 +32,6 @@ export class FailedLogins {
     this.#now = now
   }
 
-  /** Whether there is such a user makes no difference. @throws NoAnswer while the pair has to wait */
   admit(account: string, userName: string, address: string): void {
     const pair = this.#pairs.get(key(account, userName, address))
     if (pair === undefined || pair.failures < this.#limits.failures) return

@@ -3,12 +3,14 @@ import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Engine } from '../../engine/index.ts'
+import type { Administration } from '../authority/administration.ts'
 import { DEFAULT_ADDRESS } from '../client/index.ts'
 import { columns } from '../columns.ts'
 import type { Config } from '../config/config.ts'
 import { packageVersion } from '../package.ts'
-import type { Sidecar, StartOptions } from '../sidecar.ts'
-
+import type { Serving, Sidecar } from '../sidecar.ts'
+import { readRules } from './rules.ts'
 import { matrixTable } from './table.ts'
 
 /** What the demo account holds. */
@@ -21,9 +23,10 @@ export interface Demo {
 
 export interface DemoSidecar {
   /** Starts on the addresses of the configuration, or on free ports where the default ones are taken. */
-  start(startSidecar: (config: Config, options?: StartOptions) => Promise<Sidecar>): Promise<Sidecar>
-  populate(sidecar: Sidecar): Promise<Demo>
-  welcome(sidecar: Sidecar, demo: Demo): string
+  start(start: (config: Config) => Promise<Serving>): Promise<Serving>
+  /** Workers have no administration here: the directory is opened for a moment beside theirs. */
+  populate(serving: Serving | Sidecar): Promise<Demo>
+  welcome(serving: Serving, demo: Demo): string
   /** Removes the data folder, if it was made for this run. */
   remove(): void
 }
@@ -35,7 +38,7 @@ const CONTROL_PANEL_USER = 'demo-owner'
 /** @param flags what was given on the command line: what was chosen is not changed */
 export async function prepareDemo(
   config: Config,
-  flags: Readonly<Record<string, string | boolean | undefined>>,
+  flags: Readonly<Record<string, string | number | boolean | undefined>>,
 ): Promise<DemoSidecar> {
   if (config.directory.url !== undefined)
     throw new Error('--dev: expected no shared directory, `directory.url` names one; serve it without --dev')
@@ -46,20 +49,20 @@ export async function prepareDemo(
     )
   const data = given ?? mkdtempSync(join(tmpdir(), 'portcullis-'))
   const remove = () => {
-    if (given === undefined) rmSync(data, { recursive: true, force: true })
+    if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 5 })
   }
+  const quiet: Config = { ...config, data, log_level: 'warn' }
   return {
-    start: async (startSidecar) => {
-      const quiet: Config = { ...config, data, log_level: 'warn' }
+    start: async (start) => {
       try {
-        return await startSidecar(quiet).catch((error: Error) => {
+        return await start(quiet).catch((error: Error) => {
           if (
             !error.message.endsWith('is in use') ||
             'grpc.address' in definedOf(flags) ||
             'http.address' in definedOf(flags)
           )
             throw error
-          return startSidecar({
+          return start({
             ...quiet,
             grpc: { ...quiet.grpc, address: '127.0.0.1:0' },
             http: { ...quiet.http, address: '127.0.0.1:0' },
@@ -70,8 +73,12 @@ export async function prepareDemo(
         throw error
       }
     },
-    populate,
-    welcome,
+    populate: async (serving) => {
+      if ('administration' in serving) return populate(serving.administration)
+      const { administerDirectory } = await import('./administer-directory.ts')
+      return administerDirectory(quiet, populate)
+    },
+    welcome: (serving, demo) => welcome(serving, readRules(config).engine, demo),
     remove,
   }
 }
@@ -80,7 +87,7 @@ function definedOf(flags: Readonly<Record<string, unknown>>): Record<string, unk
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
 }
 
-async function populate({ administration }: Sidecar): Promise<Demo> {
+async function populate(administration: Administration): Promise<Demo> {
   const account = String(randomInt(100_000, 1_000_000))
   const { secrets } = await administration.apply({
     accounts: [
@@ -102,21 +109,24 @@ async function populate({ administration }: Sidecar): Promise<Demo> {
   }
 }
 
-function welcome(sidecar: Sidecar, { account, project, serviceUser, staticToken }: Demo): string {
-  const { engine } = sidecar.rules
+function welcome(
+  serving: Serving,
+  engine: Engine,
+  { account, project, serviceUser, staticToken }: Demo,
+): string {
   const elsewhere =
-    sidecar.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${sidecar.grpcAddress}`]
+    serving.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${serving.grpcAddress}`]
   return `Portcullis ${packageVersion}, a development sidecar. Its data are gone when it stops (Ctrl-C).
 
 ${columns([
-  ['  gRPC', sidecar.grpcAddress],
+  ['  gRPC', serving.grpcAddress],
   [
     '  HTTP',
-    sidecar.httpAddress === undefined
+    serving.httpAddress === undefined
       ? 'off'
-      : `http://${sidecar.httpAddress} (/identity/v3, /healthz, /readyz)`,
+      : `http://${serving.httpAddress} (/identity/v3, /healthz, /readyz)`,
   ],
-  ['  matrix', engine.digest],
+  ['  matrix', serving.matrixDigest],
 ])}
 
 Demo account ${account} with project ${project}. Its secrets are shown this once:

@@ -69,32 +69,17 @@ async function administering<T>(
   },
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
-  const { openEmbeddedAuthority } = await import('../authority/open.ts')
-  const { readConfig, sharedDirectoryOf } = await import('../config/config.ts')
-  const { readRules } = await import('./rules.ts')
+  const { readConfig } = await import('../config/config.ts')
+  const { administerDirectory } = await import('./administer-directory.ts')
   // As the sidecar reads it, so that both reach the same directory.
   const config = readConfig({
     file: options.config,
     environment: process.env,
     flags: { data: options.data, matrix: options.matrix },
   })
-  const { tokenKinds } = readRules(config).engine
   if (options.there && !existsSync(join(config.data, SIGNING_KEYS_FILE)))
     throw new Error(`--data: expected a data folder of Portcullis, ${config.data} is none`)
-  const opened = await openEmbeddedAuthority({
-    folder: config.data,
-    shared: sharedDirectoryOf(config),
-    tokenKinds: () => tokenKinds.values(),
-    passwordLimits: { concurrent: 2, waiting: 2 },
-    throttleLimits: { failures: 1, pauseMs: 1 },
-    onKeysRefused: () => {},
-    now: Date.now,
-  })
-  try {
-    return await work(opened.administration)
-  } finally {
-    await opened.close()
-  }
+  return administerDirectory(config, work)
 }
 
 async function readDirectoryFile(path: string): Promise<DirectoryFile> {

@@ -36,6 +36,7 @@ export interface Config {
   readonly cache_for_ms: number
   readonly passwords: { readonly concurrent: number; readonly waiting: number }
   readonly login_throttle: { readonly failures: number; readonly pause_ms: number }
+  readonly workers: number
   readonly drain_ms: number
   readonly log_level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
   readonly profiles?: Readonly<
@@ -126,6 +127,11 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
 export function sharedDirectoryOf({ directory }: Config) {
   const { url, staleness_ms: stalenessMs, pool_size: poolSize, timeout_ms: timeoutMs } = directory
   return url && { url, stalenessMs, poolSize, timeoutMs }
+}
+
+/** When logins have to wait. */
+export function throttleLimitsOf({ login_throttle: { failures, pause_ms: pauseMs } }: Config) {
+  return { failures, pauseMs }
 }
 
 const check = (document: unknown) => problemsBy(validate, document)

@@ -32,7 +32,7 @@ export class DirectoryVerification implements Directory {
         newline: NEWLINE,
         ...permissionParameters(ground.permissionScopes),
       },
-      (row) => (row === undefined ? FALLEN : { stands: true, addresses: lines(row.addresses) }),
+      (row) => (row === undefined ? FALLEN : standing(row.addresses)),
     )
   }
 
@@ -107,6 +107,12 @@ export class DirectoryVerification implements Directory {
 }
 
 const FALLEN: Standing = { stands: false, addresses: [] }
+/** One for all tokens whose accounts restrict nothing: so many are remembered. */
+const STANDING_ANYWHERE: Standing = { stands: true, addresses: [] }
+
+function standing(addresses: unknown): Standing {
+  return addresses === null ? STANDING_ANYWHERE : { stands: true, addresses: lines(addresses) }
+}
 
 const LIVE = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
 

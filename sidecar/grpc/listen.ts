@@ -12,15 +12,22 @@ export interface TlsFiles {
   readonly client_ca: string
 }
 
+export interface ListenOptions {
+  readonly address: string
+  readonly tls?: TlsFiles | undefined
+  /** Whether another worker of this sidecar listens there already, and so may this one. */
+  readonly addressHeld: boolean
+}
+
 /**
  * Binds the server.
  *
  * @returns the address with the port that was bound
  * @throws Error where the address is in use, or reaches beyond this machine without TLS
  */
-export async function listen(server: Server, address: string, tls: TlsFiles | undefined): Promise<string> {
+export async function listen(server: Server, { address, tls, addressHeld }: ListenOptions): Promise<string> {
   const parsed = parseAddress('grpc.address', address)
-  if (parsed.type === 'unix') return listenOnSocket(server, parsed.path)
+  if (parsed.type === 'unix') return listenOnSocket(server, parsed.path, addressHeld)
   if (!isLoopback(parsed.host) && tls === undefined)
     throw new Error(
       `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
@@ -31,9 +38,9 @@ export async function listen(server: Server, address: string, tls: TlsFiles | un
   return `${host}:${port}`
 }
 
-async function listenOnSocket(server: Server, path: string): Promise<string> {
+async function listenOnSocket(server: Server, path: string, held: boolean): Promise<string> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  await removeStaleSocket(path)
+  if (!held) await removeStaleSocket(path)
   await bind(server, `unix:${path}`, ServerCredentials.createInsecure())
   // The default lets everybody connect.
   chmodSync(path, 0o660)

@@ -14,12 +14,13 @@ import type { Matrix } from '../gen/portcullis/v1/matrix.ts'
 import type { CheckOutcome } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { Revoked } from '../usecases/revoke.ts'
+import { FieldWriter } from './field-writer.ts'
 
 /** The encoded answers of one engine. */
 export class EncodedAnswers {
   readonly #claims = new Map<Decision, Buffer>()
   readonly #bare = new Map<Decision, Buffer>()
-  readonly #verifiedParts = new WeakMap<VerifiedToken, Buffer>()
+  readonly #writer = new FieldWriter()
   readonly #cacheForMs: number
 
   constructor(engine: Engine, cacheForMs: number) {
@@ -43,30 +44,44 @@ export class EncodedAnswers {
   forCredentials({ decision, token, verified }: CheckOutcome, nowMs: number): Buffer {
     const bare = this.#bare.get(decision) as Buffer
     if (token === undefined) return bare
-    const leftMs = (token.expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs
-    if (verified && leftMs >= this.#cacheForMs) return Buffer.concat([bare, this.#verifiedPart(token)])
-    const cacheForMs = verified ? Math.max(0, leftMs) : undefined
-    return Buffer.concat([bare, encodeTokenPart(token, verified, cacheForMs)])
-  }
-
-  /** What the answers on a token have in common; the authority hands out one object for a token that it remembers. */
-  #verifiedPart(token: VerifiedToken): Buffer {
-    let part = this.#verifiedParts.get(token)
-    if (part === undefined) {
-      part = encodeTokenPart(token, true, this.#cacheForMs)
-      this.#verifiedParts.set(token, part)
+    const writer = this.#writer
+    writer.start(bare)
+    writer.flag(9, verified)
+    writeToken(writer, token)
+    if (verified) {
+      const leftMs = (token.expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs
+      writeTime(writer, 11, Math.min(this.#cacheForMs, Math.max(0, leftMs)))
     }
-    return part
+    return writer.finish()
   }
 }
 
-function encodeTokenPart(token: VerifiedToken, verified: boolean, cacheForMs: number | undefined): Buffer {
-  return encode(wire.CheckResponse, {
-    ...NOTHING,
-    verified,
-    token: tokenMessage(token),
-    cacheFor: cacheForMs === undefined ? undefined : durationOf(cacheForMs),
-  })
+/** `CheckResponse.token`: written anew for each answer, because what is kept for many tokens costs more than the writing. */
+function writeToken(writer: FieldWriter, { kind, scope, subject, ...token }: VerifiedToken): void {
+  const message = writer.begin(10)
+  writer.text(1, kind)
+  const scopeMessage = writer.begin(2)
+  writer.text(1, scope.account)
+  writer.text(2, scope.project ?? '')
+  writer.end(scopeMessage)
+  const subjectMessage = writer.begin(3)
+  writer.text(1, subject.id)
+  writer.text(2, subject.name)
+  writer.text(3, subject.type)
+  writer.end(subjectMessage)
+  writer.text(4, token.tokenId)
+  writeTime(writer, 5, token.issuedAtMs)
+  if (token.expiresAtMs !== undefined) writeTime(writer, 6, token.expiresAtMs)
+  writer.end(message)
+}
+
+/** A `Timestamp` or a `Duration`, which look alike. */
+function writeTime(writer: FieldWriter, field: number, ms: number): void {
+  const message = writer.begin(field)
+  const seconds = Math.floor(ms / 1000)
+  writer.number(1, seconds)
+  writer.number(2, Math.round((ms - seconds * 1000) * 1e6))
+  writer.end(message)
 }
 
 /** A message without a field set; concatenated encodings of one message are one message. */
@@ -84,42 +99,22 @@ const NOTHING: wire.CheckResponse = {
   cacheFor: undefined,
 }
 
-/** Written in one go, because joining a part for each prefix costs more than the answers do. */
 export function checkBatchResponse(results: readonly Buffer[]): Buffer {
-  let length = 0
-  for (const result of results) length += fieldLength(result)
-  const response = Buffer.allocUnsafe(length)
-  let position = 0
-  for (const result of results) position = writeField(response, position, 1, result)
-  return response
+  RESULTS.start(NO_BYTES)
+  for (const result of results) RESULTS.bytes(1, result)
+  return RESULTS.finish()
 }
 
 export function checkStreamResponse(id: string, result: Buffer): Buffer {
-  const named = Buffer.from(id)
-  const idLength = id === '' ? 0 : fieldLength(named)
-  const response = Buffer.allocUnsafe(idLength + fieldLength(result))
-  if (id !== '') writeField(response, 0, 1, named)
-  writeField(response, idLength, 2, result)
-  return response
+  RESULTS.start(NO_BYTES)
+  RESULTS.text(1, id)
+  RESULTS.bytes(2, result)
+  return RESULTS.finish()
 }
 
-/** Bytes that a field of a message takes, with its tag and its length. */
-function fieldLength(value: Buffer): number {
-  let length = 2 + value.length
-  for (let rest = value.length >>> 7; rest > 0; rest >>>= 7) length++
-  return length
-}
-
-/** Writes a length-delimited field of a number below 16. @returns where it ends */
-function writeField(bytes: Buffer, start: number, number: number, value: Buffer): number {
-  let position = start
-  bytes[position++] = (number << 3) | 2
-  let rest = value.length
-  for (; rest >= 0x80; rest >>>= 7) bytes[position++] = (rest & 0x7f) | 0x80
-  bytes[position++] = rest
-  bytes.set(value, position)
-  return position + value.length
-}
+/** Joining a piece for each prefix would cost more than the answers do. */
+const RESULTS = new FieldWriter()
+const NO_BYTES = Buffer.alloc(0)
 
 export function issueResponse(issued: Issued): Buffer {
   return encode(wire.IssueResponse, {
@@ -221,24 +216,6 @@ function conflictMessage(conflict: NamedConflict): Conflict {
     apis: [...apis],
     kinds: [...kinds],
     sections: [...sections],
-  }
-}
-
-function tokenMessage({
-  kind,
-  scope,
-  subject,
-  tokenId,
-  issuedAtMs,
-  expiresAtMs,
-}: VerifiedToken): wire.VerifiedToken {
-  return {
-    kind,
-    scope: scopeMessage(scope),
-    subject,
-    tokenId,
-    issuedAt: dateOf(issuedAtMs),
-    expiresAt: dateOf(expiresAtMs),
   }
 }
 

@@ -5,12 +5,10 @@ import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
 import { healthHandlers } from './health.ts'
-import { listen, type TlsFiles } from './listen.ts'
+import { type ListenOptions, listen } from './listen.ts'
 import { addReflection } from './reflection.ts'
 
-export interface GrpcOptions {
-  readonly address: string
-  readonly tls?: TlsFiles | undefined
+export interface GrpcOptions extends ListenOptions {
   readonly maxMessageBytes: number
   readonly maxConcurrentStreams: number
   readonly maxBatchLength: number
@@ -53,7 +51,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   server.addService(HealthService, health.handlers)
   addReflection(server, services.log)
 
-  const address = await listen(server, options.address, options.tls)
+  const address = await listen(server, options)
   return {
     address,
     close: (drainMs) => {

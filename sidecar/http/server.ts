@@ -125,7 +125,8 @@ function newServer(trustedProxies: string[]): FastifyInstance {
     // A path that cannot be decoded reaches no hook.
     frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
   })
-  server.server.maxConnections = CONNECTIONS_MAX
+  // Without the second, workers hand a connection that none of them takes around among themselves, and do nothing else.
+  Object.assign(server.server, { maxConnections: CONNECTIONS_MAX, dropMaxConnection: true })
   return server
 }
 

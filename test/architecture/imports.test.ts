@@ -48,6 +48,17 @@ const RULES: readonly Rule[] = [
     never: ['sidecar/cli/'],
   },
   {
+    invariant: 'nothing but the command line starts workers',
+    files: [''],
+    except: ['sidecar/cli/', 'sidecar/workers/'],
+    never: ['sidecar/workers/'],
+  },
+  {
+    invariant: 'the primary answers no call, so it loads no protocol and opens no directory',
+    files: ['sidecar/workers/primary.ts', 'sidecar/workers/worker-process.ts'],
+    never: [...PROTOCOLS, 'sidecar/directory/', 'sidecar/usecases/', '@grpc/', 'fastify'],
+  },
+  {
     invariant: 'the product imports neither its tests nor its benchmarks, nor what generates code',
     files: ['engine/', 'matrix/', 'sidecar/'],
     never: ['test/', 'bench/', 'scripts/', 'dist/'],

@@ -1,5 +1,5 @@
 /** What a user gets: the packed package, installed elsewhere, imported by Node and checked by TypeScript. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -98,6 +98,19 @@ test('the command line runs from the installed package', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const output = run(process.execPath, [join(consumer, 'node_modules/.bin/portcullis'), '--version'])
   expect(output.trim()).toBe(version)
+})
+
+test('workers run from the installed package: it is one of them that refuses', () => {
+  const addresses = ['--grpc', '0.0.0.0:0', '--http', 'off', '--data', join(folder, 'data')]
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(consumer, 'node_modules/.bin/portcullis'), 'serve', '--workers', '2', ...addresses],
+    { cwd: consumer, env: environment, encoding: 'utf8' },
+  )
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: expect.stringMatching(/^portcullis: grpc address 0\.0\.0\.0:0 can be reached [^\n]+\n$/),
+  })
 })
 
 test('the declarations pass a strict check of every library, and say what the values are', {

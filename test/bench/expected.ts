@@ -17,9 +17,9 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
   [
     'engine',
     {
-      // Every cell, without and with a target.
-      answersChecked: 90 + 90,
-      compared: ['decide'],
+      // Every cell, without and with a target, and by its handle.
+      answersChecked: 90 + 90 + 90,
+      compared: ['decide', 'decide-at'],
       alone: [
         'decide-with-target',
         'deny',
@@ -27,6 +27,7 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
         'compile',
         'decide-allocation',
         'decide-with-target-allocation',
+        'decide-at-allocation',
         'deny-allocation',
         'copy-allocation',
       ],
@@ -74,6 +75,15 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
       // As in the sidecar suite.
       answersChecked: 90 + 90 + 90 + 100,
       compared: ['ready', 'ready-dev', 'idle-memory', 'used-memory'],
+      alone: [],
+    },
+  ],
+  [
+    'workers',
+    {
+      // As in the sidecar suite, with one process and with two.
+      answersChecked: 2 * (90 + 90 + 90 + 100),
+      compared: ['claims-cpu', 'claims-clock'],
       alone: [],
     },
   ],

@@ -38,7 +38,7 @@ const CONNECTIONS: readonly (readonly [
   ['no TLS', 'UNAVAILABLE', () => undefined],
 ]
 
-describe.skipIf(!inject('openssl').ok)('a sidecar with TLS', () => {
+describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d workers', (workers) => {
   let folder: string
   let certificates: Certificates
   let sidecar: Sidecar
@@ -49,7 +49,7 @@ describe.skipIf(!inject('openssl').ok)('a sidecar with TLS', () => {
     const config = join(folder, 'portcullis.json')
     const tls = { certificate: server.certificate, key: server.key, client_ca: ours.certificate }
     writeFileSync(config, JSON.stringify({ grpc: { tls } }))
-    sidecar = await startSidecar('--config', config)
+    sidecar = await startSidecar('--config', config, '--workers', String(workers))
   })
   afterAll(async () => {
     await sidecar?.stop()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { compile, type Reason } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open.ts'
+import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import type { SharedDirectory } from '../../../sidecar/directory/open.ts'
 import { Secret } from '../../../sidecar/secret.ts'
 import type { Host } from './host.ts'
@@ -28,7 +29,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 1000 },
     onKeysRefused: () => {},
-    throttleLimits: { failures: 10, pauseMs: 1 },
+    failedLogins: new FailedLogins({ failures: 10, pauseMs: 1 }, Date.now),
     now: Date.now,
   })
 }

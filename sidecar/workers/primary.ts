@@ -1,0 +1,167 @@
+/**
+ * `serve --workers N`: several sidecars in processes of their own, on the same addresses. This process, the primary, holds the
+ * listening sockets and hands each connection to the next worker (node:cluster); it replaces workers that end, and answers no call itself.
+ */
+import cluster from 'node:cluster'
+import { extname, join } from 'node:path'
+import { setTimeout as passing } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { FailedLogins } from '../authority/throttle.ts'
+import { type Config, throttleLimitsOf } from '../config/config.ts'
+import { newLog } from '../log.ts'
+import type { Serving } from '../sidecar.ts'
+import { type Listening, sentConfig } from './messages.ts'
+import { WorkerProcess } from './worker-process.ts'
+
+/** A worker that lived shorter than this ended at once, in milliseconds. */
+const SHORT_LIFE_MS = 10_000
+
+/** So many short lives in a row, and there is no use in another. */
+const SHORT_LIVES_MAX = 5
+
+/** How long the second worker in a row waits for its start, in milliseconds; each further one twice as long. */
+const BACK_OFF_MS = 100
+
+/** How much longer than its calls a worker may take to end, in milliseconds. */
+const CLOSING_MS_MAX = 5_000
+
+/**
+ * Starts `config.workers` workers; resolves when all of them serve.
+ *
+ * @param onFailed called once, when workers end again and again and everything was closed
+ * @throws Error that says why a worker cannot serve
+ */
+export async function startWorkers(config: Config, onFailed: (error: Error) => void): Promise<Serving> {
+  // Beside this file, compiled or not.
+  const program = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
+  cluster.setupPrimary({ exec: program, args: [] })
+  const pool = new Pool(config, onFailed)
+  // Whoever leaves without closing does not wait for calls either.
+  process.once('exit', () => pool.kill())
+  try {
+    const { grpcAddress, httpAddress, matrixDigest } = await pool.start()
+    return {
+      grpcAddress,
+      httpAddress,
+      matrixDigest,
+      reload: () => pool.reload(),
+      close: () => pool.close(),
+    }
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
+
+class Pool {
+  #config: Config
+  readonly #log: Logger
+  readonly #failedLogins: FailedLogins
+  readonly #onFailed: (error: Error) => void
+  readonly #workers = new Set<WorkerProcess>()
+  #listening: Listening | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(config: Config, onFailed: (error: Error) => void) {
+    this.#config = config
+    this.#log = newLog(config.log_level, { pid: process.pid })
+    this.#failedLogins = new FailedLogins(throttleLimitsOf(config), Date.now)
+    this.#onFailed = onFailed
+  }
+
+  async start(): Promise<Listening> {
+    // The first one alone: what is wrong with the configuration is then said once, and a free port is found once.
+    const first = this.#fork()
+    const listening = await first.ready
+    const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
+    await Promise.all(others.map((worker) => worker.ready))
+    for (const worker of [first, ...others]) void this.#keep(worker)
+    return listening
+  }
+
+  reload(): void {
+    for (const worker of this.#workers) worker.send({ type: 'reload' })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  kill(): void {
+    for (const worker of this.#workers) worker.kill()
+  }
+
+  async #close(): Promise<void> {
+    for (const worker of this.#workers) worker.send({ type: 'stop' })
+    const impatience = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
+    await Promise.all([...this.#workers].map((worker) => worker.ended))
+    clearTimeout(impatience)
+  }
+
+  /** Fills a worker's place whenever it is empty, until the pool closes. */
+  async #keep(worker: WorkerProcess): Promise<void> {
+    for (let shortLives = 0; ; worker = this.#fork()) {
+      const ended = await worker.ended
+      if (this.#closing !== undefined) return
+      shortLives = worker.ageMs < SHORT_LIFE_MS ? shortLives + 1 : 0
+      this.#log.warn({ worker: worker.pid, ended }, 'a worker ended; another one takes its place')
+      if (shortLives === SHORT_LIVES_MAX)
+        return this.#fail(new Error(`workers end as soon as they have started; the last one: ${ended}`))
+      if (shortLives > 1) await passing(BACK_OFF_MS * 2 ** (shortLives - 2))
+      if (this.#closing !== undefined) return
+    }
+  }
+
+  async #fail(error: Error): Promise<void> {
+    if (this.#closing !== undefined) return
+    await this.close()
+    this.#onFailed(error)
+  }
+
+  #fork(): WorkerProcess {
+    const config = sentConfig(shareOf(this.#config))
+    const addressesHeld = this.#listening !== undefined
+    const worker = new WorkerProcess({ type: 'start', config, addressesHeld }, this.#failedLogins)
+    this.#workers.add(worker)
+    void worker.ended.then(() => this.#workers.delete(worker))
+    worker.ready.then(
+      (listening) => this.#admit(worker, listening),
+      // It ends, and is spoken of then.
+      () => {},
+    )
+    return worker
+  }
+
+  /** Takes a worker in that serves where the others do. */
+  #admit(worker: WorkerProcess, listening: Listening): void {
+    this.#listening ??= listening
+    const { grpcAddress, httpAddress } = this.#listening
+    if (listening.grpcAddress === grpcAddress && listening.httpAddress === httpAddress)
+      this.#log.info({ worker: worker.pid }, 'a worker is ready')
+    else {
+      // The sockets close with the last worker, and port 0 then means another port. From now on it is asked for by number.
+      this.#config = boundTo(this.#config, this.#listening)
+      worker.send({ type: 'stop' })
+    }
+  }
+}
+
+/** What one worker may use of what there is once: rounded up, and never less than what works. */
+function shareOf(config: Config): Config {
+  const share = (whole: number, least: number) => Math.max(least, Math.ceil(whole / config.workers))
+  const { passwords, directory } = config
+  return {
+    ...config,
+    passwords: { concurrent: share(passwords.concurrent, 1), waiting: share(passwords.waiting, 1) },
+    directory: { ...directory, pool_size: share(directory.pool_size, 2) },
+  }
+}
+
+function boundTo(config: Config, { grpcAddress, httpAddress }: Listening): Config {
+  return {
+    ...config,
+    grpc: { ...config.grpc, address: grpcAddress },
+    http: { ...config.http, address: httpAddress ?? 'off' },
+  }
+}

@@ -1,0 +1,79 @@
+/** Answers that are written by hand, byte for byte what the generated encoder writes. */
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
+import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from '../../sidecar/grpc/responses.ts'
+import { engine } from '../helpers/engines.ts'
+
+const CACHE_FOR_MS = 30_500
+const NOW_MS = 1_790_000_000_123
+
+/** Of any characters, and of lengths on both sides of where a length takes another byte. */
+const texts = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+  fc.string({ unit: 'grapheme-ascii', minLength: 120, maxLength: 135 }),
+  fc.string({ unit: 'grapheme', minLength: 5_000, maxLength: 6_000 }),
+)
+const times = fc.integer({ min: 0, max: 2 ** 33 * 1000 })
+const tokens: fc.Arbitrary<VerifiedToken> = fc.record({
+  kind: texts,
+  scope: fc.record({ account: texts, project: fc.option(texts, { nil: undefined }) }),
+  subject: fc.record({ id: texts, name: texts, type: texts }),
+  tokenId: texts,
+  issuedAtMs: times,
+  expiresAtMs: fc.option(fc.oneof(times, fc.integer({ min: NOW_MS, max: NOW_MS + 60_000 })), {
+    nil: undefined,
+  }),
+})
+const decisions = fc.constantFrom(...engine.decisions())
+const answers = new EncodedAnswers(engine, CACHE_FOR_MS)
+
+test('an answer to credentials', () => {
+  fc.assert(
+    fc.property(decisions, tokens, fc.boolean(), (decision, token, verified) => {
+      const bytes = answers.forCredentials({ decision, token, verified }, NOW_MS)
+      const answer = wire.CheckResponse.decode(bytes)
+      expect(Buffer.from(wire.CheckResponse.encode(answer).finish()).equals(bytes)).toBe(true)
+
+      const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs } = token
+      expect(answer.token).toEqual({
+        kind,
+        scope: { account: scope.account, project: scope.project ?? '' },
+        subject,
+        tokenId,
+        issuedAt: new Date(issuedAtMs),
+        expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs),
+      })
+      expect(answer.verified).toBe(verified)
+      const leftMs = Math.max(0, (expiresAtMs ?? Number.POSITIVE_INFINITY) - NOW_MS)
+      const { seconds, nanos } = answer.cacheFor ?? { seconds: Number.NaN, nanos: 0 }
+      if (verified) expect(seconds * 1000 + nanos / 1e6).toBe(Math.min(CACHE_FOR_MS, leftMs))
+      else expect(answer.cacheFor).toBeUndefined()
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a batch, short and long, one after the other', () => {
+  fc.assert(
+    fc.property(fc.array(decisions, { maxLength: 3_000, size: 'max' }), (asked) => {
+      const results = asked.map((decision) => answers.forClaims(decision))
+      const expected = wire.CheckBatchResponse.encode({
+        results: results.map((result) => wire.CheckResponse.decode(result)),
+      })
+      expect(checkBatchResponse(results).equals(Buffer.from(expected.finish()))).toBe(true)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('an answer on a stream, with and without an id', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.constant(''), texts), decisions, (id, decision) => {
+      const result = answers.forClaims(decision)
+      const expected = wire.CheckStreamResponse.encode({ id, result: wire.CheckResponse.decode(result) })
+      expect(checkStreamResponse(id, result).equals(Buffer.from(expected.finish()))).toBe(true)
+    }),
+  )
+})

@@ -1,0 +1,246 @@
+/** `serve --workers N`: several processes answer on the same addresses, and whoever asks cannot tell them from one. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { connect } from '../../sidecar/client/index.ts'
+import { ACCOUNT, eventually, newFile, newFolder, PEOPLE, whenTheFileEnds } from '../helpers/sidecar.ts'
+import { BlackBox, refused } from './support/black-box.ts'
+import { type RunningProcess, run, serve } from './support/processes.ts'
+
+type Pool = Awaited<ReturnType<typeof serve>>
+
+const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+
+/** Whether the process is still there. */
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** The workers that are there now, as the log names them. */
+function workersOf(pool: RunningProcess): number[] {
+  const pids = Array.from(pool.stderr().matchAll(/"worker":(\d+),"msg":"a worker is ready"/g), ([, pid]) =>
+    Number(pid),
+  )
+  return pids.filter(alive)
+}
+
+/** Connections of their own, which the workers get in turn. Each has been answered on. */
+async function connections(address: string, count = 4): Promise<BlackBox[]> {
+  const boxes: BlackBox[] = []
+  for (let index = 0; index < count; index++) {
+    const box = new BlackBox(address)
+    await box.ask('Check', CLAIMS)
+    boxes.push(box)
+  }
+  return boxes
+}
+
+describe('two workers', () => {
+  const data = join(newFolder(), 'data')
+  const matrix = newFile(JSON.stringify(supportMatrix))
+  let pool: Pool
+  let boxes: BlackBox[]
+  let password: string
+  beforeAll(async () => {
+    const people = newFile(JSON.stringify(PEOPLE))
+    const { stdout } = await run(['directory', 'apply', people, '--data', data, '--json'])
+    const { secrets } = JSON.parse(stdout) as { secrets: { user: string; type: string; value: string }[] }
+    password = secrets.find(({ user, type }) => user === 'account' && type === 'password')?.value ?? ''
+    pool = await serve(['--workers', '2', '--data', data, '--matrix', matrix, '--http', '127.0.0.1:0'], {
+      environment: { PORTCULLIS_LOGIN_THROTTLE_FAILURES: '3', PORTCULLIS_MATRIX_POLL_MS: '0' },
+    })
+    boxes = await connections(pool.ready.grpc)
+  })
+  const login = (box: BlackBox | undefined, userName: string, secret: string) =>
+    (box as BlackBox).ask('Issue', {
+      password: { user_name: userName, account: ACCOUNT, password: secret },
+      scope: { account: ACCOUNT },
+    })
+
+  test('are ready when both of them are', () => {
+    expect(workersOf(pool)).toHaveLength(2)
+    expect(pool.ready).toMatchObject({ event: 'ready', workers: 2 })
+  })
+
+  test('both answer, and what one revokes the other denies at the very next check', async () => {
+    for (const revoker of boxes) {
+      const { value } = await login(boxes[0], 'account', password)
+      const check = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value }] } }
+      // Twice, so that each of them has the answer in memory.
+      for (const box of [...boxes, ...boxes])
+        expect(await box.ask('Check', check)).toMatchObject({ reason: 'REASON_ALLOWED' })
+      await revoker.ask('Revoke', { value })
+      for (const box of boxes)
+        expect(await box.ask('Check', check)).toMatchObject({ reason: 'REASON_CREDENTIAL_REVOKED' })
+    }
+  })
+
+  test('count failed logins together: who guesses gains nothing by reaching both', async () => {
+    const reasons: string[] = []
+    for (const box of [...boxes, ...boxes])
+      reasons.push((await refused(login(box, 'nothing', 'wrong'))).reason)
+    expect(reasons).toEqual([...Array(3).fill('LOGIN_FAILED'), ...Array(5).fill('LOGIN_THROTTLED')])
+    expect(await refused(login(boxes[1], 'nothing', 'wrong'))).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      metadata: { retry_after_seconds: expect.stringMatching(/^[1-5]$/) },
+    })
+    // Nobody else waits.
+    await login(boxes[1], 'account', password)
+  })
+
+  test('answer HTTP on one port too', async () => {
+    const asked = Array.from({ length: 4 }, () =>
+      fetch(`http://${pool.ready.http}/readyz`, { headers: { connection: 'close' } }),
+    )
+    for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200)
+  })
+
+  test('read the matrix again on SIGHUP, both of them', async () => {
+    const changed = { ...supportMatrix, title: 'changed' }
+    writeFileSync(matrix, JSON.stringify(changed))
+    const digests = async () => {
+      const answers = await Promise.all(boxes.map((box) => box.ask('GetMatrix', {})))
+      return answers.map(({ matrix: answered }) => (answered as { digest: string }).digest)
+    }
+    expect(await digests()).toEqual(Array(4).fill(pool.ready.matrix_digest))
+    pool.signal('SIGHUP')
+    const { digest } = compile(changed)
+    await eventually(async () => (await digests()).every((each) => each === digest))
+  })
+
+  test('one that is killed takes its own connections alone, and is replaced', async () => {
+    const ended: number[] = []
+    const watches = boxes.map((box, index) => box.follow('WatchMatrix').on('error', () => ended.push(index)))
+    for (const watch of watches) await new Promise((resolve) => watch.once('data', resolve))
+    const [killed = 0, other] = workersOf(pool)
+    process.kill(killed, 'SIGKILL')
+    await eventually(() => ended.length === 2)
+    const survivors = boxes.filter((_, index) => !ended.includes(index))
+    // Calls go on while there is one worker alone, and new connections reach it.
+    await connections(pool.ready.grpc, 2)
+    await eventually(async () => {
+      for (const box of survivors)
+        expect(await box.ask('Check', CLAIMS)).toMatchObject({ reason: 'REASON_ALLOWED' })
+      return workersOf(pool).length === 2
+    })
+    expect(workersOf(pool)).toContain(other)
+    expect(ended).toHaveLength(2)
+    for (const watch of watches) watch.cancel()
+    expect(pool.stderr()).toContain(`"worker":${killed},"ended":"SIGKILL"`)
+    // Counted elsewhere than in the worker that is gone.
+    expect((await refused(login(survivors[0], 'nothing', 'wrong'))).reason).toBe('LOGIN_THROTTLED')
+  })
+
+  test('a second sidecar on their port is refused', async () => {
+    const args = ['--workers', '2', '--grpc', pool.ready.grpc, '--http', 'off', '--data', data]
+    expect(
+      await run(['serve', '--json', ...args], { environment: { PORTCULLIS_LOG_LEVEL: 'warn' } }),
+    ).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `portcullis: grpc address ${pool.ready.grpc} is in use\n`,
+    })
+  })
+
+  test('on SIGTERM the calls in flight are answered, and no process is left', async () => {
+    const [one, other] = await connections(pool.ready.grpc, 2)
+    const workers = workersOf(pool)
+    const issuing = Array.from({ length: 8 }, (_, index) =>
+      login(index % 2 === 0 ? one : other, 'account', password),
+    )
+    await issuing[0]
+    pool.signal('SIGTERM')
+    const outcomes = await Promise.allSettled(issuing)
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
+    expect(await pool.ended).toMatchObject({ code: 0 })
+    expect(workers.filter(alive)).toEqual([])
+  })
+})
+
+test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and a primary that is killed takes its workers along', async () => {
+  const path = join(newFolder(), 'sidecar.sock')
+  const args = ['--workers', '2', '--grpc', `unix:${path}`, '--data', join(newFolder(), 'data')]
+  const pool = await serve(args)
+  expect(workersOf(pool)).toHaveLength(2)
+  await connections(`unix:${path}`)
+  expect(await run(['serve', '--http', 'off', ...args])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`portcullis: grpc address unix:${path} is in use\n`),
+  })
+  pool.signal('SIGKILL')
+  // The workers have its output as well: it is closed when the last of them is gone.
+  await pool.ended
+  const next = await serve(args)
+  await connections(`unix:${path}`)
+  next.signal('SIGTERM')
+  expect(await next.ended).toMatchObject({ code: 0 })
+  expect(existsSync(path)).toBe(false)
+})
+
+test.concurrent('all workers killed at once come back on the same port; those that cannot start end the whole', async () => {
+  const data = join(newFolder(), 'data')
+  const pool = await serve(['--workers', '2', '--data', data])
+  const killAll = () => {
+    const killed = workersOf(pool)
+    for (const pid of killed) process.kill(pid, 'SIGKILL')
+    return killed
+  }
+  const killed = killAll()
+  await eventually(() => workersOf(pool).filter((pid) => !killed.includes(pid)).length === 2)
+  await connections(pool.ready.grpc)
+  const keys = join(data, 'signing-keys.json')
+  writeFileSync(keys, '{}')
+  killAll()
+  const { code, stderr } = await pool.ended
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    new RegExp(
+      `\\nportcullis: workers end as soon as they have started; the last one: ${keys}: expected .*\\n$`,
+    ),
+  )
+})
+
+test.concurrent('what keeps the workers from starting is said once, with 2', async () => {
+  const secret = join(newFolder(), 'no-such-file')
+  const config = newFile(
+    JSON.stringify({ callers: [{ name: 'job', token_file: secret }], workers: 3, data: newFolder() }),
+  )
+  expect(await run(['serve', '--config', config, '--grpc', '127.0.0.1:0', '--http', 'off'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `portcullis: callers[0].token_file: ${secret} cannot be read (ENOENT)\n`,
+  })
+})
+
+test.concurrent('a development sidecar has workers too, with one demo account', async () => {
+  const temporary = newFolder()
+  const child = await serve(['--dev', '--workers', '2'], { environment: { TMPDIR: temporary } })
+  const { account = '', service_user: user } = child.ready.demo ?? {}
+  const client = connect(child.ready.grpc)
+  whenTheFileEnds(() => client.close())
+  const password = { userName: user?.name ?? '', account, password: user?.password ?? '' }
+  expect(await client.issue({ password, scope: { account } })).toMatchObject({ scope: { account } })
+  child.signal('SIGINT')
+  expect(await child.ended).toMatchObject({ code: 0, stderr: '' })
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test.concurrent.each<[args: string[], variable: string | undefined, complaint: string]>([
+  [['--workers', '0'], undefined, 'configuration: workers: expected a number >= 1'],
+  [['--workers', 'two'], undefined, '--workers: expected a whole number'],
+  [[], '257', 'PORTCULLIS_WORKERS: expected a number <= 256'],
+  [[], 'many', 'PORTCULLIS_WORKERS: expected a whole number'],
+])('as a number of workers %j and %j are refused', async (args, variable, complaint) => {
+  const environment = variable === undefined ? {} : { PORTCULLIS_WORKERS: variable }
+  expect(await run(['serve', ...args], { environment })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `portcullis: ${complaint}\n`,
+  })
+})
