@@ -5,7 +5,7 @@
 import { type Advised, adviceByKind, conflictsByApi, contests, nameConflicts } from './conflicts.ts'
 import { refuseInconsistent } from './consistency.ts'
 import { type CredentialHeaders, type Extraction, extractCredential } from './credentials.ts'
-import { type Answers, alike, type Cell, decide, decideAt, deny, handleOf, type Row } from './decide.ts'
+import { type Answers, alike, type Cell, decide, decideAt, deny, handleOf } from './decide.ts'
 import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
@@ -70,7 +70,8 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
   const byApi = conflictsByApi(conflicts)
   const advice = adviceByKind(matrix, conflicts)
   const apis = new Map<string, CompiledApi>()
-  const rows = new Map<string, Row>()
+  const rows = new Map<string, number>()
+  const faults = new Map<string, Map<CredentialReason, Decision>>()
   const decisions: Decision[] = []
   const cells: Cell[] = []
 
@@ -89,35 +90,27 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     return decision
   }
 
-  const unknownApi = build('UNKNOWN_API')
-  cells.push(alike(unknownApi))
+  cells.push(alike(build('UNKNOWN_API')))
   for (const row of matrix.apis) {
     const bearing = byApi.get(row.id) ?? NONE
     const verdicts = new Map(kinds.map((kind) => [kind.id, verdictOf(row, kind, bearing, strict)]))
     const api = compileApi(row, kinds, bearing, verdicts)
     apis.set(api.id, api)
-    const cellsOfRow = kinds.map((kind) => {
+    rows.set(api.id, cells.length)
+    for (const kind of kinds) {
       const verdict = verdicts.get(kind.id) as Reason
       const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
         buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
       const byHolder = advice.get(kind.id)
-      return cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised)))
-    })
-    const unknownKind = build('UNKNOWN_TOKEN_KIND', api)
-    const firstCell = cells.length
-    cells.push(...cellsOfRow, alike(unknownKind))
-    rows.set(api.id, {
-      cells: cellsOfRow,
-      firstCell,
-      unknownKind,
-      faults: new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])),
-    })
+      cells.push(cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised))))
+    }
+    cells.push(alike(build('UNKNOWN_TOKEN_KIND', api)))
+    faults.set(api.id, new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])))
   }
 
   const places = new Map(kinds.map((kind, place) => [kind.id, place]))
-  const firstHandle = nextHandle
+  const answers: Answers = { cells, rows, places, faults, firstHandle: nextHandle }
   nextHandle += cells.length
-  const answers: Answers = { rows, places, unknownApi, cells, firstHandle }
   const headers = new Set(kinds.map((kind) => kind.header.toLowerCase()))
   return Object.freeze({
     digest,

@@ -2,25 +2,21 @@
 import type { Decision, Question, Scope } from './decision.ts'
 import type { CredentialReason } from './reasons.ts'
 
-/** Everything there is to answer, by API. */
+/**
+ * Everything there is to answer. All cells stand in one list, which two small tables of numbers lead into: in a large matrix
+ * each object on the way is a miss of the processor's cache.
+ */
 export interface Answers {
-  readonly rows: ReadonlyMap<string, Row>
-  /** Kind → the place of its cell in every row: one small table for all, where a table a row would be far apart in memory. */
+  /** First the cell of every API that is not known; then API by API a cell for each kind, and one for all other kinds. */
+  readonly cells: readonly Cell[]
+  /** API → where its cells begin. */
+  readonly rows: ReadonlyMap<string, number>
+  /** Kind → the place of its cell among those of an API. */
   readonly places: ReadonlyMap<string, number>
-  readonly unknownApi: Decision
-  /** Every cell by its handle less `firstHandle`: the one of unknown APIs, then row by row, a row's unknown kinds last. */
-  readonly cells: readonly Cell[]
+  /** The denials of credentials that never became a token, by API. */
+  readonly faults: ReadonlyMap<string, ReadonlyMap<CredentialReason, Decision>>
+  /** What is added to the place of a cell in the list to make its handle. */
   readonly firstHandle: number
-}
-
-/** The answers for one API. */
-export interface Row {
-  /** One a kind, at the kind's place. */
-  readonly cells: readonly Cell[]
-  /** Where they begin among all cells. */
-  readonly firstCell: number
-  readonly unknownKind: Decision
-  readonly faults: ReadonlyMap<CredentialReason, Decision>
 }
 
 /** The answers for one API and one kind. */
@@ -41,14 +37,11 @@ export interface Cell {
 /** Picks the answer, in descending precedence of the reasons. Total, and allocates nothing. */
 export function decide(answers: Answers, question: Question): Decision {
   try {
-    const row = answers.rows.get(question.api)
-    if (row === undefined) return answers.unknownApi
-    const place = answers.places.get(question.kind)
-    if (place === undefined) return row.unknownKind
-    return judge(row.cells[place] as Cell, question.scope, question.target, question.holder)
+    const cell = answers.cells[placeOf(answers, question.kind, question.api)] as Cell
+    return judge(cell, question.scope, question.target, question.holder)
   } catch {
     // Only a missing question or a hostile getter comes here. What cannot be read names no API.
-    return answers.unknownApi
+    return unknownApi(answers)
   }
 }
 
@@ -62,17 +55,32 @@ export function decideAt(
 ): Decision {
   try {
     const cell = answers.cells[handle - answers.firstHandle]
-    return cell === undefined ? answers.unknownApi : judge(cell, scope, target, holder)
+    return cell === undefined ? unknownApi(answers) : judge(cell, scope, target, holder)
   } catch {
-    return answers.unknownApi
+    return unknownApi(answers)
   }
 }
 
 /** The handle of a cell. What the matrix does not know has one too, with the denial that says so. */
 export function handleOf(answers: Answers, kind: string, api: string): number {
+  return answers.firstHandle + placeOf(answers, kind, api)
+}
+
+/** Picks the denial for a credential that never became a token. An unknown API takes precedence. */
+export function deny(answers: Answers, api: string, reason: CredentialReason): Decision {
   const row = answers.rows.get(api)
-  const place = row && row.firstCell + (answers.places.get(kind) ?? row.cells.length)
-  return answers.firstHandle + (place ?? 0)
+  if (row === undefined) return unknownApi(answers)
+  // A reason that is none is a mistake of the caller's, and still a denial.
+  return answers.faults.get(api)?.get(reason) ?? (answers.cells[row + answers.places.size] as Cell).verdict
+}
+
+function placeOf({ rows, places }: Answers, kind: string, api: string): number {
+  const row = rows.get(api)
+  return row === undefined ? 0 : row + (places.get(kind) ?? places.size)
+}
+
+function unknownApi({ cells }: Answers): Decision {
+  return (cells[0] as Cell).verdict
 }
 
 /** A cell with one answer to every question. */
@@ -99,14 +107,6 @@ function judge(found: Cell, scope: Scope, target: Scope | undefined, holder: str
   if (!isScope(target) || target.account !== scope.account) return cell.accountMismatch
   if (cell.projectBound && target.project !== scope.project) return cell.projectMismatch
   return cell.verdict
-}
-
-/** Picks the denial for a credential that never became a token. An unknown API takes precedence. */
-export function deny(answers: Answers, api: string, reason: CredentialReason): Decision {
-  const row = answers.rows.get(api)
-  if (row === undefined) return answers.unknownApi
-  // A reason that is none is a mistake of the caller's, and still a denial.
-  return row.faults.get(reason) ?? row.unknownKind
 }
 
 /** An account that is a non-empty string, and a project that is absent or one too. */
