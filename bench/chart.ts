@@ -2,8 +2,8 @@
  * Results as a chart: a bar a row on a logarithmic scale from 1, which is what the row is compared with, so that twice as
  * much and half as much are equally far from it. The same results make the same SVG, byte for byte.
  */
-import { init } from 'echarts'
 import type { JudgedRow, SuiteResults } from './results.ts'
+import { drawSvg, FAINT, FONT, INK, titleOf } from './svg.ts'
 import { figureText, number } from './text.ts'
 
 /** One line of the chart, from top to bottom. */
@@ -21,16 +21,12 @@ const PLOT_WIDTH = WIDTH - NAMES_WIDTH - FIGURES_WIDTH
 /** Room for a ratio beside its bar. */
 const RATIO_WIDTH = 76
 
-// Readable on white, which is drawn behind them: GitHub shows the chart on white and on black pages.
-const INK = '#1f2328'
-const FAINT = '#59636e'
 const GRID = '#eaeef2'
 const MORE = '#4f7cac'
 const LESS = '#2f9e6e'
 const BOUND = '#c2410c'
 const LEGEND =
   'Bar: median of A / B, and 1 is as much as B. Tick: the bound, where there is one. Right: A, and B below it.'
-const FONT = "-apple-system, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
 
 /** Every row of one suite; those that are compared with nothing have a figure and no bar. */
 export function suiteChart(results: SuiteResults, command: string): string {
@@ -60,39 +56,13 @@ function draw(
   command: string,
 ): string {
   const span = spanOf(lines)
-  const chart = init(null, null, {
-    renderer: 'svg',
-    ssr: true,
-    width: WIDTH,
-    height: TOP + BOTTOM + Math.max(1, lines.length) * ROW_HEIGHT,
+  return drawSvg(WIDTH, TOP + BOTTOM + Math.max(1, lines.length) * ROW_HEIGHT, {
+    title: titleOf(title, `${madeBy(suites, command)}\n${LEGEND}`),
+    grid: { left: NAMES_WIDTH, right: FIGURES_WIDTH, top: TOP, bottom: BOTTOM },
+    xAxis: ratioAxis(span),
+    yAxis: [textAxis(lines, nameText, 'left'), textAxis(lines, figuresText, 'right')],
+    series: [bars(lines, span), bounds(lines)],
   })
-  try {
-    chart.setOption({
-      animation: false,
-      backgroundColor: '#ffffff',
-      textStyle: { fontFamily: FONT, color: INK },
-      title: {
-        text: title,
-        subtext: `${madeBy(suites, command)}\n${LEGEND}`,
-        left: 16,
-        top: 12,
-        textStyle: { fontSize: 17, color: INK, fontFamily: FONT },
-        subtextStyle: { fontSize: 12, lineHeight: 18, color: FAINT, fontFamily: FONT },
-      },
-      grid: { left: NAMES_WIDTH, right: FIGURES_WIDTH, top: TOP, bottom: BOTTOM },
-      xAxis: ratioAxis(span),
-      yAxis: [textAxis(lines, nameText, 'left'), textAxis(lines, figuresText, 'right')],
-      series: [bars(lines, span), bounds(lines)],
-    })
-    return withoutMarks(chart.renderToSVGString())
-  } finally {
-    chart.dispose()
-  }
-}
-
-/** Without what echarts adds for a page that is alive: it numbers that through all charts of a process. */
-function withoutMarks(svg: string): string {
-  return `${svg.replaceAll(/ (?:class|ecmeta_\w+)="[^"]*"/g, '').replaceAll(/<style[\s\S]*?<\/style>\n?/g, '')}\n`
 }
 
 /** When, on what and by which command. */

@@ -44,17 +44,32 @@ export const gates: readonly Gate[] = [
     suite: 'sidecar',
     row: 'check-claims',
     of: 'ratio',
-    bound: 1.4,
+    bound: 1.3,
     because:
-      'grpc-js with a constant for an answer is the floor of a unary call; reading the question and deciding may add two fifths',
+      'grpc-js with a constant for an answer is the floor of a unary call; the aim is that reading the question and deciding add a fifth, and the rest is room for a busy machine',
+  },
+  {
+    suite: 'sidecar',
+    row: 'check-iam-token',
+    of: 'ratio',
+    bound: 1.5,
+    because:
+      'the aim is 1.35: a digest of the token, a look-up and the look at whether another process has changed the directory; the rest is room for a busy machine',
   },
   {
     suite: 'sidecar',
     row: 'check-iam-token-claims',
     of: 'ratio',
-    bound: 1.5,
+    bound: 1.4,
+    because: 'the aim is 1.25, by the same calls and look-ups; the rest is room for a busy machine',
+  },
+  {
+    suite: 'sidecar',
+    row: 'check-batch',
+    of: 'ratio',
+    bound: 0.06,
     because:
-      'the aim is 1.25; the look at whether another process has changed the directory keeps it above (ARCHITECTURE.md), and this bound only holds what was reached',
+      'the aim is 0.04, twenty-five times the decisions of unary calls for the same processor time; the rest is room for a busy machine',
   },
   {
     suite: 'growth',

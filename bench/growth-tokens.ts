@@ -1,7 +1,8 @@
 /** How a check's cost grows with the live tokens that are in use, and what memory they take. */
 import { interleave, median, ratioOf } from './compare.ts'
-import { Load, type Workload } from './load.ts'
-import { type ServerProcess, startSidecarOn, startSidecarProcess } from './server-process.ts'
+import { type Contender, contend } from './contender.ts'
+import type { Workload } from './load.ts'
+import { startSidecarOn, startSidecarProcess } from './server-process.ts'
 import type { Figure, Row, SuiteReport } from './suite.ts'
 import { MadeTokens, newDataFolder } from './tokens-made.ts'
 
@@ -23,25 +24,17 @@ const REMEMBERED_METHOD =
 const FURTHER_METHOD =
   'Growth of the resident memory of the sidecar over the second half of the checks of tokens that are each new, for each token of that half.'
 
-/** A sidecar with its load. */
-interface Contender {
-  readonly server: ServerProcess<{ readonly grpc: string }>
-  readonly load: Load
-}
-
 export async function growthOfTokens({ remembered, many, rounds, calls }: TokenSizes): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
   const folder = newDataFolder(stack)
-  const contend = async (server: ServerProcess<{ readonly grpc: string }>): Promise<Contender> => {
-    stack.defer(() => server.stop())
-    const load = await Load.connect(server.ready.grpc)
-    stack.defer(() => load.close())
-    return { server, load }
-  }
   const first = await startSidecarProcess(['--data', folder])
-  const forOne = await contend(first)
-  const forRemembered = await contend(await startSidecarOn(folder))
-  const forMany = await contend(await startSidecarOn(folder))
+  const another = async () => {
+    const server = await startSidecarOn(folder)
+    return contend(server, server.ready.grpc, stack)
+  }
+  const forOne = await contend(first, first.ready.grpc, stack)
+  const forRemembered = await another()
+  const forMany = await another()
   const tokens = await MadeTokens.of(folder, first.ready, forOne.load)
   stack.defer(() => tokens.close())
 

@@ -10,8 +10,18 @@ export const CHECK_PATH = `${SERVICE}/Check`
 export const CHECK_BATCH_PATH = `${SERVICE}/CheckBatch`
 export const CHECK_STREAM_PATH = `${SERVICE}/CheckStream`
 
-const CONNECTIONS = 8
-const IN_FLIGHT_PER_CONNECTION = 16
+/** How many calls are in flight at once. */
+export interface Shape {
+  readonly connections: number
+  /** On each connection. */
+  readonly inFlight: number
+}
+
+/** What a service with many requests of its own asks of the sidecar beside it. */
+export const BUSY: Shape = { connections: 8, inFlight: 16 }
+
+/** What a session takes in before it says so, as gRPC's clients have it: the 64 KB of Node would halt long answers. */
+const WINDOW_BYTES = 1024 * 1024
 
 /** Questions that are asked in turn, over and over. */
 export interface Workload {
@@ -27,16 +37,20 @@ const PREFIX_BYTES = 5
 
 export class Load {
   readonly #sessions: readonly ClientHttp2Session[]
+  readonly #inFlight: number
 
-  private constructor(sessions: readonly ClientHttp2Session[]) {
+  private constructor(sessions: readonly ClientHttp2Session[], inFlight: number) {
     this.#sessions = sessions
+    this.#inFlight = inFlight
   }
 
   /** @param address `HOST:PORT` */
-  static async connect(address: string): Promise<Load> {
-    const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`))
+  static async connect(address: string, { connections, inFlight }: Shape = BUSY): Promise<Load> {
+    const settings = { initialWindowSize: WINDOW_BYTES }
+    const sessions = Array.from({ length: connections }, () => connect(`http://${address}`, { settings }))
     await Promise.all(sessions.map((session) => once(session, 'connect')))
-    return new Load(sessions)
+    for (const session of sessions) session.setLocalWindowSize(WINDOW_BYTES)
+    return new Load(sessions, inFlight)
   }
 
   /** Asks once and returns the messages that came back. */
@@ -73,8 +87,7 @@ export class Load {
         })
         stream.end(frames[index])
       }
-      for (const session of this.#sessions)
-        for (let lane = 0; lane < IN_FLIGHT_PER_CONNECTION; lane++) askNext(session)
+      for (const session of this.#sessions) for (let lane = 0; lane < this.#inFlight; lane++) askNext(session)
     })
   }
 
@@ -113,7 +126,7 @@ export class Load {
       ask(came)
     })
     const closed = finished(stream)
-    ask(IN_FLIGHT_PER_CONNECTION)
+    ask(this.#inFlight)
     await closed
     if (answered !== questions || bytes !== 0)
       throw new Error(`expected ${questions} answers, got ${answered} and ${bytes} bytes more`)
@@ -156,14 +169,16 @@ function finished(stream: ClientHttp2Stream, done?: (error: Error | undefined) =
   return undefined
 }
 
-function framed(message: Buffer): Buffer {
+/** A message as gRPC sends it. */
+export function framed(message: Buffer): Buffer {
   const frame = Buffer.alloc(PREFIX_BYTES + message.length)
   frame.writeUInt32BE(message.length, 1)
   message.copy(frame, PREFIX_BYTES)
   return frame
 }
 
-function messagesOf(frames: Buffer): Buffer[] {
+/** The messages of what one side has sent. */
+export function messagesOf(frames: Buffer): Buffer[] {
   const messages: Buffer[] = []
   for (let start = 0; start < frames.length; ) {
     const end = start + PREFIX_BYTES + frames.readUInt32BE(start + 1)

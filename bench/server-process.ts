@@ -7,6 +7,14 @@ import { pathToFileURL } from 'node:url'
 
 const REPORT_CPU = pathToFileURL(join(import.meta.dirname, 'report-cpu.js')).href
 
+/** What each of many calls takes, in microseconds. */
+export interface Cost {
+  /** Processor time of the server: all threads, user and system. */
+  readonly cpu: number
+  /** Time on the clock, divided by the calls: the inverse of their rate, not how long each waits. */
+  readonly time: number
+}
+
 /** A process under load, ours or foreign: what differs is how its processor time is learned. */
 export abstract class MeasuredProcess {
   protected readonly child: ChildProcess
@@ -18,11 +26,21 @@ export abstract class MeasuredProcess {
   /** Processor time used since the start, in microseconds: all threads, user and system, and of its workers. */
   abstract cpuMicroseconds(): number | Promise<number>
 
+  /** What the work costs for each of the calls that it makes. */
+  async costPerCall(calls: number, work: () => Promise<void>): Promise<Cost> {
+    const cpuBefore = await this.cpuMicroseconds()
+    const startMs = performance.now()
+    await work()
+    const elapsedMs = performance.now() - startMs
+    return {
+      cpu: ((await this.cpuMicroseconds()) - cpuBefore) / calls,
+      time: (elapsedMs * 1000) / calls,
+    }
+  }
+
   /** Processor time for each of so many calls, in microseconds. */
   async cpuPerCall(calls: number, work: () => Promise<void>): Promise<number> {
-    const beforeMicroseconds = await this.cpuMicroseconds()
-    await work()
-    return ((await this.cpuMicroseconds()) - beforeMicroseconds) / calls
+    return (await this.costPerCall(calls, work)).cpu
   }
 
   /** Lets the server end in its own way. */
@@ -44,14 +62,20 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     this.ready = ready
   }
 
-  /** Starts a program that prints one line of JSON when it is ready. */
-  static async start<Ready>(program: string, programArguments: readonly string[]) {
+  /**
+   * Starts a program that prints one line of JSON when it is ready.
+   *
+   * @param nodeFlags flags of Node itself
+   */
+  static async start<Ready>(
+    program: string,
+    programArguments: readonly string[],
+    nodeFlags: readonly string[] = [],
+  ) {
     const child = spawn(
       process.execPath,
-      ['--expose-gc', '--import', REPORT_CPU, program, ...programArguments],
-      {
-        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-      },
+      ['--expose-gc', ...nodeFlags, '--import', REPORT_CPU, program, ...programArguments],
+      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
     )
     if (child.stdout === null) throw new Error('expected a pipe for what the server prints')
     const line = await Promise.race([
@@ -90,8 +114,9 @@ const SERVE = ['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off']
 export function startSidecarProcess(
   flags: readonly string[] = [],
   launcher = LAUNCHER,
+  nodeFlags: readonly string[] = [],
 ): Promise<ServerProcess<SidecarReady>> {
-  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags])
+  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags], nodeFlags)
 }
 
 /** A sidecar on a data folder that is there already. */
@@ -122,4 +147,9 @@ export function startConstantServer(
   ...work: readonly 'signature'[]
 ): Promise<ServerProcess<{ readonly grpc: string }>> {
   return ServerProcess.start(join(import.meta.dirname, 'constant-server.ts'), [String(answerBytes), ...work])
+}
+
+/** Below the floor: see `bare-http2-server.ts`. */
+export function startBareHttp2Server(answerBytes: number): Promise<ServerProcess<{ readonly grpc: string }>> {
+  return ServerProcess.start(join(import.meta.dirname, 'bare-http2-server.ts'), [String(answerBytes)])
 }

@@ -4,111 +4,133 @@
  */
 import { compile } from '../engine/index.ts'
 import { supportMatrix } from '../matrix/index.ts'
-import { interleave, type Measure, median, ratioOf } from './compare.ts'
-import { Load, type Workload } from './load.ts'
-import { type ServerProcess, startConstantServer, startSidecarProcess } from './server-process.ts'
-import type { Figure, Row, Size, Suite, SuiteReport } from './suite.ts'
-import { BATCH_LENGTH, prepareWorkloads } from './workloads.ts'
+import { type BaselineEffort, baselineRows } from './baselines.ts'
+import { interleave } from './compare.ts'
+import { type Contender, contend, costRow, reshaped, unary } from './contender.ts'
+import type { Shape, Workload } from './load.ts'
+import { startConstantServer, startSidecarProcess } from './server-process.ts'
+import type { Row, Size, Suite, SuiteReport } from './suite.ts'
+import { BATCH_LENGTH, prepareWorkloads, type Workloads } from './workloads.ts'
 
 export const sidecarSuite: Suite = { name: 'sidecar', run }
 
-const SIZES = {
-  full: { warmUpCalls: 20_000, pairs: 21, rounds: 9, calls: 10_000 },
-  smoke: { warmUpCalls: 200, pairs: 2, rounds: 1, calls: 200 },
-} as const
+interface Effort {
+  readonly warmUpCalls: number
+  /** V8 optimises the way of a batch only after some thousands. */
+  readonly warmUpBatches: number
+  readonly pairs: number
+  /** Calls a sample; as many decisions on streams. */
+  readonly calls: number
+  /** Batches a sample. */
+  readonly batches: number
+}
+
+interface Efforts {
+  readonly busy: Effort
+  readonly lighter: Pick<Effort, 'pairs' | 'calls'>
+  readonly baselines: BaselineEffort
+}
+
+const SIZES: Record<Size, Efforts> = {
+  full: {
+    busy: { warmUpCalls: 20_000, warmUpBatches: 3_000, pairs: 21, calls: 6_000, batches: 400 },
+    lighter: { pairs: 9, calls: 2_500 },
+    baselines: { warmUpCalls: 10_000, pairs: 9, calls: 6_000, nghttpdCalls: 30_000 },
+  },
+  smoke: {
+    busy: { warmUpCalls: 100, warmUpBatches: 2, pairs: 2, calls: 100, batches: 2 },
+    lighter: { pairs: 1, calls: 50 },
+    baselines: { warmUpCalls: 100, pairs: 1, calls: 100, nghttpdCalls: 15_000 },
+  },
+}
+
+/** Loads below the busy one: eight callers that each wait for their answer, and one. */
+const LIGHTER: readonly Shape[] = [
+  { connections: 8, inFlight: 1 },
+  { connections: 1, inFlight: 1 },
+]
 
 const METHOD =
-  'Processor time of the server process, all threads, over a few thousand calls, 8 connections × 16 in flight, divided by the calls; sidecar and constant server take turns under the same driver, and the ratio is the median over the pairs.'
+  'Processor time of the server process, all threads, over a few thousand calls, divided by the calls; 8 connections × 16 in flight, unless the row says otherwise. The servers take turns under the same driver, and the ratio is the median over the pairs. Behind the processor time, calls a second by the clock, while server and driver share the processors.'
 const CHECK_METHOD = `${METHOD} The constant is as long as the sidecar's answers on average.`
 const DECISION_METHOD =
   'As above, for each decision, against unary checks of the same claims by the same sidecar. The stream: one a connection, 16 questions in flight on each.'
 
-/** A server with its load. */
-interface Contender {
-  readonly server: ServerProcess<{ readonly grpc: string }>
-  readonly load: Load
-}
-
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
-  const contend = async (server: ServerProcess<{ readonly grpc: string }>): Promise<Contender> => {
-    stack.defer(() => server.stop())
-    const load = await Load.connect(server.ready.grpc)
-    stack.defer(() => load.close())
-    return { server, load }
-  }
-  const sidecarServer = await startSidecarProcess()
-  const sidecar = await contend(sidecarServer)
-  const works = await prepareWorkloads(compile(supportMatrix), sidecarServer.ready, sidecar.load)
-  const { claims, iamTokens, staticToken, batch, stream, answersChecked } = works
+  const server = await startSidecarProcess()
+  const sidecar = await contend(server, server.ready.grpc, stack)
+  const works = await prepareWorkloads(compile(supportMatrix), server.ready, sidecar.load)
+  const { claims, answersChecked } = works
   const answerBytes = Math.round(
     claims.answerBytes.reduce((sum, bytes) => sum + bytes) / claims.answerBytes.length,
   )
-  const constant = await contend(await startConstantServer(answerBytes))
+  const constantServer = await startConstantServer(answerBytes)
+  const constant = await contend(constantServer, constantServer.ready.grpc, stack)
   const floor: Workload = { ...claims, answerBytes: claims.answerBytes.map(() => answerBytes) }
 
-  const { warmUpCalls, pairs, rounds, calls } = SIZES[size]
-  const unary = (contender: Contender, workload: Workload) => () =>
-    contender.server.cpuPerCall(calls, () => contender.load.run(workload, calls))
+  const { busy, lighter, baselines } = SIZES[size]
+  const rows = await busyRows(sidecar, works, constant, floor, busy)
+  for (const shape of LIGHTER) {
+    const [ours, theirs] = [await reshaped(sidecar, shape, stack), await reshaped(constant, shape, stack)]
+    const samples = await interleave(
+      { claims: unary(ours, claims, lighter.calls), floor: unary(theirs, floor, lighter.calls) },
+      lighter.pairs,
+    )
+    const inFlight = `${shape.connections} × ${shape.inFlight}`
+    rows.push(
+      costRow(
+        `check-claims-${shape.connections}x${shape.inFlight}`,
+        `Check of claims, ${inFlight} in flight`,
+        samples.claims,
+        'constant',
+        samples.floor,
+        CHECK_METHOD,
+      ),
+    )
+  }
+  const below = await baselineRows(constant, floor, baselines)
+  return { rows: [...rows, ...below.rows], skipped: below.skipped, answersChecked }
+}
 
-  await Promise.all([sidecar.load.run(claims, warmUpCalls), constant.load.run(floor, warmUpCalls)])
-  await sidecar.load.run(iamTokens, warmUpCalls)
-  const gated = await interleave(
-    { claims: unary(sidecar, claims), floor: unary(constant, floor), iam: unary(sidecar, iamTokens) },
+/** Everything that is asked with many calls in flight. */
+async function busyRows(
+  sidecar: Contender,
+  { claims, iamTokens, staticToken, batch, stream }: Workloads,
+  constant: Contender,
+  floor: Workload,
+  { warmUpCalls, warmUpBatches, pairs, calls, batches }: Effort,
+): Promise<Row[]> {
+  const { server, load } = sidecar
+  await constant.load.run(floor, warmUpCalls)
+  for (const workload of [claims, iamTokens, staticToken]) await load.run(workload, warmUpCalls)
+  await load.run(batch, warmUpBatches)
+  await load.runStreams(stream, warmUpCalls)
+  const decisions = batches * BATCH_LENGTH
+  const samples = await interleave(
+    {
+      floor: unary(constant, floor, calls),
+      claims: unary(sidecar, claims, calls),
+      iam: unary(sidecar, iamTokens, calls),
+      static: unary(sidecar, staticToken, calls),
+      batch: () => server.costPerCall(decisions, () => load.run(batch, batches)),
+      stream: () => server.costPerCall(calls, () => load.runStreams(stream, calls)),
+    },
     pairs,
   )
-
-  const others: Record<'floor' | 'claims' | 'iam' | 'static' | 'batch' | 'stream', Measure> = {
-    floor: unary(constant, floor),
-    claims: unary(sidecar, claims),
-    iam: unary(sidecar, iamTokens),
-    static: unary(sidecar, staticToken),
-    batch: () => {
-      const batches = Math.ceil((calls * 3) / BATCH_LENGTH)
-      return sidecar.server.cpuPerCall(batches * BATCH_LENGTH, () => sidecar.load.run(batch, batches))
-    },
-    stream: () => sidecar.server.cpuPerCall(calls * 3, () => sidecar.load.runStreams(stream, calls * 3)),
-  }
-  // Once around to warm up, and then for the figures.
-  await interleave(others, 1)
-  const samples = await interleave(others, rounds)
-
-  const rows: Row[] = [
-    row('check-claims', 'Check of claims', gated.claims, 'constant', gated.floor, CHECK_METHOD),
-    row('check-iam-token', 'Check of an IAM token, warm', samples.iam, 'constant', samples.floor, METHOD),
-    row(
-      'check-iam-token-claims',
-      'Check of an IAM token, warm',
-      gated.iam,
-      'Check of claims',
-      gated.claims,
-      METHOD,
-    ),
-    row('check-static-token', 'Check of a static token', samples.static, 'constant', samples.floor, METHOD),
-    row(
-      'check-batch',
-      `a decision in a CheckBatch of ${BATCH_LENGTH}`,
-      samples.batch,
-      'Check',
-      samples.claims,
-      DECISION_METHOD,
-    ),
-    row(
-      'check-stream',
-      'a decision on a CheckStream',
-      samples.stream,
-      'Check',
-      samples.claims,
-      DECISION_METHOD,
-    ),
+  const row = (
+    id: string,
+    what: string,
+    a: keyof typeof samples,
+    b: 'floor' | 'claims',
+    method: string,
+  ): Row => costRow(id, what, samples[a], b === 'floor' ? 'constant' : 'Check of claims', samples[b], method)
+  return [
+    row('check-claims', 'Check of claims', 'claims', 'floor', CHECK_METHOD),
+    row('check-iam-token', 'Check of an IAM token, warm', 'iam', 'floor', METHOD),
+    row('check-iam-token-claims', 'Check of an IAM token, warm', 'iam', 'claims', METHOD),
+    row('check-static-token', 'Check of a static token', 'static', 'floor', METHOD),
+    row('check-batch', `a decision in a CheckBatch of ${BATCH_LENGTH}`, 'batch', 'claims', DECISION_METHOD),
+    row('check-stream', 'a decision on a CheckStream', 'stream', 'claims', DECISION_METHOD),
   ]
-  return { rows, answersChecked }
-}
-
-function row(id: string, what: string, a: number[], nameOfB: string, b: number[], method: string): Row {
-  return { id, what, a: figure(what, a), b: figure(nameOfB, b), ratio: ratioOf(a, b), method }
-}
-
-function figure(name: string, samples: readonly number[]): Figure {
-  return { name, value: median(samples), unit: 'µs CPU' }
 }

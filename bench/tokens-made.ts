@@ -1,7 +1,5 @@
 /** Tokens made here by the sidecar's own key, of which any number can be had without asking the sidecar for them. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type IamClaims, IamTokenSigner } from '../sidecar/authority/iam-token.ts'
 import { KeyRing } from '../sidecar/authority/keys.ts'
@@ -11,12 +9,11 @@ import { CheckRequest, CheckResponse } from '../sidecar/gen/portcullis/v1/author
 import { CHECK_PATH, type Load, type Workload } from './load.ts'
 import { loginOf } from './login.ts'
 import type { SidecarReady } from './server-process.ts'
+import { temporaryFolder } from './temporary.ts'
 
 /** A data folder for one run, gone with the stack. */
 export function newDataFolder(stack: AsyncDisposableStack): string {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
-  stack.defer(() => rmSync(folder, { recursive: true }))
-  return join(folder, 'data')
+  return join(temporaryFolder(stack), 'data')
 }
 
 /** Tokens of the demo's service user, each with an id of its own. */

@@ -4,7 +4,7 @@
  */
 import { type Advised, adviceByKind, conflictsByApi, contests, nameConflicts } from './conflicts.ts'
 import { refuseInconsistent } from './consistency.ts'
-import { type CredentialHeaders, type Extraction, extractCredential } from './credentials.ts'
+import { type CredentialHeaders, CredentialNames, type Extraction, extractCredential } from './credentials.ts'
 import { type Answers, alike, type Cell, decide, decideAt, deny, handleOf } from './decide.ts'
 import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestOf } from './digest.ts'
@@ -111,7 +111,7 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
   const places = new Map(kinds.map((kind, place) => [kind.id, place]))
   const answers: Answers = { cells, rows, places, faults, firstHandle: nextHandle }
   nextHandle += cells.length
-  const headers = new Set(kinds.map((kind) => kind.header.toLowerCase()))
+  const headers = new CredentialNames(kinds.map((kind) => kind.header))
   return Object.freeze({
     digest,
     strict,

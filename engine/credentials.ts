@@ -23,22 +23,38 @@ export const CREDENTIAL_LENGTH_MAX = 8192
 /** Visible ASCII, no white space: all that a token can consist of in a header. */
 const TOKEN = /^[\x21-\x7e]+$/
 
-/**
- * Finds the one credential. Total: what cannot be read is malformed.
- *
- * @param credentialHeaders names of the headers that carry credentials, in lower case
- */
-export function extractCredential(
-  headers: CredentialHeaders,
-  credentialHeaders: ReadonlySet<string>,
-): Extraction {
+/** The headers that carry credentials (§5.2): looked for among many, most of which are others. */
+export class CredentialNames {
+  /** Spelling → name in lower case. As the matrix prints it and in lower case it is found at once. */
+  readonly #spellings = new Map<string, string>()
+  readonly #lengths: ReadonlySet<number>
+
+  constructor(names: readonly string[]) {
+    for (const name of names) {
+      this.#spellings.set(name, name.toLowerCase())
+      this.#spellings.set(name.toLowerCase(), name.toLowerCase())
+    }
+    this.#lengths = new Set(names.map((name) => name.length))
+  }
+
+  /** The name in lower case, if it is one of them. */
+  find(name: string): string | undefined {
+    // A caller without types may bring anything.
+    if (typeof name !== 'string') throw new TypeError('expected the name of a header')
+    if (!this.#lengths.has(name.length)) return undefined
+    return this.#spellings.get(name) ?? this.#spellings.get(lowerCase(name))
+  }
+}
+
+/** Finds the one credential. Total: what cannot be read is malformed. */
+export function extractCredential(headers: CredentialHeaders, names: CredentialNames): Extraction {
   try {
     const found: { header: string; value: string }[] = []
     for (const [name, values] of headers) {
-      const header = credentialHeaders.has(name) ? name : lowerCase(name)
-      if (!credentialHeaders.has(header)) continue
-      for (const value of typeof values === 'string' ? [values] : values)
-        found.push({ header, value: trimmed(value) })
+      const header = names.find(name)
+      if (header === undefined) continue
+      if (typeof values === 'string') found.push({ header, value: trimmed(values) })
+      else for (const value of values) found.push({ header, value: trimmed(value) })
     }
     return judge(found)
   } catch {

@@ -1,16 +1,13 @@
 /** Cerbos: its server from npm, a policy for each API, and the same questions in its own protocol. */
-
-import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Effect } from '@cerbos/api/cerbos/effect/v1/effect_pb'
 import { CheckResourcesRequestSchema } from '@cerbos/api/cerbos/request/v1/request_pb'
 import { CheckResourcesResponseSchema } from '@cerbos/api/cerbos/response/v1/response_pb'
 import { CommandFailed } from '../../test/interop/helpers/command.ts'
-import { ForeignServer, freeAddress } from './foreign-server.ts'
+import { accepts, ForeignServer, freeAddress } from '../foreign-server.ts'
 import type { Asked, Rule } from './peer.ts'
 
 export const CERBOS_PATH = '/cerbos.svc.v1.CerbosService/CheckResources'
@@ -88,16 +85,5 @@ function configurationOf(grpc: string, http: string, policies: string) {
     audit: { enabled: false },
     telemetry: { disabled: true },
     storage: { driver: 'disk', disk: { directory: policies, watchForChanges: false } },
-  }
-}
-
-async function accepts(address: string): Promise<boolean> {
-  const { hostname, port } = new URL(`http://${address}`)
-  const socket = connect(Number(port), hostname)
-  try {
-    await once(socket, 'connect')
-    return true
-  } finally {
-    socket.destroy()
   }
 }

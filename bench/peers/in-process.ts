@@ -10,6 +10,7 @@ import { compile, type Engine, type Question } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { interleave, type Measure, median, ratioOf } from '../compare.ts'
 import { cellQuestions, withHandles } from '../questions.ts'
+import { Skips } from '../skips.ts'
 import { secondsPerAwaitedRun, secondsPerRun } from '../stopwatch.ts'
 import type { Row, Size, SuiteReport } from '../suite.ts'
 import { casbinPeers } from './casbin.ts'
@@ -18,7 +19,7 @@ import { cedarPeer } from './cedar.ts'
 import { compileToWasm, installOpa } from './opa.ts'
 import { opaWasmPeer } from './opa-wasm.ts'
 import { type Count, type Peer, type Rule, refuseWrong, rulesOf } from './peer.ts'
-import { runForParent, Skips } from './program.ts'
+import { runForParent } from './program.ts'
 
 // The peers’ code is optimised later than `decide`: CASL is at its best after some eighty turns.
 const SIZES = {

@@ -1,6 +1,7 @@
 /** OPA as a server: the same policy and data as in process, asked over its REST API. */
+
+import { ForeignServer, freeAddress } from '../foreign-server.ts'
 import { http1Request } from '../load-http1.ts'
-import { ForeignServer, freeAddress } from './foreign-server.ts'
 import { OPA_ENTRYPOINT, writeOpaData } from './opa.ts'
 import type { Asked, Rule } from './peer.ts'
 

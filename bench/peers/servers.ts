@@ -3,14 +3,16 @@
  *
  *     node bench/peers/servers.ts full|smoke     (a child of bench/peers.ts)
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { interleave, type Measure, median, ratioOf } from '../compare.ts'
-import { startSidecarProcess } from '../server-process.ts'
+import { requireProc } from '../foreign-server.ts'
+import { type Cost, startSidecarProcess } from '../server-process.ts'
+import { Skips } from '../skips.ts'
 import type { Row, Size, SuiteReport } from '../suite.ts'
+import { temporaryFolder } from '../temporary.ts'
 import { CERBOS_CONFIGURED, installCerbos } from './cerbos.ts'
 import {
   type Contender,
@@ -21,11 +23,10 @@ import {
   contendSidecarIdentity,
   type Place,
 } from './contenders.ts'
-import { requireProc } from './foreign-server.ts'
 import { installKeystone, KEYSTONE_CONFIGURED } from './keystone.ts'
 import { installOpa } from './opa.ts'
 import { OPA_SERVER_CONFIGURED } from './opa-server.ts'
-import { runForParent, Skips } from './program.ts'
+import { runForParent } from './program.ts'
 
 interface Effort {
   readonly warmUpCalls: number
@@ -57,8 +58,7 @@ await runForParent(run)
 
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-servers-'))
-  stack.defer(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(stack)
   const sidecar = await startSidecarProcess(['--http', '127.0.0.1:0'])
   stack.defer(() => sidecar.stop())
 
@@ -122,12 +122,6 @@ interface PeerServer<Obtained> {
   readonly contend: (obtained: Obtained, place: Place) => Promise<Contender>
 }
 
-/** Microseconds for each call. */
-interface Sample {
-  readonly cpu: number
-  readonly time: number
-}
-
 async function compare(
   { id, what, method }: Pick<PeerServer<string>, 'id' | 'what' | 'method'>,
   ours: Contender,
@@ -137,7 +131,7 @@ async function compare(
   await ours.run(warmUpCalls)
   await theirs.run(warmUpCalls)
   const samples = await interleave({ ours: sample(ours, calls), theirs: sample(theirs, calls) }, rounds)
-  const row = (of: keyof Sample, unit: 'µs CPU' | 'µs', note: string): Row => {
+  const row = (of: keyof Cost, unit: 'µs CPU' | 'µs', note: string): Row => {
     const a = samples.ours.map((one) => one[of])
     const b = samples.theirs.map((one) => one[of])
     return {
@@ -152,14 +146,6 @@ async function compare(
   return [row('cpu', 'µs CPU', 'CPU'), row('time', 'µs', 'time')]
 }
 
-function sample({ server, run }: Contender, calls: number): Measure<Sample> {
-  return async () => {
-    let elapsedMs = 0
-    const cpu = await server.cpuPerCall(calls, async () => {
-      const start = performance.now()
-      await run(calls)
-      elapsedMs = performance.now() - start
-    })
-    return { cpu, time: (elapsedMs * 1000) / calls }
-  }
+function sample({ server, run }: Contender, calls: number): Measure<Cost> {
+  return () => server.costPerCall(calls, () => run(calls))
 }

@@ -20,14 +20,16 @@ test('it is known what every suite has to produce, and every gate speaks of one 
 const alone = suites.filter(({ needs }) => needs === undefined)
 
 test.each(alone)('the $name suite runs, checks its answers and produces its rows', async (suite) => {
-  expect(await runAtSmokeSize(suite)).toEqual([])
+  const skipped = (await runAtSmokeSize(suite)).map(({ row }) => row)
+  const { optional = [] } = EXPECTED.get(suite.name) ?? {}
+  expect(skipped.filter((row) => !optional.includes(row))).toEqual([])
 })
 
 test.each([
-  { value: 1.4, verdict: 'ok' },
-  { value: 1.41, verdict: 'over' },
+  { value: 1.3, verdict: 'ok' },
+  { value: 1.31, verdict: 'over' },
   { value: Number.NaN, verdict: 'over' },
-])('a ratio of $value against a bound of 1.4 is $verdict', ({ value, verdict }) => {
+])('a ratio of $value against a bound of 1.3 is $verdict', ({ value, verdict }) => {
   const row: Row = {
     id: 'check-claims',
     what: '',

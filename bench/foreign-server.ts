@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CommandFailed } from '../../test/interop/helpers/command.ts'
-import { MeasuredProcess } from '../server-process.ts'
+import { CommandFailed } from '../test/interop/helpers/command.ts'
+import { MeasuredProcess } from './server-process.ts'
 
 /** What Linux counts processor time in, whatever the kernel was built with. */
 const MICROSECONDS_PER_TICK = 10_000
@@ -82,6 +82,18 @@ export async function freeAddress(): Promise<string> {
   await once(server, 'close')
   if (address === null || typeof address === 'string') throw new Error('expected a port')
   return `127.0.0.1:${address.port}`
+}
+
+/** Whether anybody accepts connections at `HOST:PORT`. Rejects where nobody does. */
+export async function accepts(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(`http://${address}`)
+  const socket = connect(Number(port), hostname)
+  try {
+    await once(socket, 'connect')
+    return true
+  } finally {
+    socket.destroy()
+  }
 }
 
 async function untilReady(ready: () => Promise<boolean>): Promise<void> {

@@ -1,0 +1,133 @@
+/** The flame graph: from a given profile the right tree, shares and picture; and from a sidecar that is driven a little. */
+import { expect, test } from 'vitest'
+import {
+  type CpuProfile,
+  callTree,
+  type Frame,
+  ORIGINS,
+  type Origin,
+  sharesByOrigin,
+  withoutTrifles,
+} from '../../bench/cpu-profile.ts'
+import { flameGraph } from '../../bench/flame.ts'
+import { profileSidecar } from '../../bench/profiled.ts'
+
+const ALWAYS = { start: 0, end: Number.POSITIVE_INFINITY }
+
+test.each<{ name: string; url: string; origin: Origin; file: string }>([
+  {
+    name: 'check',
+    url: 'file:///p/sidecar/usecases/check.ts',
+    origin: 'ours',
+    file: 'sidecar/usecases/check.ts',
+  },
+  { name: 'decide', url: 'file:///p/engine/decide.ts', origin: 'ours', file: 'engine/decide.ts' },
+  {
+    name: 'bind',
+    url: 'file:///p/node_modules/@grpc/grpc-js/build/src/server.js',
+    origin: 'grpc-js',
+    file: '@grpc/grpc-js/build/src/server.js',
+  },
+  {
+    name: 'get',
+    url: 'file:///p/node_modules/lru-cache/index.js',
+    origin: 'other',
+    file: 'lru-cache/index.js',
+  },
+  { name: '', url: 'file:///p/bench/report-cpu.js', origin: 'other', file: 'bench/report-cpu.js' },
+  { name: 'emit', url: 'node:events', origin: 'node', file: 'node:events' },
+  { name: 'writev', url: '', origin: 'native', file: '' },
+  { name: '(program)', url: '', origin: 'native', file: '' },
+  { name: '(garbage collector)', url: '', origin: 'gc', file: '' },
+])('$name of "$url" is $origin', ({ name, url, origin, file }) => {
+  const tree = callTree(profile([node(1, '(root)', '', [2]), node(2, name, url)], [2, 2]), ALWAYS, '/p')
+  expect(tree.children).toEqual([
+    {
+      name: name || '(anonymous)',
+      file,
+      origin,
+      selfMicroseconds: 100,
+      totalMicroseconds: 100,
+      children: [],
+    },
+  ])
+})
+
+// One function twice, as V8 tells apart how it was compiled, each time with something below it.
+const NODES = [
+  node(1, '(root)', '', [2, 3, 6]),
+  node(2, 'emit', 'node:events', [4]),
+  node(3, 'emit', 'node:events', [5]),
+  node(4, 'check', 'file:///p/sidecar/check.ts'),
+  node(5, 'writev', ''),
+  node(6, '(idle)', ''),
+]
+
+test('what is the same function called in the same way is one frame, and idle time is left out', () => {
+  const tree = callTree(profile(NODES, [2, 3, 4, 4, 6, 5, 6]), ALWAYS, '/p')
+  expect(outline(tree)).toEqual(['(root) 0 500', ' emit 200 500', '  check 200 200', '  writev 100 100'])
+  const shares = sharesByOrigin(tree)
+  expect(shares).toEqual({ ours: 0.4, 'grpc-js': 0, node: 0.4, native: 0.2, gc: 0, other: 0 })
+})
+
+test('only what ran in the period counts', () => {
+  const all = profile(NODES, [4, 5, 4, 5])
+  const period = { start: all.startTime + 100, end: all.startTime + 200 }
+  expect(outline(callTree(all, period, '/p'))).toEqual(['(root) 0 100', ' emit 0 100', '  writev 100 100'])
+})
+
+test('what is too small to be seen is put together, and no time is lost', () => {
+  const callees = ['a', 'b', 'c'].map((name, index) => node(3 + index, name, 'node:fs'))
+  const nodes = [node(1, '(root)', '', [2]), node(2, 'emit', 'node:events', [3, 4, 5]), ...callees]
+  const tree = callTree(profile(nodes, [3, 4, 5, 5, 5, 5, 2]), ALWAYS, '/p')
+  expect(outline(withoutTrifles(tree, 200))).toEqual([
+    '(root) 0 600',
+    ' emit 0 600',
+    '  c 400 400',
+    '  … 200 200',
+  ])
+  expect(outline(withoutTrifles(tree, 300))).toEqual(['(root) 0 600', ' emit 0 600', '  c 400 400'])
+})
+
+test('the picture names functions with their files, says whose time it is, and is the same every time', () => {
+  const tree = callTree(profile(NODES, [2, 3, 4, 4, 6, 5, 6]), ALWAYS, '/p')
+  const svg = flameGraph(tree, 'A <title>', 'how it was made')
+  for (const text of [
+    'check  sidecar/check.ts',
+    'emit  events',
+    'Portcullis: 40.0 %',
+    'A &lt;title>',
+    'how it was made',
+  ])
+    expect(svg.replaceAll('&gt;', '>')).toContain(text)
+  expect(svg).not.toMatch(/NaN|undefined|Infinity/)
+  expect(flameGraph(tree, 'A <title>', 'how it was made')).toBe(svg)
+})
+
+test('a sidecar is driven under the profiler, and its time is told by whose code it is', async () => {
+  const { tree, decisions } = await profileSidecar({ calls: 50, batches: 2 })
+  expect(decisions).toBe(2 * 50 + 2 * 100)
+  expect(tree.totalMicroseconds).toBeGreaterThan(0)
+  const shares = sharesByOrigin(tree)
+  expect(ORIGINS.reduce((sum, origin) => sum + shares[origin], 0)).toBeCloseTo(1)
+})
+
+/** Of samples 100 µs apart; the last has no time of its own. */
+function profile(nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile {
+  return {
+    nodes,
+    startTime: 1_000_000,
+    samples,
+    timeDeltas: samples.map((_, index) => (index === 0 ? 0 : 100)),
+  }
+}
+
+function node(id: number, functionName: string, url: string, children: number[] = []) {
+  return { id, callFrame: { functionName, url }, children }
+}
+
+/** A line a frame, callees below: name, own time, time with callees. */
+function outline({ name, selfMicroseconds, totalMicroseconds, children }: Frame, indent = ''): string[] {
+  const below = children.flatMap((child) => outline(child, `${indent} `))
+  return [`${indent}${name} ${selfMicroseconds} ${totalMicroseconds}`, ...below]
+}
