@@ -1,12 +1,10 @@
 /** Reads a matrix from its file's text, and refuses what is not right in every detail. */
 import type { Cell, Matrix } from '../engine/index.ts'
+import { validate } from './gen/support-matrix.ts'
 import { readJson } from './json.ts'
 import { lintMatrix } from './lint.ts'
 import { type Problem, pathOf, problemText } from './problems.ts'
-import { schemaChecker } from './schema.ts'
-import schema from './support-matrix.schema.json' with { type: 'json' }
-
-const schemaProblemsOf = schemaChecker(schema)
+import { problemsBy } from './schema.ts'
 
 /** Largest matrix file that is read, in bytes. */
 export const MATRIX_BYTES_MAX = 32 * 1024 * 1024
@@ -45,7 +43,7 @@ export function loadMatrix(file: string | Uint8Array): Matrix {
 export function parseMatrix(file: string | Uint8Array): Matrix {
   const reading = readJson(textOf(file))
   if (!reading.ok) throw new MatrixError(reading.problems)
-  const misfits = schemaProblemsOf(reading.value)
+  const misfits = problemsBy(validate, reading.value)
   if (misfits.length > 0) throw new MatrixError(misfits)
   const { $schema: _, ...matrix } = reading.value as Matrix & { $schema?: string }
   const problems = referenceProblems(matrix)

@@ -1,6 +1,4 @@
 /** What is wrong with a document, and where. Never holds a value of the document: it may be a secret. */
-import type { ErrorObject } from 'ajv'
-
 /** Where in the document, and what was expected there. */
 export interface Problem {
   /** JSON path, for example `apis[3].accepts[0]`; empty for the document as a whole. */
@@ -25,8 +23,22 @@ export function pathOf(segments: readonly (string | number)[]): string {
   return path
 }
 
+/** An error that ajv reports, as far as it is read here. */
+export interface SchemaError {
+  readonly keyword: string
+  /** JSON pointer. */
+  readonly instancePath: string
+  /** What they are depends on the keyword. */
+  readonly params: Readonly<Record<string, unknown>>
+  readonly message?: string
+  /** The key that is wrong, where a schema of keys was asked. */
+  readonly propertyName?: string
+  /** The schema that the keyword stands in. */
+  readonly parentSchema?: { readonly properties?: object }
+}
+
 /** A schema's errors as problems; one for each place. */
-export function schemaProblems(errors: readonly ErrorObject[], document: unknown): Problem[] {
+export function schemaProblems(errors: readonly SchemaError[], document: unknown): Problem[] {
   const problems = new Map<string, Problem>()
   for (const error of errors) {
     // The branches of a union repeat what its discriminator says.
@@ -37,7 +49,7 @@ export function schemaProblems(errors: readonly ErrorObject[], document: unknown
   return [...problems.values()]
 }
 
-function schemaProblem(error: ErrorObject, document: unknown): Problem {
+function schemaProblem(error: SchemaError, document: unknown): Problem {
   // The schema of names is asked about a name, and the path leads to its object.
   const name = error.propertyName === undefined ? [] : [error.propertyName]
   const at = [...segmentsOf(error.instancePath, document), ...name]
@@ -101,8 +113,8 @@ function segmentsOf(pointer: string, document: unknown): (string | number)[] {
   return segments
 }
 
-function knownFields(error: ErrorObject): string {
-  const fields = Object.keys((error.parentSchema?.properties as object | undefined) ?? {})
+function knownFields(error: SchemaError): string {
+  const fields = Object.keys(error.parentSchema?.properties ?? {})
   return fields.length > 0
     ? `; expected one of ${fields.filter((field) => field !== '$schema').join(', ')}`
     : ''

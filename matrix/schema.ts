@@ -1,25 +1,13 @@
-/** JSON Schemas (2020-12) compiled by ajv in strict mode, with errors that say what was expected. */
-import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type Problem, schemaProblems } from './problems.ts'
+/** Documents checked by the code that `npm run gen` makes of the JSON Schemas, with errors that say what was expected. */
+import { type Problem, type SchemaError, schemaProblems } from './problems.ts'
 
-/**
- * A function that checks documents against the schema and returns what is wrong with them. The schema is
- * compiled at the first use: a process that never checks a document does not pay for it.
- */
-export function schemaChecker(schema: AnySchemaObject): (document: unknown) => readonly Problem[] {
-  let validate: ValidateFunction | undefined
-  return (document) => {
-    validate ??= new Ajv2020({
-      strict: true,
-      // The schemas are the package's own, and a test holds them to the metaschema; compiling that takes longer
-      // than everything else here.
-      validateSchema: false,
-      allowUnionTypes: true,
-      allErrors: true,
-      discriminator: true,
-      // Errors then carry the schema around them, which knows the fields that do exist.
-      verbose: true,
-    }).compile(schema)
-    return validate(document) ? [] : schemaProblems(validate.errors ?? [], document)
-  }
+/** A schema as ajv compiles it: whether a document is right, and what was wrong with the last one. */
+export interface Validator {
+  (document: unknown): boolean
+  errors?: readonly SchemaError[] | null
+}
+
+/** What a schema says against a document; nothing: it is right. */
+export function problemsBy(validate: Validator, document: unknown): readonly Problem[] {
+  return validate(document) ? [] : schemaProblems(validate.errors ?? [], document)
 }

@@ -1,6 +1,5 @@
 /** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
 import { hash, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Answer } from '../directory/database.ts'
@@ -20,6 +19,7 @@ import type {
 } from './authority.ts'
 import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { Passwords } from './password.ts'
+import { Recent } from './recent.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 
@@ -62,8 +62,8 @@ export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
   /** By SHA-256 of the token. Expiry is looked at on every call, and whether the directory is still at that version. */
-  readonly #iamTokens = new LRUCache<string, RememberedIamToken>({ max: REMEMBERED_MAX })
-  readonly #staticTokens = new LRUCache<string, RememberedStaticToken>({ max: REMEMBERED_MAX })
+  readonly #iamTokens = new Recent<RememberedIamToken>(REMEMBERED_MAX)
+  readonly #staticTokens = new Recent<RememberedStaticToken>(REMEMBERED_MAX)
 
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts

@@ -2,8 +2,8 @@
  * Failed logins, counted by user and address together: who guesses is slowed down, and nobody else is. A login in flight
  * takes one of the failures that are left, so that a burst makes no more guesses than one after the other would.
  */
-import { LRUCache } from 'lru-cache'
 import { NoAnswer } from '../errors.ts'
+import { Recent } from './recent.ts'
 
 export interface ThrottleLimits {
   /** Failures after which a user's logins from an address wait. */
@@ -58,7 +58,7 @@ interface Traffic {
 export class FailedLogins implements LoginThrottle {
   readonly #limits: ThrottleLimits
   readonly #now: () => number
-  readonly #failures = new LRUCache<string, Failures>({ max: PAIRS_MAX })
+  readonly #failures = new Recent<Failures>(PAIRS_MAX)
   /** Apart from the failures: nothing may forget who holds a place. */
   readonly #traffic = new Map<string, Traffic>()
 

@@ -84,11 +84,11 @@ async function administering<T>(
 
 async function readDirectoryFile(path: string): Promise<DirectoryFile> {
   const { readTextFile } = await import('../config/text-file.ts')
-  const { schemaChecker } = await import('../../matrix/schema.ts')
+  const { problemsBy } = await import('../../matrix/schema.ts')
   const { problemText } = await import('../../matrix/index.ts')
-  const { default: schema } = await import('../config/directory.schema.json', { with: { type: 'json' } })
+  const { validate } = await import('../config/gen/directory.ts')
   const reading = readTextFile(path)
-  const problems = reading.ok ? schemaChecker(schema)(reading.value) : reading.problems
+  const problems = reading.ok ? problemsBy(validate, reading.value) : reading.problems
   if (!reading.ok || problems.length > 0)
     throw new Error(problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
   return reading.value as DirectoryFile

@@ -1,8 +1,9 @@
 /** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
 import { problemText } from '../../matrix/index.ts'
-import { schemaChecker } from '../../matrix/schema.ts'
+import { problemsBy } from '../../matrix/schema.ts'
 import { Secret } from '../secret.ts'
 import schema from './config.schema.json' with { type: 'json' }
+import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
 
 /** As in the configuration file; see `config.schema.json` for what each key means. */
@@ -133,7 +134,7 @@ export function throttleLimitsOf({ login_throttle: { failures, pause_ms: pauseMs
   return { failures, pauseMs }
 }
 
-const check = schemaChecker(schema)
+const check = (document: unknown) => problemsBy(validate, document)
 
 type Tree = { [key: string]: unknown }
 

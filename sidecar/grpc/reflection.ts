@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
-import type { PackageDefinition } from '@grpc/proto-loader'
 import type { Logger } from 'pino'
 import { packageFolder } from '../package.ts'
 import { failure } from './handler.ts'
@@ -64,9 +63,9 @@ async function load(loaded: Map<string, Loaded>): Promise<void> {
     filesOf(readFileSync(join(packageFolder, 'proto', `${name}.binpb`))),
   )
   // The service looks at nothing else of a package definition, and calls nothing else of a server.
-  const reflection = new ReflectionService({
-    portcullis: { fileDescriptorProtos },
-  } as unknown as PackageDefinition)
+  type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
+  const definition = { portcullis: { fileDescriptorProtos } } as unknown as PackageDefinition
+  const reflection = new ReflectionService(definition)
   const addService: Server['addService'] = (service, { ServerReflectionInfo: handler }) => {
     const [method] = Object.values(service) as [Loaded['method']]
     loaded.set(method.path, { method, handler: handler as Loaded['handler'] })

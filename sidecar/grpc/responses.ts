@@ -57,7 +57,8 @@ export class EncodedAnswers {
 }
 
 /** `CheckResponse.token`: written anew for each answer, because what is kept for many tokens costs more than the writing. */
-function writeToken(writer: FieldWriter, { kind, scope, subject, ...token }: VerifiedToken): void {
+function writeToken(writer: FieldWriter, token: VerifiedToken): void {
+  const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs } = token
   const message = writer.begin(10)
   writer.text(1, kind)
   const scopeMessage = writer.begin(2)
@@ -69,9 +70,9 @@ function writeToken(writer: FieldWriter, { kind, scope, subject, ...token }: Ver
   writer.text(2, subject.name)
   writer.text(3, subject.type)
   writer.end(subjectMessage)
-  writer.text(4, token.tokenId)
-  writeTime(writer, 5, token.issuedAtMs)
-  if (token.expiresAtMs !== undefined) writeTime(writer, 6, token.expiresAtMs)
+  writer.text(4, tokenId)
+  writeTime(writer, 5, issuedAtMs)
+  if (expiresAtMs !== undefined) writeTime(writer, 6, expiresAtMs)
   writer.end(message)
 }
 

@@ -1,9 +1,10 @@
 /** The gRPC server: the service, health and reflection, with every limit set. */
 import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
-import { HealthImplementation } from 'grpc-health-check'
+import { HealthService } from '../gen/health/v1/health.ts'
 import type { Services } from '../services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
+import { healthHandlers } from './health.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import { addReflection } from './reflection.ts'
 
@@ -46,17 +47,15 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   const { handlers, endStreams } = authorizationHandlers(services, { batchLengthMax: options.maxBatchLength })
   server.addService(authorizationService, handlers)
   server.addService(directoryService, directoryHandlers(services))
-  const health = new HealthImplementation(
-    Object.fromEntries(['', ...SERVICES].map((service) => [service, 'SERVING' as const])),
-  )
-  health.addToServer(server)
+  const health = healthHandlers(['', ...SERVICES])
+  server.addService(HealthService, health.handlers)
   addReflection(server, services.log)
 
   const address = await listen(server, options)
   return {
     address,
     close: (drainMs) => {
-      for (const service of ['', ...SERVICES]) health.setStatus(service, 'NOT_SERVING')
+      health.stopServing()
       endStreams()
       // Not `forceShutdown`: without channelz grpc-js forgets there which connections are open. Before
       // `tryShutdown`, which marks them as closing.

@@ -107,6 +107,8 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 function newServer(trustedProxies: string[]): FastifyInstance {
   const server = Fastify({
     logger: false,
+    // No route has a schema: what would compile one is not even loaded.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -126,6 +128,10 @@ function newServer(trustedProxies: string[]): FastifyInstance {
   // Without the second, workers hand a connection that none of them takes around among themselves, and do nothing else.
   Object.assign(server.server, { maxConnections: CONNECTIONS_MAX, dropMaxConnection: true })
   return server
+}
+
+function noCompiler(): never {
+  throw new Error('expected routes without schemas')
 }
 
 /** What is no HTTP, too long or too slow never becomes a request; the answer is written as it is. */

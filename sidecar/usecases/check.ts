@@ -1,5 +1,12 @@
 /** May this credential open this API? One behaviour for all protocols. */
-import type { CredentialHeaders, CredentialReason, Decision, Engine, Scope } from '../../engine/index.ts'
+import type {
+  CredentialHeaders,
+  CredentialReason,
+  Decision,
+  Engine,
+  Scope,
+  TokenKind,
+} from '../../engine/index.ts'
 import type { Authority, Verification, VerifiedToken } from '../authority/authority.ts'
 
 /** Claims that the caller already trusts: only the matrix is asked. */
@@ -54,13 +61,17 @@ export function checkCredentials(
 
   const found = engine.extract(question.headers)
   if (!found.ok) return denied(found.reason)
-  if (!headerFits(engine, found.header, authority.formOf(found.value))) return denied('WRONG_HEADER')
+  const header = headersOf(engine).get(found.header)
+  const obtainedBy = authority.formOf(found.value)
+  // A form that tells nothing fits any header.
+  if (obtainedBy !== undefined && header?.obtainedBy.has(obtainedBy) !== true) return denied('WRONG_HEADER')
 
   const decided = (verification: Verification): CheckOutcome => {
     if (!verification.ok) return denied(verification.reason, verification.token)
     const { token } = verification
-    const kind = engine.tokenKinds.get(token.kind)
-    if (kind !== undefined && kind.header.toLowerCase() !== found.header) return denied('WRONG_HEADER', token)
+    // A kind that this matrix does not know is for `decide` to say.
+    if (header?.kinds.has(token.kind) !== true && engine.tokenKinds.has(token.kind))
+      return denied('WRONG_HEADER', token)
     const { scope, subject } = token
     const decision = engine.decide({
       api: question.api,
@@ -75,18 +86,30 @@ export function checkCredentials(
   return verification instanceof Promise ? verification.then(decided) : decided(verification)
 }
 
-/** Whether some kind that is obtained in this way travels in this header. A form that tells nothing fits any. */
-function headerFits(engine: Engine, header: string, obtainedBy: ReturnType<Authority['formOf']>): boolean {
-  if (obtainedBy === undefined) return true
-  let fitting = FITTING_HEADERS.get(engine)
-  if (fitting === undefined) {
-    fitting = new Set(
-      Array.from(engine.tokenKinds.values(), (kind) => `${kind.obtained.by} ${kind.header.toLowerCase()}`),
-    )
-    FITTING_HEADERS.set(engine, fitting)
-  }
-  return fitting.has(`${obtainedBy} ${header}`)
+/** What an engine says of the headers that credentials travel in, by the header's name in lower case. */
+interface CredentialHeader {
+  /** How the kinds that travel in it are obtained. */
+  readonly obtainedBy: ReadonlySet<TokenKind['obtained']['by']>
+  readonly kinds: ReadonlySet<string>
 }
 
-/** How tokens are obtained, and in which headers those travel; made once for each engine. */
-const FITTING_HEADERS = new WeakMap<Engine, Set<string>>()
+/** Made once for each engine. */
+const HEADERS = new WeakMap<Engine, ReadonlyMap<string, CredentialHeader>>()
+
+function headersOf(engine: Engine): ReadonlyMap<string, CredentialHeader> {
+  let headers = HEADERS.get(engine)
+  if (headers === undefined) {
+    const byHeader = Map.groupBy(engine.tokenKinds.values(), ({ header }) => header.toLowerCase())
+    headers = new Map(
+      Array.from(byHeader, ([name, kinds]) => [
+        name,
+        {
+          obtainedBy: new Set(kinds.map(({ obtained }) => obtained.by)),
+          kinds: new Set(kinds.map(({ id }) => id)),
+        },
+      ]),
+    )
+    HEADERS.set(engine, headers)
+  }
+  return headers
+}

@@ -1,4 +1,4 @@
-/** The generated code is what the contract generates, byte for byte. */
+/** The generated code is what the contract and the schemas generate, byte for byte. */
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,6 +33,22 @@ test('the descriptors that reflection serves are those of proto/', { timeout: 12
       stdio: 'pipe',
     })
     expect(readFileSync(join(ROOT, 'proto/portcullis.binpb')).equals(readFileSync(image))).toBe(true)
+  } finally {
+    rmSync(output, { recursive: true })
+  }
+})
+
+test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, () => {
+  const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))
+  try {
+    execFileSync(process.execPath, ['scripts/compile-schemas.ts', output], { cwd: ROOT, stdio: 'pipe' })
+    const generated = filesIn(output)
+    expect([...generated.keys()]).toEqual([
+      'matrix/gen/support-matrix.ts',
+      'sidecar/config/gen/config.ts',
+      'sidecar/config/gen/directory.ts',
+    ])
+    for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)
   } finally {
     rmSync(output, { recursive: true })
   }

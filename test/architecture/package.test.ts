@@ -39,7 +39,9 @@ test('the package holds compiled code, the contract and the documents, and nothi
   const files = globSync('**/*.*', { cwd: installed, exclude: ['node_modules/**'] })
   const unexpected = files.filter(
     (path) =>
-      !/^dist\/(engine|matrix|sidecar)\/.*(\.js|\.d\.ts|\.json)$/.test(path) &&
+      !/^dist\/(engine|matrix|sidecar)\/.*(\.js|\.d\.ts)$/.test(path) &&
+      !/^dist\/chunks\/[\w-]+\.js$/.test(path) &&
+      !/^matrix\/support-matrix(\.schema)?\.json$/.test(path) &&
       !/^proto\/.*\.(proto|binpb)$/.test(path) &&
       !/^(package\.json|README\.md|ARCHITECTURE\.md|CHANGELOG\.md|sidecar\/portcullis\.js)$/.test(path),
   )

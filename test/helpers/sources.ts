@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Code that a generator wrote; nobody reads or edits it. */
-const GENERATED = 'sidecar/gen/'
+const GENERATED = /(^|\/)gen\//
 
 export interface Source {
   /** From the root, with `/`: `engine/decide.ts`. */
@@ -18,12 +18,12 @@ export interface Source {
 
 /** Every TypeScript and JavaScript file of the project's own folders. */
 export const sources: readonly Source[] = globSync(
-  ['*.{ts,js}', '{engine,matrix,sidecar,bench,test,examples,.ci}/**/*.{ts,js}'],
+  ['*.{ts,js}', '{engine,matrix,sidecar,bench,scripts,test,examples,.ci}/**/*.{ts,js}'],
   { cwd: ROOT, exclude: ['**/node_modules/**'] },
 )
   .map((path) => path.replaceAll('\\', '/'))
   .sort()
-  .map((path) => ({ path, text: readFileSync(ROOT + path, 'utf8'), generated: path.startsWith(GENERATED) }))
+  .map((path) => ({ path, text: readFileSync(ROOT + path, 'utf8'), generated: GENERATED.test(path) }))
 
 /** Sources whose path begins so. */
 export function sourcesIn(...prefixes: string[]): readonly Source[] {

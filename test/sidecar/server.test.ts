@@ -1,9 +1,10 @@
 /** What a gRPC server owes its neighbours: health, reflection, addresses taken and refused, and an end in good order. */
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ACCOUNT, newFolder, runSidecar } from '../helpers/sidecar.ts'
 import { BlackBox, type Message, protosOf, refused } from './support/black-box.ts'
 
@@ -24,6 +25,23 @@ describe('health', () => {
   test('a service that is not there is not found', async () => {
     const asking = healthOf(running.address).ask('check', { service: 'nothing' })
     expect(await refused(asking)).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('every service is listed', async () => {
+    const { statuses } = await healthOf(running.address).ask('list', {})
+    const serving = { status: 'SERVING' }
+    expect(statuses).toEqual({ '': serving, [SERVICE]: serving, 'portcullis.v1.DirectoryService': serving })
+  })
+
+  test('who watches a service that is not there is told so, and the call goes on', async () => {
+    const watch = healthOf(running.address).follow('watch', { service: 'nothing' })
+    const ended = vi.fn()
+    watch.on('error', () => {}).on('end', ended)
+    const [answer] = await once(watch, 'data')
+    expect(answer).toEqual({ status: 'SERVICE_UNKNOWN' })
+    await new BlackBox(running.address).ask('check', good)
+    expect(ended).not.toHaveBeenCalled()
+    watch.cancel()
   })
 })
 

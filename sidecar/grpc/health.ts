@@ -1,0 +1,49 @@
+/** The standard health service (`grpc.health.v1`): whether the sidecar serves, for probes and load balancers. */
+import { type ServerWritableStream, status } from '@grpc/grpc-js'
+import {
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponse_ServingStatus,
+  type HealthServer,
+} from '../gen/health/v1/health.ts'
+
+type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
+
+/**
+ * The handlers; all services serve until `stopServing`, which tells those who watch.
+ *
+ * @param names the services that there are; '' stands for the server as a whole
+ */
+export function healthHandlers(names: readonly string[]): {
+  handlers: HealthServer
+  stopServing: () => void
+} {
+  const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus
+  const known = new Set(names)
+  const watches = new Set<Watch>()
+  let serving = true
+  const current = () => ({ status: serving ? SERVING : NOT_SERVING })
+  return {
+    handlers: {
+      check: ({ request: { service } }, callback) => {
+        if (known.has(service)) callback(null, current())
+        else callback({ code: status.NOT_FOUND, details: `Health status unknown for service ${service}` })
+      },
+      list: (_call, callback) =>
+        callback(null, { statuses: Object.fromEntries(names.map((name) => [name, current()])) }),
+      watch: (call) => {
+        const { service } = call.request
+        // Which services there are never changes, so who asks for another has nothing to wait for; nor may the
+        // call end, because clients would ask again at once.
+        if (!known.has(service)) return void call.write({ status: SERVICE_UNKNOWN })
+        watches.add(call)
+        call.on('cancelled', () => watches.delete(call))
+        call.write(current())
+      },
+    },
+    stopServing: () => {
+      serving = false
+      for (const watch of watches) watch.write(current())
+    },
+  }
+}
