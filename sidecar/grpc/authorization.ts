@@ -25,9 +25,11 @@ import {
   revokeResponse,
 } from './responses.ts'
 
-export interface AuthorizationLimits {
+export interface AuthorizationOptions {
   /** Longest `CheckBatch`. */
   readonly batchLengthMax: number
+  /** Whether other machines can reach the listener. */
+  readonly reachable: boolean
 }
 
 type Call = ServerUnaryCall<Buffer, Buffer>
@@ -49,7 +51,7 @@ export const authorizationService = passThrough(AuthorizationServiceService)
 /** The handlers; `endStreams` ends what would otherwise never end. */
 export function authorizationHandlers(
   services: Services,
-  limits: AuthorizationLimits,
+  options: AuthorizationOptions,
 ): { handlers: Handlers; endStreams: () => void } {
   const { rules, authority, callers, profiles, now, log } = services
   const watching = new Set<() => void>()
@@ -79,7 +81,7 @@ export function authorizationHandlers(
     check: unary((request) => answer(readCheck(request))),
 
     checkBatch: unary((request) => {
-      const results = readCheckBatch(request, limits.batchLengthMax).map(answer)
+      const results = readCheckBatch(request, options.batchLengthMax).map(answer)
       return results.every(isThere)
         ? checkBatchResponse(results)
         : Promise.all(results).then(checkBatchResponse)
@@ -106,7 +108,8 @@ export function authorizationHandlers(
       const { requester, purpose } = readIssueRequest(request)
       const holder =
         requester.type === 'password' ? requester : profileFor(profiles, requester.name, callerOf(call))
-      return issueResponse(await issue(engine, authority, holder, purpose, remoteAddress(call)))
+      const from = remoteAddress(call, options.reachable)
+      return issueResponse(await issue(engine, authority, holder, purpose, from))
     }),
 
     revoke: unary(async (request, call, engine) => {

@@ -83,9 +83,15 @@ export function peerAddress(call: Peer): string | undefined {
   return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(call.getPeer())?.[1]
 }
 
-/** The IP address of whoever calls from elsewhere; `undefined`: this machine, over loopback or a Unix socket. */
-export function remoteAddress(call: Peer): string | undefined {
-  const address = peerAddress(call)
+/**
+ * The IP address of whoever calls from elsewhere; `undefined`: this machine, over loopback or a Unix socket.
+ *
+ * @param reachable whether other machines can reach the listener
+ */
+export function remoteAddress(call: Peer, reachable: boolean): string | undefined {
+  if (!reachable) return undefined
+  // Of who has left already there is no address; they are not taken for somebody on this machine.
+  const address = peerAddress(call) ?? 'gone'
   // A listener for IPv4 and IPv6 sees IPv4 so.
-  return address === undefined || isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
+  return isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
 }

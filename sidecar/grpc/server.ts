@@ -44,7 +44,10 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     // Channelz keeps books on every call; nobody reads them here.
     'grpc.enable_channelz': 0,
   })
-  const { handlers, endStreams } = authorizationHandlers(services, { batchLengthMax: options.maxBatchLength })
+  const { handlers, endStreams } = authorizationHandlers(services, {
+    batchLengthMax: options.maxBatchLength,
+    reachable: options.tls !== undefined,
+  })
   server.addService(authorizationService, handlers)
   server.addService(directoryService, directoryHandlers(services))
   const health = healthHandlers(['', ...SERVICES])

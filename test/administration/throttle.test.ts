@@ -191,11 +191,15 @@ test.each<[peer: string, address: string | undefined]>([
   ['127.8.8.8:41234', undefined],
   ['[::1]:41234', undefined],
   ['[::ffff:127.0.0.1]:41234', undefined],
-  ['unix:/run/portcullis.sock', undefined],
-  ['unknown', undefined],
-])('failed logins over gRPC from %s count for %s', (peer, address) => {
-  expect(remoteAddress({ getPeer: () => peer })).toBe(address)
-})
+  ['unknown', 'gone'],
+])(
+  'failed logins over gRPC from %s count for %s, and for this machine where no other can call',
+  (peer, address) => {
+    const call = { getPeer: () => peer }
+    expect(remoteAddress(call, true)).toBe(address)
+    expect(remoteAddress(call, false)).toBeUndefined()
+  },
+)
 
 describe('over the wire', async () => {
   const running = await runSidecar({
