@@ -1,7 +1,8 @@
 /** What a token costs that was never seen before, in terms of one that was and the signature that has to be verified. */
 import { interleave, median, ratioOf } from './compare.ts'
-import { Load, type Workload } from './load.ts'
-import { type ServerProcess, startConstantServer, startSidecarProcess } from './server-process.ts'
+import { type Contender, contend } from './contender.ts'
+import type { Workload } from './load.ts'
+import { startConstantServer, startSidecarProcess } from './server-process.ts'
 import type { Size, Suite, SuiteReport } from './suite.ts'
 import { MadeTokens, newDataFolder } from './tokens-made.ts'
 
@@ -16,18 +17,22 @@ async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
   const folder = newDataFolder(stack)
   const server = await startSidecarProcess(['--data', folder])
-  const sidecar = await startLoaded(stack, server)
+  const sidecar = await contend(server, server.ready.grpc, stack)
   const tokens = await MadeTokens.of(folder, server.ready, sidecar.load)
   stack.defer(() => tokens.close())
 
-  const constant = await startLoaded(stack, startConstantServer(tokens.answerBytes))
-  const verifying = await startLoaded(stack, startConstantServer(tokens.answerBytes, 'signature'))
+  const floor = async (...work: readonly 'signature'[]) => {
+    const constant = await startConstantServer(tokens.answerBytes, ...work)
+    return contend(constant, constant.ready.grpc, stack)
+  }
+  const constant = await floor()
+  const verifying = await floor('signature')
 
   const { warmUpCalls, rounds, calls } = SIZES[size]
   const one = tokens.workload(1)
-  const cost = (on: Loaded, workload: Workload) =>
-    on.server.cpuPerCall(calls, () => on.load.run(workload, calls))
-  for (const loaded of [sidecar, constant, verifying]) await loaded.load.run(one, warmUpCalls)
+  const cost = ({ server, load }: Contender, workload: Workload) =>
+    server.cpuPerCall(calls, () => load.run(workload, calls))
+  for (const { load } of [sidecar, constant, verifying]) await load.run(one, warmUpCalls)
   const samples = await interleave(
     {
       // Made before the clock starts, so that the making is not part of the measure.
@@ -56,20 +61,4 @@ async function run(size: Size): Promise<SuiteReport> {
     ],
     answersChecked: 1,
   }
-}
-
-interface Loaded {
-  readonly server: ServerProcess<{ readonly grpc: string }>
-  readonly load: Load
-}
-
-async function startLoaded(
-  stack: AsyncDisposableStack,
-  starting: Loaded['server'] | Promise<Loaded['server']>,
-): Promise<Loaded> {
-  const server = await starting
-  stack.defer(() => server.stop())
-  const load = await Load.connect(server.ready.grpc)
-  stack.defer(() => load.close())
-  return { server, load }
 }
