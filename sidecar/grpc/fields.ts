@@ -97,6 +97,13 @@ export class Fields {
   }
 
   #longLength(): number {
+    const low = this.#bytes[this.#position] as number
+    const high = this.#bytes[this.#position + 1] as number
+    // Two bytes are enough for a token.
+    if (high < 0x80) {
+      this.#position += 2
+      return (low & 0x7f) | (high << 7)
+    }
     const reader = this.#reader()
     const length = reader.uint32()
     this.#position = reader.pos
