@@ -33,7 +33,7 @@ interface Efforts {
 
 const SIZES: Record<Size, Efforts> = {
   full: {
-    busy: { warmUpCalls: 20_000, warmUpBatches: 3_000, pairs: 21, calls: 6_000, batches: 400 },
+    busy: { warmUpCalls: 20_000, warmUpBatches: 3_000, pairs: 15, calls: 15_000, batches: 400 },
     lighter: { pairs: 9, calls: 2_500 },
     baselines: { warmUpCalls: 10_000, pairs: 9, calls: 6_000, nghttpdCalls: 30_000 },
   },
