@@ -149,7 +149,7 @@ function bar(row: JudgedRow, span: Span) {
       show: true,
       position: less ? 'left' : 'right',
       distance: 6 + behind,
-      formatter: ratioText(row),
+      formatter: row.ratio === undefined ? '' : ratioText(row.ratio.median),
       ...{ fontSize: 12, fontWeight: 'bold', color: INK, fontFamily: FONT },
     },
   }
@@ -207,11 +207,8 @@ function figuresText(line: Line): string {
 }
 
 /** `1.22 ×`; far below 1 as a fraction, which is easier to take in: `1/1,560 ×`. */
-export function ratioText({ ratio }: JudgedRow): string {
-  if (ratio === undefined) return ''
-  return ratio.median > 0 && ratio.median < 0.1
-    ? `1/${number(1 / ratio.median)} ×`
-    : `${number(ratio.median)} ×`
+export function ratioText(ratio: number): string {
+  return ratio > 0 && ratio < 0.1 ? `1/${number(1 / ratio)} ×` : `${number(ratio)} ×`
 }
 
 function boundOf({ gate }: JudgedRow): number | undefined {

@@ -48,7 +48,23 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
               b: { name: 'constant', value: 29, unit: 'µs CPU' },
               ratio,
               method: '',
+              gate: { suite: 'sidecar', row: 'check-claims', of: 'ratio', bound: 1.3, because: '' },
               verdict: 'ok',
+            },
+            {
+              id: 'ready',
+              what: 'until ready',
+              a: { name: 'serve', value: 240.4, unit: 'ms' },
+              gate: { suite: 'sidecar', row: 'ready', of: 'figure', bound: 500, because: '' },
+              method: '',
+              verdict: 'ok',
+            },
+            {
+              id: 'neither',
+              what: 'neither compared nor bounded',
+              a: { name: 'deny', value: 14, unit: 'ns' },
+              method: '',
+              verdict: 'not gated',
             },
           ],
         },
@@ -56,7 +72,13 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
     })
     expect(part).toContain('](docs/bench.svg)')
     expect(part).toContain('`npm run bench`, 2026-11-21, Node 24.21.0 on 2 × a processor')
-    expect(part).toContain('| sidecar | Check of claims: 34.9 µs CPU | constant: 29 µs CPU | 1.22 × |  |')
+    expect(part).toContain(
+      `|---|---|---|---|---|---|
+| sidecar | Check of claims: 34.9 µs CPU | constant: 29 µs CPU | 1.22 × | 1 × – 2 × | ≤ 1.3 × |
+| sidecar | until ready: 240 ms |  |  |  | ≤ 500 ms |
+
+`,
+    )
     expect(benchmarksPart({ command: 'npm run bench', suites: [] })).toBe('')
   })
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ratioText } from '../../bench/chart.ts'
-import type { BenchDocs } from '../../bench/results.ts'
+import type { BenchDocs, JudgedRow } from '../../bench/results.ts'
 import { figureText } from '../../bench/text.ts'
 import { scalarKeys } from '../../sidecar/config/config.ts'
 
@@ -31,35 +31,43 @@ export const derivedParts: Readonly<Record<string, () => string>> = {
     existsSync(benchmarks) ? benchmarksPart(JSON.parse(readFileSync(benchmarks, 'utf8'))) : '',
 }
 
-/** The chart with how it was made, and its figures for whoever cannot see it; nothing where nothing is compared. */
+/** The chart with how it was made, and its figures for whoever cannot see it; nothing where nothing is compared or bounded. */
 export function benchmarksPart({ command, suites }: BenchDocs): string {
-  const rows = suites.flatMap(({ suite, rows }) =>
-    rows.flatMap((row) =>
-      row.ratio === undefined || row.b === undefined ? [] : [{ ...row, b: row.b, suite }],
-    ),
+  const lines = suites.flatMap(({ suite, rows }) =>
+    rows
+      .filter(({ ratio, gate }) => ratio !== undefined || gate !== undefined)
+      .map((row) => `| ${[suite, ...benchmarkCells(row)].join(' | ')} |`),
   )
-  if (rows.length === 0) return ''
+  if (lines.length === 0) return ''
   const all = (values: readonly string[]) => [...new Set(values)].sort().join(', ')
   const dates = all(suites.map(({ date }) => date.slice(0, 10)))
   const machines = all(suites.map(({ node, cpu }) => `Node ${node} on ${cpu}`))
   return [
-    '## Benchmarks',
-    '',
     `![What each call costs, in terms of what it is compared with](docs/bench.svg)`,
     '',
-    `\`${command}\`, ${dates}, ${machines}. Ratios are medians of pairs that took turns; bounds are in [bench/gates.ts](bench/gates.ts).`,
+    `\`${command}\`, ${dates}, ${machines}.`,
     '',
-    '<details><summary>The figures</summary>',
+    '<details><summary>The figures: medians of pairs that took turns, 10th to 90th percentile, bounds</summary>',
     '',
-    '| suite | what | against | ratio | bound |',
-    '|---|---|---|---|---|',
-    ...rows.map(
-      ({ suite, what, a, b, gate, ...row }) =>
-        `| ${suite} | ${what}: ${figureText(a)} | ${b.name}: ${figureText(b)} | ${ratioText({ what, a, ...row })} | ${gate?.of === 'ratio' ? gate.bound : ''} |`,
-    ),
+    '| suite | what | against | ratio | 10th–90th | bound |',
+    '|---|---|---|---|---|---|',
+    ...lines,
     '',
     '</details>',
   ].join('\n')
+}
+
+function benchmarkCells({ what, a, b, ratio, gate }: JudgedRow): string[] {
+  const bound =
+    gate && (gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ ...a, value: gate.bound }))
+  return [
+    `${what}: ${figureText(a)}`,
+    b === undefined ? '' : `${b.name}: ${figureText(b)}`,
+    ...(ratio === undefined
+      ? ['', '']
+      : [ratioText(ratio.median), `${ratioText(ratio.p10)} – ${ratioText(ratio.p90)}`]),
+    bound === undefined ? '' : `≤ ${bound}`,
+  ]
 }
 
 export function readme(): string {
