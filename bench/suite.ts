@@ -50,4 +50,4 @@ export interface Figure {
   readonly perSecond?: number
 }
 
-export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'bytes' | '×'
+export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | '×'

@@ -57,7 +57,10 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
     },
   ],
   ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [] }],
-  ['issue', { answersChecked: 4, compared: ['issue', 'issue-http'], alone: [] }],
+  [
+    'issue',
+    { answersChecked: 4, compared: ['issue', 'issue-cpu', 'issue-http', 'issue-http-cpu'], alone: [] },
+  ],
   [
     'growth',
     {
