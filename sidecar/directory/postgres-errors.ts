@@ -50,6 +50,10 @@ export function opening(error: unknown, key: string): Error {
   )
 }
 
+const UNTRUSTED =
+  'no authority that is trusted here has signed the certificate; sslrootcert=FILE names one that is'
+
+/** What SQLSTATEs and the codes of Node mean. */
 const WORDS: Readonly<Record<string, string>> = {
   '28000': 'the login is not accepted',
   '28P01': 'the password is not accepted',
@@ -57,12 +61,20 @@ const WORDS: Readonly<Record<string, string>> = {
   '42501': 'a permission is missing',
   '53300': 'too many connections',
   '57014': 'the answer took too long',
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'there is no such host',
+  ERR_INVALID_URL: 'it is no URL',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
 }
 
 /** A code, or the text of an error that was raised on this side, which quotes nothing. */
 function whyNot(error: unknown): string {
-  const code = serverCode(error)
-  if (code !== undefined) return WORDS[code] === undefined ? code : `${code}: ${WORDS[code]}`
-  const { code: name, message } = error as { code?: unknown; message?: unknown }
-  return typeof name === 'string' ? name : String(message)
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  if (typeof code !== 'string') return String(message)
+  return WORDS[code] === undefined ? code : `${code}: ${WORDS[code]}`
 }

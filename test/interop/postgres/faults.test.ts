@@ -56,13 +56,17 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
         () => server.url('nowhere'),
         refused('3D000: there is no such database'),
       ],
-      ['nobody who listens', () => server.url('postgres', { port: 1 }), refused('ECONNREFUSED')],
+      [
+        'nobody who listens',
+        () => server.url('postgres', { port: 1 }),
+        refused('ECONNREFUSED: nobody listens there'),
+      ],
       [
         'a name that leads nowhere',
         () => `postgres://owner:${CANARY}@name.invalid/directory`,
-        refused('ENOTFOUND'),
+        refused('ENOTFOUND: there is no such host'),
       ],
-      ['no URL', () => `postgres://owner:${CANARY}@[/directory`, refused('ERR_INVALID_URL')],
+      ['no URL', () => `postgres://owner:${CANARY}@[/directory`, refused('ERR_INVALID_URL: it is no URL')],
       [
         'a certificate file that is not there',
         () => `${server.url('postgres')}?sslrootcert=/nowhere`,

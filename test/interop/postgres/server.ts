@@ -2,12 +2,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import type { Certificate } from '../helpers/certificates.ts'
 
 /** Part of every password that reaches the product here, so that outputs can be searched for it. */
 export const CANARY = 'canary-of-the-directory'
@@ -29,10 +30,13 @@ export class PostgresServer {
     if (this.#user.uid !== undefined) chownSync(this.#folder, this.#user.uid, this.#user.gid)
   }
 
-  /** @param programs folder of PostgreSQL's programs */
-  static async start(programs: string): Promise<PostgresServer> {
+  /**
+   * @param programs folder of PostgreSQL's programs
+   * @param certificate what it shows to clients that want TLS; without one it speaks none
+   */
+  static async start(programs: string, certificate?: Certificate): Promise<PostgresServer> {
     const server = new PostgresServer(programs, await freePort())
-    server.#initialise()
+    server.#initialise(certificate)
     await server.start()
     return server
   }
@@ -45,8 +49,11 @@ export class PostgresServer {
   }
 
   /** @param port of something that stands between */
-  url(database: string, { user = 'owner', password = PASSWORD, port = this.port } = {}): string {
-    return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
+  url(
+    database: string,
+    { user = 'owner', password = PASSWORD, host = '127.0.0.1', port = this.port } = {},
+  ): string {
+    return `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${database}`
   }
 
   /** As the superuser. */
@@ -94,7 +101,7 @@ export class PostgresServer {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  #initialise(): void {
+  #initialise(certificate: Certificate | undefined): void {
     const data = join(this.#folder, 'data')
     const passwordFile = join(this.#folder, 'password')
     const sockets = join(this.#folder, 'sockets')
@@ -127,8 +134,22 @@ export class PostgresServer {
         'synchronous_commit = on',
         'max_connections = 60',
         'shared_buffers = 32MB',
+        ...(certificate === undefined ? [] : this.#tls(certificate)),
       ].join('\n'),
     )
+  }
+
+  /** The server reads a key only if it is its own, and nobody else can. */
+  #tls({ certificate, key }: Certificate): string[] {
+    const files = { ssl_cert_file: certificate, ssl_key_file: key }
+    const settings = Object.entries(files).map(([setting, file]) => {
+      const copy = join(this.#folder, `${setting}.pem`)
+      copyFileSync(file, copy)
+      chmodSync(copy, 0o600)
+      if (this.#user.uid !== undefined) chownSync(copy, this.#user.uid, this.#user.gid)
+      return `${setting} = '${copy}'`
+    })
+    return ['ssl = on', ...settings]
   }
 
   #version(): number {

@@ -1,0 +1,82 @@
+/** The way to PostgreSQL over TLS, as `directory.url` asks for it: encrypted for every connection, and to no other server. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { openPostgres } from '../../../sidecar/directory/postgres.ts'
+import { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { Secret } from '../../../sidecar/secret.ts'
+import { makeAuthority, makeCertificate } from '../helpers/certificates.ts'
+import { CANARY, PostgresServer } from './server.ts'
+
+const programs = inject('postgres')
+const UNTRUSTED =
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE: no authority that is trusted here has signed the certificate; sslrootcert=FILE names one that is'
+
+describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-postgres-tls-'))
+  let server: PostgresServer
+  let authority: string
+  let stranger: string
+  beforeAll(async () => {
+    if (!programs.ok) return
+    const signer = await makeAuthority(folder, 'authority')
+    authority = signer.certificate
+    stranger = (await makeAuthority(folder, 'stranger')).certificate
+    server = await PostgresServer.start(programs.folder, await makeCertificate(folder, 'server', signer))
+  })
+  afterAll(async () => {
+    await server?.remove()
+    rmSync(folder, { recursive: true })
+  })
+
+  const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 5_000 })
+
+  test('with sslmode=verify-full every connection is encrypted, the one that listens too', async () => {
+    const url = await server.newDatabase()
+    const database = await open(`${url}?sslmode=verify-full&sslrootcert=${authority}`)
+    try {
+      const heard = Promise.withResolvers<boolean>()
+      await database.watch({ changed: () => {}, listening: heard.resolve })
+      expect(await heard.promise).toBe(true)
+      const store = new DirectoryStore(database, Date.now)
+      await store.change('a test', (change) => change.createAccount('123456'))
+      expect(await store.records.account('123456')).toBeDefined()
+      const connections = await server.query(
+        'postgres',
+        `SELECT DISTINCT application_name AS name, ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+         WHERE application_name LIKE 'portcullis%' ORDER BY 1`,
+      )
+      expect(connections).toEqual([
+        { name: 'portcullis', ssl: true },
+        { name: 'portcullis listener', ssl: true },
+      ])
+    } finally {
+      await database.close()
+    }
+  })
+
+  test.each<[server: string, url: () => string, why: string]>([
+    [
+      'one that no authority of the system has signed for',
+      () => `${server.url('postgres')}?sslmode=verify-full`,
+      UNTRUSTED,
+    ],
+    [
+      'one that another authority has signed for',
+      () => `${server.url('postgres')}?sslmode=verify-full&sslrootcert=${stranger}`,
+      UNTRUSTED,
+    ],
+    [
+      'one whose certificate is for another name',
+      () => `${server.url('postgres', { host: 'localhost' })}?sslmode=verify-full&sslrootcert=${authority}`,
+      'ERR_TLS_CERT_ALTNAME_INVALID: the certificate is for another name',
+    ],
+  ])('with sslmode=verify-full nothing is said to %s', async (_server, url, why) => {
+    const error = await open(url()).catch((caught: unknown) => caught)
+    expect((error as Error).message).toBe(
+      `directory.url: expected a directory that can be opened (PostgreSQL: ${why})`,
+    )
+    expect((error as Error).stack).not.toContain(CANARY)
+  })
+})
