@@ -87,6 +87,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
         { problem: error.message },
         'the signing keys cannot be used; the last good ones stay in force',
       ),
+    onStrangeStaticTokens: ({ count, pepperFile }) =>
+      log.warn(
+        { static_tokens: count, pepper: pepperFile },
+        'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
+      ),
     failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
     now,
   })

@@ -29,7 +29,7 @@ import {
 import { type IamClaims, newClaims, tokenOf } from './iam-token.ts'
 import { checkName, checkRoles, found, noAccount, noProject, noStaticToken, userIn } from './lookups.ts'
 import { newPassword } from './password.ts'
-import { hashStaticToken, newStaticToken } from './static-token.ts'
+import { fingerprintOf, hashStaticToken, newStaticToken } from './static-token.ts'
 
 /** The records, for protocols, which never see the directory itself. */
 export type {
@@ -264,6 +264,7 @@ export class Administration extends AccountAdministration {
       kind: this.#staticKind(),
       name,
       hash: hashStaticToken(value, this.parts.pepper),
+      pepper: fingerprintOf(this.parts.pepper),
     })
     return value
   }

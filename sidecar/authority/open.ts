@@ -10,6 +10,7 @@ import { EmbeddedAuthority } from './embedded.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
+import { fingerprintOf } from './static-token.ts'
 import type { LoginThrottle } from './throttle.ts'
 
 export interface OpenedAuthority {
@@ -33,6 +34,14 @@ export interface OpenOptions {
   readonly now: () => number
   /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
   readonly onKeysRefused: (error: Error) => void
+  /** Static tokens that stand and that this host cannot know, because its pepper is another one: it denies them. */
+  readonly onStrangeStaticTokens: (strange: StrangeStaticTokens) => void
+}
+
+export interface StrangeStaticTokens {
+  readonly count: number
+  /** Where this host's pepper is. */
+  readonly pepperFile: string
 }
 
 /** Opens the folder, and makes it and what belongs in it on the first time. */
@@ -41,9 +50,9 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   openDataFolder(folder)
   const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
   const signer = new IamTokenSigner(keys)
-  const pepperBytes = Buffer.from(readOrCreate(join(folder, 'static-token-pepper'), randomHex), 'hex')
-  if (pepperBytes.length !== 32)
-    throw new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`)
+  const pepperFile = join(folder, 'static-token-pepper')
+  const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
+  if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
   // Made a key once: from bytes it would be made anew on every check, which costs five times the hash.
   const pepper = createSecretKey(pepperBytes)
   const administratorToken = new Secret(
@@ -52,6 +61,8 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   if (!/^[0-9a-f]{64}$/.test(administratorToken.reveal()))
     throw new Error(`${join(folder, ADMINISTRATOR_TOKEN_FILE)}: expected 64 hex digits`)
   const store = await openDirectory(join(folder, 'directory.sqlite'), options.shared, now)
+  const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
+  if (count > 0) options.onStrangeStaticTokens({ count, pepperFile })
   const passwords = new Passwords(passwordLimits)
   return {
     authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),

@@ -37,6 +37,11 @@ export function hashStaticToken(value: string, pepper: KeyObject): Buffer {
   return createHmac('sha256', pepper).update(value).digest()
 }
 
+/** What tells peppers apart and says nothing of them: the keyed hash of a text that is no token. */
+export function fingerprintOf(pepper: KeyObject): string {
+  return createHmac('sha256', pepper).update('fingerprint').digest('hex').slice(0, 16)
+}
+
 function checksum(text: string): string {
   return base62(BigInt(crc32(text)), CHECKSUM_LENGTH)
 }

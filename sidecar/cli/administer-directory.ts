@@ -3,6 +3,7 @@ import type { Administration } from '../authority/administration.ts'
 import { openEmbeddedAuthority } from '../authority/open.ts'
 import { FailedLogins } from '../authority/throttle.ts'
 import { type Config, sharedDirectoryOf } from '../config/config.ts'
+import { warn } from './output.ts'
 import { readRules } from './rules.ts'
 
 /** Runs `work` on the directory, and closes it. @throws Error where the rules or the directory cannot be read */
@@ -18,6 +19,10 @@ export async function administerDirectory<T>(
     passwordLimits: { concurrent: 2, waiting: 2 },
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},
+    onStrangeStaticTokens: ({ count, pepperFile }) =>
+      warn(
+        `${pepperFile}: static tokens that were hashed with another pepper: ${count}; copy the file from the host where they were created`,
+      ),
     now: Date.now,
   })
   try {

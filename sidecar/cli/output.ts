@@ -13,6 +13,11 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
+/** Says what is amiss though the command goes on. */
+export function warn(text: string): void {
+  process.stderr.write(`portcullis: warning: ${text}\n`)
+}
+
 /** Prints why there is no answer and sets the exit code. Never prints a stack: what went wrong is in the message. */
 export function failWith(error: unknown): void {
   process.stderr.write(`portcullis: ${errorText(error)}\n`)

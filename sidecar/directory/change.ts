@@ -141,9 +141,15 @@ export class DirectoryChange extends DirectoryRecords {
     await this.#record(`${user.type}.delete`, user.account, user.name)
   }
 
+  /** @param token its hash, and the fingerprint of the pepper that the hash was made with */
   async addStaticToken(
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
-    token: { readonly kind: string; readonly name: string; readonly hash: Buffer },
+    token: {
+      readonly kind: string
+      readonly name: string
+      readonly hash: Buffer
+      readonly pepper: string
+    },
   ): Promise<string> {
     const id = randomBytes(16).toString('base64url')
     await this.#insert('static_tokens', {

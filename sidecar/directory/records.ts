@@ -115,6 +115,16 @@ export class DirectoryRecords {
     return row && staticTokenOf(row)
   }
 
+  /** How many static tokens that are neither revoked nor of a deleted user were hashed with another pepper than the one of this fingerprint. */
+  async staticTokensOfOtherPeppers(fingerprint: string): Promise<number> {
+    const [row] = await this.queries.all(
+      `SELECT COUNT(*) AS tokens FROM static_tokens JOIN users ON users.id = user_id
+       WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND pepper <> :fingerprint`,
+      { fingerprint },
+    )
+    return number(row?.tokens)
+  }
+
   /** What the token that a control panel user can copy says; empty project: the account's. */
   async panelToken(userId: string, projectId: string): Promise<string | undefined> {
     const [row] = await this.queries.all(

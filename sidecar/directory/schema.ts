@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The version that this code reads and writes. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** Each step takes the directory from the version of its index to the next. */
 const MIGRATIONS: readonly string[] = [
@@ -105,6 +105,10 @@ const MIGRATIONS: readonly string[] = [
   ) {strict};
   CREATE INDEX audit_account ON audit (account, sequence);
   {append_only_audit}
+  `,
+  `
+  -- Fingerprint of the pepper that the hash was made with; unknown for tokens of earlier versions.
+  ALTER TABLE static_tokens ADD COLUMN pepper {text};
   `,
 ]
 

@@ -138,6 +138,18 @@ describe('directory', () => {
     expect(replaced.value).not.toBe(applied.secrets[0]?.value)
   })
 
+  test('with another pepper than the static tokens were hashed with, there is a warning', async () => {
+    const data = join(newFolder(), 'data')
+    const directory = (...args: string[]) => portcullis(['directory', ...args, '--data', data])
+    expect(await directory('apply', file)).toMatchObject({ code: 0, stderr: '' })
+    const pepper = join(data, 'static-token-pepper')
+    writeFileSync(pepper, '0'.repeat(64))
+    expect(await directory('show')).toMatchObject({
+      code: 0,
+      stderr: `portcullis: warning: ${pepper}: static tokens that were hashed with another pepper: 2; copy the file from the host where they were created\n`,
+    })
+  })
+
   test('show of a folder that is not there says so, and makes none', async () => {
     const data = join(newFolder(), 'mistyped')
     expect(await portcullis(['directory', 'show', '--data', data])).toMatchObject({ code: 2, stdout: '' })

@@ -49,6 +49,31 @@ test('what was made is there when the sidecar starts again', async () => {
   await issued(second, secrets)
 })
 
+test('with another pepper static tokens are denied, and the log says at the start why', async () => {
+  const first = await runSidecar()
+  const secrets = await populate(first)
+  const { value } = await issued(first, secrets)
+  await first.sidecar.close()
+  const pepper = join(first.folder, 'static-token-pepper')
+  const right = readFileSync(pepper)
+  const checked = async () => {
+    const { sidecar, client, logLines } = await runSidecar({ folder: first.folder })
+    const reason = async (header: string, token: string) =>
+      (await client.check({ api: 'balance', credentials: [[header, token]] })).reason
+    const reasons = [await reason('X-Token', secrets.staticToken), await reason('X-Auth-Token', value)]
+    await sidecar.close()
+    return { reasons, said: logLines.filter((line) => line.includes('another pepper')) }
+  }
+
+  rmSync(pepper)
+  const { reasons, said } = await checked()
+  expect(reasons).toEqual(['CREDENTIAL_INVALID', 'ALLOWED'])
+  expect(said.map((line) => JSON.parse(line))).toMatchObject([{ level: 40, static_tokens: 1, pepper }])
+
+  writeFileSync(pepper, right)
+  expect(await checked()).toEqual({ reasons: ['ALLOWED', 'ALLOWED'], said: [] })
+})
+
 test('the directory holds neither passwords nor tokens', async () => {
   const running = await runSidecar()
   const secrets = await populate(running)

@@ -105,7 +105,12 @@ const CHANGES: readonly [
     () => undefined,
     { user: 'person', name: 'key' },
     (change, { person }) =>
-      change.addStaticToken(person, { kind: 'static_token', name: 'key', hash: SECRETS.hash }),
+      change.addStaticToken(person, {
+        kind: 'static_token',
+        name: 'key',
+        hash: SECRETS.hash,
+        pepper: 'a fingerprint',
+      }),
   ],
   [
     'address_restriction.set',
@@ -197,7 +202,12 @@ export function auditContract(subject: () => Subject): void {
     const actors = await newActors(subject())
     await changing(subject(), async (change) => {
       await change.setPassword(actors.robot, SECRETS.password)
-      await change.addStaticToken(actors.person, { kind: 'static_token', name: 'key', hash: randomBytes(32) })
+      await change.addStaticToken(actors.person, {
+        kind: 'static_token',
+        name: 'key',
+        hash: randomBytes(32),
+        pepper: 'a fingerprint',
+      })
     })
     const recorded = JSON.stringify(await everything(subject()))
     for (const secret of [

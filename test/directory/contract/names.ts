@@ -136,7 +136,14 @@ export function namesContract(subject: () => Subject): void {
     const ids: string[] = []
     await changing(subject(), async (change) => {
       for (const name of NAMES)
-        ids.push(await change.addStaticToken(user, { kind: 'static_token', name, hash: randomBytes(32) }))
+        ids.push(
+          await change.addStaticToken(user, {
+            kind: 'static_token',
+            name,
+            hash: randomBytes(32),
+            pepper: 'a fingerprint',
+          }),
+        )
     })
     const listed = await everyPage(
       (page) => store.records.staticTokens(user.id, page),

@@ -62,6 +62,21 @@ export function processesContract(subject: () => Subject): void {
     await expect(place.open(Date.now)).rejects.toThrow('found 99')
   })
 
+  test('a directory of version 1 is brought to the current one by several processes at once, with all that is in it', async () => {
+    const place = await subject().newPlace()
+    const first = await place.open(Date.now)
+    await first.store.change('a test', (change) => change.createAccount('kept'))
+    await first.database.all('ALTER TABLE static_tokens DROP COLUMN pepper')
+    await first.database.all(place.asOfVersion(1))
+    await first.store.close()
+    const opened = await Promise.all([place.open(Date.now), place.open(Date.now), place.open(Date.now)])
+    for (const { store } of opened) {
+      expect(await store.records.account('kept')).toBeDefined()
+      expect(await store.records.staticTokensOfOtherPeppers('a fingerprint')).toBe(0)
+      await store.close()
+    }
+  })
+
   test('a directory that is opened again is the same', async () => {
     const place = await subject().newPlace()
     const first = await place.open(Date.now)

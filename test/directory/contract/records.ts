@@ -94,12 +94,32 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.verification.serviceUser(account.account, 'person')).toBeUndefined()
   })
 
+  test('static tokens of another pepper are counted while they stand', async () => {
+    const { store } = subject()
+    const { account, user } = await newPanelUser(subject())
+    const counted = () => store.records.staticTokensOfOtherPeppers('of this host')
+    const add = (name: string, pepper: string) =>
+      changing(subject(), (change) =>
+        change.addStaticToken(user, { kind: 'static_token', name, hash: randomBytes(32), pepper }),
+      )
+    const before = await counted()
+    await add('own', 'of this host')
+    expect(await counted()).toBe(before)
+    await add('strange', 'of another')
+    const id = await add('revoked', 'of another')
+    expect(await counted()).toBe(before + 2)
+    await changing(subject(), (change) => change.revoke(id, account.account, undefined))
+    expect(await counted()).toBe(before + 1)
+    await changing(subject(), (change) => change.deleteAccount(account))
+    expect(await counted()).toBe(before)
+  })
+
   test('a static token', async () => {
     const { store, clock } = subject()
     const { account, user } = await newPanelUser(subject())
     const hash = randomBytes(32)
     const id = await changing(subject(), (change) =>
-      change.addStaticToken(user, { kind: 'static_token', name: 'key', hash }),
+      change.addStaticToken(user, { kind: 'static_token', name: 'key', hash, pepper: 'a fingerprint' }),
     )
     const made = {
       id,
@@ -197,11 +217,17 @@ export function recordsContract(subject: () => Subject): void {
     [
       'a static token that is not revoked',
       (change, { user }) =>
-        change.addStaticToken(user, { kind: 'static_token', name: 'key', hash: randomBytes(32) }),
+        change.addStaticToken(user, {
+          kind: 'static_token',
+          name: 'key',
+          hash: randomBytes(32),
+          pepper: 'a fingerprint',
+        }),
     ],
     [
       'the hash of a static token',
-      (change, { user, hash }) => change.addStaticToken(user, { kind: 'static_token', name: 'other', hash }),
+      (change, { user, hash }) =>
+        change.addStaticToken(user, { kind: 'static_token', name: 'other', hash, pepper: 'a fingerprint' }),
     ],
   ]
   test.each(TWICE)('%s of that name is there already, and nothing changes', async (_what, make) => {
@@ -300,7 +326,7 @@ async function withToken(subject: Subject): Promise<People> {
   const people = await newServiceUser(subject)
   const hash = randomBytes(32)
   await changing(subject, (change) =>
-    change.addStaticToken(people.user, { kind: 'static_token', name: 'key', hash }),
+    change.addStaticToken(people.user, { kind: 'static_token', name: 'key', hash, pepper: 'a fingerprint' }),
   )
   return { ...people, hash }
 }

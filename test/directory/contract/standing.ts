@@ -178,7 +178,12 @@ export function standingContract(subject: () => Subject): void {
     await changing(subject(), (change) => change.revoke(id, holder.account.account, undefined))
     expect(await verification.staticToken(hash)).toMatchObject({ id, stands: false })
     await changing(subject(), (change) =>
-      change.addStaticToken(holder.user, { kind: 'static_token', name: 'key', hash: randomBytes(32) }),
+      change.addStaticToken(holder.user, {
+        kind: 'static_token',
+        name: 'key',
+        hash: randomBytes(32),
+        pepper: 'a fingerprint',
+      }),
     )
     expect(await verification.staticToken(hash)).toMatchObject({ id, stands: false })
   })
@@ -235,7 +240,12 @@ export function standingContract(subject: () => Subject): void {
     const holder = await newPanelUser(subject())
     const hash = randomBytes(32)
     const id = await changing(subject(), (change) =>
-      change.addStaticToken(holder.user, { kind: 'static_token', name: 'key', hash }),
+      change.addStaticToken(holder.user, {
+        kind: 'static_token',
+        name: 'key',
+        hash,
+        pepper: 'a fingerprint',
+      }),
     )
     return { id, hash, holder }
   }
