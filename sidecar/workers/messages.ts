@@ -17,6 +17,8 @@ export type FromWorker =
   | { readonly type: 'changed'; readonly id: number }
   /** The answer to `forget`. */
   | { readonly type: 'forgotten'; readonly id: number }
+  /** The answer to `probe`. */
+  | { readonly type: 'alive' }
 
 /** From the primary to a worker. */
 export type FromPrimary =
@@ -35,6 +37,8 @@ export type FromPrimary =
   | { readonly type: 'change_heard'; readonly id: number }
   /** Another worker changed the directory. */
   | { readonly type: 'forget'; readonly id: number }
+  /** Give a sign of life. */
+  | { readonly type: 'probe' }
 
 /** Where a worker serves, and by which rules. */
 export interface Listening {

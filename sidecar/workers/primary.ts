@@ -11,7 +11,7 @@ import { type Config, throttleLimitsOf } from '../config/config.ts'
 import { newLog } from '../log.ts'
 import type { Serving } from '../sidecar.ts'
 import { type Listening, sentConfig } from './messages.ts'
-import { WorkerProcess } from './worker-process.ts'
+import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
 
 /** A worker that lived shorter than this ended at once, in milliseconds. */
 const SHORT_LIFE_MS = 10_000
@@ -60,6 +60,7 @@ class Pool {
   readonly #onFailed: (error: Error) => void
   readonly #workers = new Set<WorkerProcess>()
   #listening: Listening | undefined
+  #probing: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
 
   constructor(config: Config, onFailed: (error: Error) => void) {
@@ -76,6 +77,7 @@ class Pool {
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
     await Promise.all(others.map((worker) => worker.ready))
     for (const worker of [first, ...others]) void this.#keep(worker)
+    this.#probing = setInterval(() => this.#probe(), this.#config.worker_silence_ms / PROBES_MAX)
     return listening
   }
 
@@ -92,7 +94,13 @@ class Pool {
     for (const worker of this.#workers) worker.kill()
   }
 
+  #probe(): void {
+    for (const worker of this.#workers) worker.probe()
+  }
+
   async #close(): Promise<void> {
+    // Calls that finish may keep a worker busy, and it has its time.
+    clearInterval(this.#probing)
     for (const worker of this.#workers) worker.send({ type: 'stop' })
     const impatience = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
     await Promise.all([...this.#workers].map((worker) => worker.ended))

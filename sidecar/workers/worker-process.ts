@@ -13,12 +13,18 @@ export interface Shared {
   readonly changedBy: (worker: WorkerProcess) => Promise<void>
 }
 
+/** So many probes without a sign of life, and a worker hangs. Counted, not timed: a machine that slept may be late itself. */
+export const PROBES_MAX = 3
+
 export class WorkerProcess {
   readonly #worker: Worker
   readonly #startedMs = performance.now()
   readonly #forgetting = new Questions()
   /** Whether it listens to its channel. */
   #listens = false
+  /** Since it last said anything. */
+  #probes = 0
+  #refusal: string | undefined
   /** Resolves when it serves; rejects with why it does not. */
   readonly ready: Promise<Listening>
   /** Resolves when it has ended and has let go of its addresses: with the reason that it gave, its signal or its exit code. */
@@ -31,9 +37,9 @@ export class WorkerProcess {
     this.ready = ready.promise
     // Whoever awaits it hears of a rejection; where nobody does, `ended` tells the same.
     this.ready.catch(() => {})
-    let refusal: string | undefined
     const logins = new WorkerLogins(failedLogins)
     this.#worker.on('message', async (message: FromWorker) => {
+      this.#probes = 0
       if (message.type === 'hello') {
         this.#listens = true
         this.send(order)
@@ -45,15 +51,15 @@ export class WorkerProcess {
         await changedBy(this)
         this.send({ type: 'change_heard', id: message.id })
       } else if (message.type === 'refused') {
-        refusal = message.message
+        this.#refusal = message.message
         this.send({ type: 'stop' })
       }
     })
     this.ended = endOf(this.#worker).then((how) => {
       logins.close()
       this.#forgetting.close()
-      ready.reject(new Error(refusal ?? `a worker ended before it was ready, with ${how}`))
-      return refusal ?? how
+      ready.reject(new Error(this.#refusal ?? `a worker ended before it was ready, with ${how}`))
+      return this.#refusal ?? how
     })
   }
 
@@ -81,6 +87,19 @@ export class WorkerProcess {
       this.send({ type: 'forget', id })
     })
     clearTimeout(impatience)
+  }
+
+  /** Asks for a sign of life. One that gave none too often is ended: connections that it was handed are answered by nobody. */
+  probe(): void {
+    // Before that it starts, and may take its time.
+    if (!this.#listens) return
+    if (this.#probes === PROBES_MAX) {
+      this.#refusal = 'it gave no sign of life'
+      this.kill()
+    } else {
+      this.#probes++
+      this.send({ type: 'probe' })
+    }
   }
 
   /** Ends it without letting calls finish. */

@@ -18,6 +18,7 @@ process.on('message', (message: FromPrimary) => {
   if (message.type === 'login') failedLogins.answered(message)
   else if (message.type === 'forget') siblings.forget(message.id)
   else if (message.type === 'change_heard') siblings.heard(message.id)
+  else if (message.type === 'probe') send({ type: 'alive' })
   else if (message.type === 'reload') sidecar?.reload()
   else if (message.type === 'stop') void stop()
   else if (message.type === 'start') void start(message)

@@ -260,6 +260,18 @@ test.concurrent('all workers killed at once come back on the same port; those th
   )
 })
 
+test.concurrent('a worker that hangs is replaced, the one that answers is not', async () => {
+  const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
+    environment: { PORTCULLIS_WORKER_SILENCE_MS: '3000' },
+  })
+  const [hanging = 0, other = 0] = workersOf(pool)
+  process.kill(hanging, 'SIGSTOP')
+  await eventually(() => workersOf(pool).length === 2 && !workersOf(pool).includes(hanging))
+  expect(workersOf(pool)).toContain(other)
+  expect(pool.stderr()).toContain(`"worker":${hanging},"ended":"it gave no sign of life"`)
+  await connections(pool.ready.grpc)
+})
+
 test.concurrent('what keeps the workers from starting is said once, with 2', async () => {
   const secret = join(newFolder(), 'no-such-file')
   const config = newFile(
