@@ -46,11 +46,13 @@ export function resultsOf(suite: string, report: SuiteReport): SuiteResults {
     cpu: cpuModel(),
     answersChecked: report.answersChecked,
     skipped: report.skipped ?? [],
-    rows: report.rows.map((row) => {
-      const gate = gateOf(suite, row)
-      return { ...row, ...(gate && { gate }), verdict: verdictOf(gate, row) }
-    }),
+    rows: report.rows.map((row) => judged(suite, row)),
   }
+}
+
+function judged(suite: string, row: Row): JudgedRow {
+  const gate = gateOf(suite, row)
+  return { ...row, ...(gate && { gate }), verdict: verdictOf(gate, row) }
 }
 
 /** Writes `bench/results/<suite>.json` and its chart, and returns their paths. */
@@ -58,12 +60,18 @@ export function writeResults(results: SuiteResults): string[] {
   return writePair(RESULTS, results.suite, results, suiteChart(results, COMMAND))
 }
 
-/** The latest results of these suites, in this order; a suite that was never run is left out. */
+/** The latest results of these suites, in this order, by the bounds of today; a suite that was never run is left out. */
 export function readResults(suites: readonly string[]): SuiteResults[] {
   return suites
     .map((suite) => join(RESULTS, `${suite}.json`))
     .filter((path) => existsSync(path))
     .map((path) => JSON.parse(readFileSync(path, 'utf8')) as SuiteResults)
+    .map(({ suite, rows, ...results }) => ({
+      suite,
+      ...results,
+      // A bound that was taken away since must not stay.
+      rows: rows.map(({ gate: _gate, ...row }) => judged(suite, row)),
+    }))
 }
 
 /** Writes `docs/bench.json` and `docs/bench.svg`, and returns their paths. */
