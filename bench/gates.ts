@@ -1,11 +1,15 @@
-/** The written bounds. A row that has one is judged by it; `npm run bench -- --gate` fails where one is exceeded. */
+/**
+ * The written bounds. A row that has one is judged by it; `npm run bench -- --gate` fails where a row is over. A machine
+ * that others use too scatters ratios, so a row is over where nine pairs in ten are beyond the bound: on a quiet machine
+ * hardly more lenient than the median, and on a busy one no alarm about what may be its doing.
+ */
 import type { Row, SuiteReport } from './suite.ts'
 
 export interface Gate {
   readonly suite: string
   /** Id of the row. */
   readonly row: string
-  /** What is judged: the median ratio, or the figure of A itself. */
+  /** What is judged: the ratio, or the figure of A itself. */
   readonly of: 'ratio' | 'figure'
   /** Largest value that passes. */
   readonly bound: number
@@ -124,9 +128,10 @@ export const gates: readonly Gate[] = [
   {
     suite: 'start',
     row: 'ready',
-    of: 'figure',
-    bound: 500,
-    because: 'the aim is 350 ms; the rest is room for a machine that is busy with something else',
+    of: 'ratio',
+    bound: 3.5,
+    because:
+      'the aim is 350 ms where a bare server takes 100; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js',
   },
   {
     suite: 'start',
@@ -178,7 +183,8 @@ export const gates: readonly Gate[] = [
   },
 ]
 
-export type Verdict = 'ok' | 'over' | 'not gated'
+/** `unclear`: the median is beyond the bound, but not nine pairs in ten. */
+export type Verdict = 'ok' | 'unclear' | 'over' | 'not gated'
 
 export function gateOf(suite: string, row: Row, list: readonly Gate[] = gates): Gate | undefined {
   return list.find((gate) => gate.suite === suite && gate.row === row.id)
@@ -186,9 +192,11 @@ export function gateOf(suite: string, row: Row, list: readonly Gate[] = gates): 
 
 export function verdictOf(gate: Gate | undefined, row: Row): Verdict {
   if (gate === undefined) return 'not gated'
-  const value = gate.of === 'ratio' ? row.ratio?.median : row.a.value
   // A figure that is missing or no number does not pass.
-  return value !== undefined && value <= gate.bound ? 'ok' : 'over'
+  const passes = (value: number | undefined) => value !== undefined && value <= gate.bound
+  if (gate.of === 'figure') return passes(row.a.value) ? 'ok' : 'over'
+  if (passes(row.ratio?.median)) return 'ok'
+  return passes(row.ratio?.p10) ? 'unclear' : 'over'
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  *     npm run bench                   every suite
  *     npm run bench -- engine         one suite
- *     npm run bench -- --gate         exit code 1 where a bound of gates.ts is exceeded twice running
+ *     npm run bench -- --gate         exit code 1 where a row is over its bound (gates.ts) twice running
  *     npm run bench -- --docs         then brings docs/bench.json and docs/bench.svg up to date with bench/results/
  *     npm run bench -- --smoke        everything at a tiny size: does it still run? judges and writes nothing
  */

@@ -26,19 +26,30 @@ test.each(alone)('the $name suite runs, checks its answers and produces its rows
 })
 
 test.each([
-  { value: 1.3, verdict: 'ok' },
-  { value: 1.31, verdict: 'over' },
-  { value: Number.NaN, verdict: 'over' },
-])('a ratio of $value against a bound of 1.3 is $verdict', ({ value, verdict }) => {
+  { median: 1.3, p10: 1, verdict: 'ok' },
+  { median: 1.31, p10: 1.3, verdict: 'unclear' },
+  { median: 1.4, p10: 1.31, verdict: 'over' },
+  { median: Number.NaN, p10: Number.NaN, verdict: 'over' },
+])('$median, and $p10 at the 10th percentile, against a bound of 1.3: $verdict', ({ verdict, ...ratio }) => {
   const row: Row = {
     id: 'check-claims',
     what: '',
     a: { name: '', value: 1, unit: 'ns' },
-    ratio: { median: value, p10: value, p90: value, pairs: 1 },
+    ratio: { ...ratio, p90: 2, pairs: 9 },
     method: '',
   }
   expect(verdictOf(gateOf('sidecar', row), row)).toBe(verdict)
   expect(verdictOf(gateOf('engine', row), row)).toBe('not gated')
+  // The figure of A has no spread.
+  const memory = { ...row, id: 'memory' }
+  expect(verdictOf(gateOf('growth', memory), memory)).toBe('ok')
+})
+
+test('a row that is missing its figure is over', () => {
+  const row: Row = { id: 'check-claims', what: '', a: { name: '', value: 1, unit: 'ns' }, method: '' }
+  expect(verdictOf(gateOf('sidecar', row), row)).toBe('over')
+  const memory: Row = { ...row, id: 'memory', a: { ...row.a, value: Number.NaN } }
+  expect(verdictOf(gateOf('growth', memory), memory)).toBe('over')
 })
 
 test('the ratio is the median over the pairs, not the ratio of the medians', () => {
