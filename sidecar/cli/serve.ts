@@ -38,6 +38,8 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  // A Unix socket is there before its mode can be set: in between, too, it is for the owner and the group alone.
+  process.umask(process.umask() | 0o007)
   const { readConfig } = await import('../config/config.ts')
   const flags = {
     'grpc.address': options.grpc,

@@ -1,5 +1,5 @@
 /** `serve --workers N`: several processes answer on the same addresses, and whoever asks cannot tell them from one. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
@@ -221,7 +221,12 @@ test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and
   const path = join(newFolder(), 'sidecar.sock')
   const args = ['--workers', '2', '--grpc', `unix:${path}`, '--data', join(newFolder(), 'data')]
   const pool = await serve(args)
-  expect(workersOf(pool)).toHaveLength(2)
+  const workers = workersOf(pool)
+  expect(workers).toHaveLength(2)
+  // Nobody else may connect, not even between bind and chmod.
+  if (process.platform === 'linux')
+    for (const pid of [pool.pid, ...workers])
+      expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Umask:\t\d\d\d7$/m)
   await connections(`unix:${path}`)
   expect(await run(['serve', '--http', 'off', ...args])).toMatchObject({
     code: 2,
