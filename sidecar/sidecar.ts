@@ -87,6 +87,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
         { problem: error.message },
         'the signing keys cannot be used; the last good ones stay in force',
       ),
+    onUnknownKey: (keyId) =>
+      log.warn(
+        { key_id: keyId },
+        'an IAM token names a key that this host does not have, and is denied; hosts that share a directory need the same signing-keys.json',
+      ),
     onStrangeStaticTokens: ({ count, pepperFile }) =>
       log.warn(
         { static_tokens: count, pepper: pepperFile },

@@ -35,9 +35,13 @@ export class IamTokenSigner {
   #indexed: readonly SigningKey[] = []
   #byHeader: ReadonlyMap<string, SigningKey> = new Map()
   #lookedAtMs = Number.NEGATIVE_INFINITY
+  readonly #onUnknownKey: (keyId: string) => void
+  #toldAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(ring: KeyRing) {
+  /** @param onUnknownKey told of tokens in our form, genuine or not, whose key is none of the ring; once a minute at most */
+  constructor(ring: KeyRing, onUnknownKey: (keyId: string) => void = () => {}) {
     this.#ring = ring
+    this.#onUnknownKey = onUnknownKey
   }
 
   /** The token for these claims. @throws NoAnswer on a host that has public keys alone */
@@ -47,7 +51,7 @@ export class IamTokenSigner {
       throw new NoAnswer('FAILED_PRECONDITION', 'this host checks tokens and has no key to sign them', {
         reason: 'NO_SIGNING_KEY',
       })
-    const signed = `${headerOf(key)}.${encode(claims)}`
+    const signed = `${headerOf(key.keyId)}.${encode(claims)}`
     return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
   }
 
@@ -77,14 +81,27 @@ export class IamTokenSigner {
     }
     if (this.#ring.keys !== this.#indexed) {
       this.#indexed = this.#ring.keys
-      this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key), key]))
+      this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key.keyId), key]))
     }
-    return this.#byHeader.get(header)
+    const key = this.#byHeader.get(header)
+    if (key === undefined && nowMs - this.#toldAtMs > TELL_AGAIN_MS) this.#tellOfKeyIn(header, nowMs)
+    return key
+  }
+
+  /** The key's id, if it can be one: a header is anybody's text, and this goes to the log. */
+  #tellOfKeyIn(header: string, nowMs: number): void {
+    const [, keyId] = /"kid":"([0-9a-f]{16})"/.exec(Buffer.from(header, 'base64url').toString()) ?? []
+    if (keyId === undefined || header !== headerOf(keyId)) return
+    this.#toldAtMs = nowMs
+    this.#onUnknownKey(keyId)
   }
 }
 
 /** How often a token of an unknown key makes the file be looked at, in milliseconds. */
 const LOOK_AGAIN_MS = 200
+
+/** How often somebody is told of one, in milliseconds. */
+const TELL_AGAIN_MS = 60_000
 
 /** The claims of a token that is issued now. */
 export function newClaims(issuance: {
@@ -134,8 +151,8 @@ export function looksLikeIamToken(value: string): boolean {
   return value.startsWith('eyJ')
 }
 
-function headerOf(key: SigningKey): string {
-  return encode({ alg: 'EdDSA', kid: key.keyId, typ: 'portcullis-iam+jwt' })
+function headerOf(keyId: string): string {
+  return encode({ alg: 'EdDSA', kid: keyId, typ: 'portcullis-iam+jwt' })
 }
 
 function encode(value: unknown): string {

@@ -34,6 +34,11 @@ export interface OpenOptions {
   readonly now: () => number
   /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
   readonly onKeysRefused: (error: Error) => void
+  /**
+   * A token was denied because no key of this host has that id. Anybody can write such a token; where hosts that share a
+   * directory have different keys, it is genuine.
+   */
+  readonly onUnknownKey: (keyId: string) => void
   /** Static tokens that stand and that this host cannot know, because its pepper is another one: it denies them. */
   readonly onStrangeStaticTokens: (strange: StrangeStaticTokens) => void
 }
@@ -49,7 +54,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const { folder, tokenKinds, passwordLimits, failedLogins, now, onKeysRefused } = options
   openDataFolder(folder)
   const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
-  const signer = new IamTokenSigner(keys)
+  const signer = new IamTokenSigner(keys, options.onUnknownKey)
   const pepperFile = join(folder, 'static-token-pepper')
   const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)

@@ -19,6 +19,7 @@ export async function administerDirectory<T>(
     passwordLimits: { concurrent: 2, waiting: 2 },
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},
+    onUnknownKey: () => {},
     onStrangeStaticTokens: ({ count, pepperFile }) =>
       warn(
         `${pepperFile}: static tokens that were hashed with another pepper: ${count}; copy the file from the host where they were created`,

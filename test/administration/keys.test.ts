@@ -69,6 +69,32 @@ describe('a sidecar on its keys', () => {
     await expect(issued(running, secrets)).resolves.toBeDefined()
   })
 
+  test('of another deployment it says in the log that tokens are signed with a key that is not here', async () => {
+    const elsewhere = await runSidecar()
+    const token = await issued(elsewhere, await populate(elsewhere))
+    const running = await runSidecar()
+    const [header, ...rest] = token.value.split('.')
+    const withHeader = (text: string) => [Buffer.from(text).toString('base64url'), ...rest].join('.')
+    const genuine = Buffer.from(header ?? '', 'base64url').toString()
+    const check = async (value: string) =>
+      (await running.client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).reason
+    const said = () =>
+      running.logLines.filter((line) => line.includes('"key_id"')).map((line) => JSON.parse(line))
+
+    // Nothing of a header that no Portcullis writes gets into the log.
+    for (const text of [
+      genuine.replace('EdDSA', 'none'),
+      genuine.replace(keyIdOf(token.value), 'canary'),
+      `${genuine} `,
+      '',
+    ])
+      expect(await check(withHeader(text))).toBe('CREDENTIAL_INVALID')
+    expect(said()).toEqual([])
+    // Once: whoever repeats it does not fill the log.
+    for (let times = 0; times < 3; times++) expect(await check(token.value)).toBe('CREDENTIAL_INVALID')
+    expect(said()).toMatchObject([{ level: 40, key_id: keyIdOf(token.value) }])
+  })
+
   test('with public keys alone it checks, and says that it cannot issue', async () => {
     const signer = await runSidecar()
     const secrets = await populate(signer)

@@ -29,6 +29,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 1000 },
     onKeysRefused: () => {},
+    onUnknownKey: () => {},
     onStrangeStaticTokens: () => {},
     failedLogins: new FailedLogins({ failures: 10, pauseMs: 1 }, Date.now),
     now: Date.now,
