@@ -11,7 +11,7 @@ import { digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
 import type { Api, Matrix, TokenKind } from './matrix.ts'
 import { messageOf } from './messages.ts'
-import { CREDENTIAL_REASONS, type CredentialReason, type Reason } from './reasons.ts'
+import { CREDENTIAL_REASONS, type CredentialReason, KNOWN_TOKEN_REASONS, type Reason } from './reasons.ts'
 
 export interface CompileOptions {
   /** Deny every cell that a conflict of the source names. Default: each conflict's resolution rules. */
@@ -40,8 +40,13 @@ export interface Engine {
    * @param holder type of the token's holder, as in `Question`
    */
   decideAt(handle: number, scope: Scope, target?: Scope, holder?: string): Decision
-  /** The denial for a credential that never became a token. An unknown API takes precedence. */
-  deny(api: string, reason: CredentialReason): Decision
+  /**
+   * The denial for a credential that is no good. An unknown API takes precedence.
+   *
+   * @param kind of the token, where the credential is known to have been one
+   * @param holder type of its holder, as in `Question`
+   */
+  deny(api: string, reason: CredentialReason, kind?: string, holder?: string): Decision
   /** Finds the one credential among request headers (§5.2), or says what is wrong with them. Total. */
   extract(headers: CredentialHeaders): Extraction
   /** Every decision that this engine can give, each once: for whoever encodes them beforehand. */
@@ -71,7 +76,6 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
   const advice = adviceByKind(matrix, conflicts)
   const apis = new Map<string, CompiledApi>()
   const rows = new Map<string, number>()
-  const faults = new Map<string, Map<CredentialReason, Decision>>()
   const decisions: Decision[] = []
   const cells: Cell[] = []
 
@@ -90,6 +94,9 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     return decision
   }
 
+  const faults = (reasons: readonly CredentialReason[], api: CompiledApi, advised?: Advised) =>
+    new Map(reasons.map((reason) => [reason, build(reason, api, undefined, advised)]))
+
   cells.push(alike(build('UNKNOWN_API')))
   for (const row of matrix.apis) {
     const bearing = byApi.get(row.id) ?? NONE
@@ -99,17 +106,26 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     rows.set(api.id, cells.length)
     for (const kind of kinds) {
       const verdict = verdicts.get(kind.id) as Reason
-      const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
-        buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
+      const parts = (advised: Advised) =>
+        buildCell(kind, verdict, (reason) => build(reason, api, kind, advised))
       const byHolder = advice.get(kind.id)
-      cells.push(cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised))))
+      const advised =
+        byHolder &&
+        mapValues(
+          byHolder,
+          (said): Cell => ({
+            ...parts(said),
+            advised: undefined,
+            faults: faults(KNOWN_TOKEN_REASONS, api, said),
+          }),
+        )
+      cells.push({ ...parts(UNADVISED), advised, faults: undefined })
     }
-    cells.push(alike(build('UNKNOWN_TOKEN_KIND', api)))
-    faults.set(api.id, new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])))
+    cells.push(alike(build('UNKNOWN_TOKEN_KIND', api), faults(CREDENTIAL_REASONS, api)))
   }
 
   const places = new Map(kinds.map((kind, place) => [kind.id, place]))
-  const answers: Answers = { cells, rows, places, faults, firstHandle: nextHandle }
+  const answers: Answers = { cells, rows, places, firstHandle: nextHandle }
   nextHandle += cells.length
   const headers = new CredentialNames(kinds.map((kind) => kind.header))
   return Object.freeze({
@@ -122,7 +138,8 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     handle: (kind: string, api: string) => handleOf(answers, kind, api),
     decideAt: (handle: number, scope: Scope, target?: Scope, holder?: string) =>
       decideAt(answers, handle, scope, target, holder),
-    deny: (api: string, reason: CredentialReason) => deny(answers, api, reason),
+    deny: (api: string, reason: CredentialReason, kind?: string, holder?: string) =>
+      deny(answers, api, reason, kind, holder),
     extract: (list: CredentialHeaders) => extractCredential(list, headers),
     decisions: () => decisions.values(),
   })
@@ -176,8 +193,7 @@ function buildCell(
   kind: TokenKind,
   verdict: Reason,
   build: (reason: Reason) => Decision,
-  advised?: ReadonlyMap<string, Cell>,
-): Cell {
+): Omit<Cell, 'advised' | 'faults'> {
   const said = build(verdict)
   return {
     projectBound: kind.scopeLevel === 'project',
@@ -187,7 +203,6 @@ function buildCell(
     // A cell that denies never gets as far as the target.
     accountMismatch: said.allowed ? build('ACCOUNT_MISMATCH') : said,
     projectMismatch: said.allowed && kind.scopeLevel === 'project' ? build('PROJECT_MISMATCH') : said,
-    advised,
   }
 }
 

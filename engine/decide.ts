@@ -13,8 +13,6 @@ export interface Answers {
   readonly rows: ReadonlyMap<string, number>
   /** Kind → the place of its cell among those of an API. */
   readonly places: ReadonlyMap<string, number>
-  /** The denials of credentials that never became a token, by API. */
-  readonly faults: ReadonlyMap<string, ReadonlyMap<CredentialReason, Decision>>
   /** What is added to the place of a cell in the list to make its handle. */
   readonly firstHandle: number
 }
@@ -32,6 +30,8 @@ export interface Cell {
   readonly projectMismatch: Decision
   /** The same answers with advice, for the types of holder that the source gives advice about. */
   readonly advised: ReadonlyMap<string, Cell> | undefined
+  /** The denials of credentials that are no good. Only in what an API answers to all other kinds, and in what has advice. */
+  readonly faults: ReadonlyMap<CredentialReason, Decision> | undefined
 }
 
 /** Picks the answer, in descending precedence of the reasons. Total, and allocates nothing. */
@@ -66,12 +66,23 @@ export function handleOf(answers: Answers, kind: string, api: string): number {
   return answers.firstHandle + placeOf(answers, kind, api)
 }
 
-/** Picks the denial for a credential that never became a token. An unknown API takes precedence. */
-export function deny(answers: Answers, api: string, reason: CredentialReason): Decision {
-  const row = answers.rows.get(api)
+/** Picks the denial for a credential that is no good, as far as it is known whose it is. An unknown API takes precedence. */
+export function deny(
+  answers: Answers,
+  api: string,
+  reason: CredentialReason,
+  kind?: string,
+  holder?: string,
+): Decision {
+  const { cells, rows, places } = answers
+  const row = rows.get(api)
   if (row === undefined) return unknownApi(answers)
+  const others = cells[row + places.size] as Cell
+  const place = kind === undefined ? undefined : places.get(kind)
+  const advised =
+    place === undefined || holder === undefined ? undefined : cells[row + place]?.advised?.get(holder)
   // A reason that is none is a mistake of the caller's, and still a denial.
-  return answers.faults.get(api)?.get(reason) ?? (answers.cells[row + answers.places.size] as Cell).verdict
+  return (advised ?? others).faults?.get(reason) ?? others.faults?.get(reason) ?? others.verdict
 }
 
 function placeOf({ rows, places }: Answers, kind: string, api: string): number {
@@ -84,7 +95,7 @@ function unknownApi({ cells }: Answers): Decision {
 }
 
 /** A cell with one answer to every question. */
-export function alike(decision: Decision): Cell {
+export function alike(decision: Decision, faults?: ReadonlyMap<CredentialReason, Decision>): Cell {
   return {
     projectBound: false,
     invalidScope: decision,
@@ -93,6 +104,7 @@ export function alike(decision: Decision): Cell {
     accountMismatch: decision,
     projectMismatch: decision,
     advised: undefined,
+    faults,
   }
 }
 

@@ -33,3 +33,11 @@ export const CREDENTIAL_REASONS = [
 ] as const satisfies readonly Reason[]
 
 export type CredentialReason = (typeof CREDENTIAL_REASONS)[number]
+
+/** Those of them that a credential gives although it is known which token it is. */
+export const KNOWN_TOKEN_REASONS = [
+  'WRONG_HEADER',
+  'CREDENTIAL_EXPIRED',
+  'CREDENTIAL_REVOKED',
+  'ADDRESS_NOT_ALLOWED',
+] as const satisfies readonly CredentialReason[]

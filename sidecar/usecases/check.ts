@@ -52,7 +52,7 @@ export function checkCredentials(
   question: CredentialsQuestion,
 ): CheckOutcome | Promise<CheckOutcome> {
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome => ({
-    decision: engine.deny(question.api, reason),
+    decision: engine.deny(question.api, reason, token?.kind, token?.subject.type),
     token,
     verified: false,
   })

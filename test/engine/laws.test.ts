@@ -59,12 +59,21 @@ describe.each(MODES)('in %s mode', (_mode, asked) => {
     )
   })
 
-  test('any api and reason whatever get one of the denials that the engine lists', () => {
+  test('any api, reason, kind and holder whatever get one of the denials that the engine lists', () => {
     fc.assert(
-      fc.property(wild(...printedApis()), wild(...REASONS), (makeApi, makeReason) => {
-        const denial = asked.deny(makeApi() as string, makeReason() as CredentialReason)
-        return known.has(denial) && !denial.allowed
-      }),
+      fc.property(
+        fc.tuple(
+          wild(...printedApis()),
+          wild(...REASONS),
+          wild(...printedKinds()),
+          wild('control_panel_user'),
+        ),
+        (makers) => {
+          const [api, reason, kind, holder] = makers.map((make) => make() as string)
+          const denial = asked.deny(api as string, reason as CredentialReason, kind, holder)
+          return known.has(denial) && !denial.allowed
+        },
+      ),
       { numRuns: 1_000 },
     )
   })
@@ -178,7 +187,11 @@ function* everyAnswer(asked: Engine) {
         for (const target of targets)
           for (const holder of [undefined, 'control_panel_user'])
             yield asked.decide({ api, kind, scope, target, holder })
-  for (const api of asked.apis.keys()) for (const reason of CREDENTIAL_REASONS) yield asked.deny(api, reason)
+  for (const api of asked.apis.keys())
+    for (const reason of CREDENTIAL_REASONS) {
+      yield asked.deny(api, reason)
+      for (const kind of asked.tokenKinds.keys()) yield asked.deny(api, reason, kind, 'control_panel_user')
+    }
 }
 
 /** Paths of the members that could be changed. */
