@@ -1,10 +1,16 @@
 /** `portcullis.v1.DirectoryService`: one row a call: what it needs, and what it does. */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { AccountRecord, Administration, Page } from '../authority/administration.ts'
-import { NoAnswer } from '../errors.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import type { Services } from '../services.ts'
-import { actorOf, authorize, identify, type Need, type Principal } from '../usecases/directory.ts'
+import {
+  actorOf,
+  authorize,
+  authorizeAsOwner,
+  identify,
+  type Need,
+  type Principal,
+} from '../usecases/directory.ts'
 import {
   accountMessage,
   auditMessage,
@@ -228,13 +234,13 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     wire.CreateControlPanelUserRequest,
     wire.CreateControlPanelUserResponse,
     async ({ account, name, owner, roles }, { administration, actor, principal }) => {
-      if (owner) onlyOwnersMakeOwners(principal)
+      if (owner) authorizeAsOwner(principal)
       const user = await administration.createControlPanelUser(actor, account, { name, owner, roles })
       return { user: controlPanelUserMessage(user) }
     },
   ),
   getControlPanelUser: call(
-    'holder',
+    'self_or_administrator',
     wire.GetControlPanelUserRequest,
     wire.GetControlPanelUserResponse,
     async ({ account, name }, { administration }) => ({
@@ -256,7 +262,8 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     wire.UpdateControlPanelUserRequest,
     wire.UpdateControlPanelUserResponse,
     async ({ account, name, enabled, owner, roles }, { administration, actor, principal }) => {
-      if (owner !== undefined) onlyOwnersMakeOwners(principal)
+      const before = await administration.user(account, name, 'control_panel_user')
+      if (before.owner || owner !== undefined) authorizeAsOwner(principal)
       const to = { enabled, owner, roles: roles?.roles }
       const user = await administration.updateUser(actor, account, name, 'control_panel_user', to)
       return { user: controlPanelUserMessage(user) }
@@ -266,24 +273,26 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     'administrator',
     wire.DeleteControlPanelUserRequest,
     wire.DeleteControlPanelUserResponse,
-    async ({ account, name }, { administration, actor }) => {
+    async ({ account, name }, { administration, actor, principal }) => {
+      const { owner } = await administration.user(account, name, 'control_panel_user')
+      if (owner) authorizeAsOwner(principal)
       await administration.deleteUser(actor, account, name, 'control_panel_user')
       return {}
     },
   ),
   copyControlPanelUserToken: call(
-    'holder',
+    'self',
     wire.CopyControlPanelUserTokenRequest,
     wire.CopyControlPanelUserTokenResponse,
-    async ({ account, name, project }, { administration, services }) => ({
+    async ({ account, name, project }, { administration, actor, services }) => ({
       token: panelTokenMessage(
         services,
-        await administration.copyPanelToken(account, name, project || undefined),
+        await administration.copyPanelToken(actor, account, name, project || undefined),
       ),
     }),
   ),
   reissueControlPanelUserToken: call(
-    'holder',
+    'self',
     wire.ReissueControlPanelUserTokenRequest,
     wire.ReissueControlPanelUserTokenResponse,
     async ({ account, name, project }, { administration, actor, services }) => ({
@@ -295,7 +304,7 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
   ),
 
   createStaticToken: call(
-    'holder',
+    'self',
     wire.CreateStaticTokenRequest,
     wire.CreateStaticTokenResponse,
     async ({ account, userName, name }, { administration, actor, services }) => {
@@ -305,7 +314,7 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     },
   ),
   listStaticTokens: call(
-    'holder',
+    'self_or_administrator',
     wire.ListStaticTokensRequest,
     wire.ListStaticTokensResponse,
     async (request, { administration }) => {
@@ -315,7 +324,7 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     },
   ),
   revokeStaticToken: call(
-    'holder',
+    'self_or_administrator',
     wire.RevokeStaticTokenRequest,
     wire.RevokeStaticTokenResponse,
     async ({ account, userName, name }, { administration, actor }) => ({
@@ -355,16 +364,18 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     'administrator',
     wire.ListAuditRecordsRequest,
     wire.ListAuditRecordsResponse,
-    async (request, { administration }) => {
-      const list = (page: Page) => administration.audit(request.account, page)
+    async (request, { administration, principal }) => {
+      // What an account of that number did before this one is nothing to its users.
+      const earlier = principal.type === 'operator'
+      const list = (page: Page) => administration.audit(request.account, page, earlier)
       const [records, nextPageToken] = await paged(request, list, ({ sequence }) => String(sequence))
       return { records: records.map(auditMessage), nextPageToken }
     },
   ),
 }
 
-/** The handlers of the service. */
-export function directoryHandlers(services: Services): UnaryHandlers {
+/** The handlers of the service. @param reachable whether other machines can reach the listener */
+export function directoryHandlers(services: Services, reachable: boolean): UnaryHandlers {
   const { rules, authority, administration, callers, log } = services
   return Object.fromEntries(
     Object.entries(CALLS).map(([name, { need, run }]) => [
@@ -375,7 +386,8 @@ export function directoryHandlers(services: Services): UnaryHandlers {
           {
             authorization: metadata.get('authorization').map(String),
             iamToken: metadata.get('x-auth-token').map(String),
-            clientAddress: peerAddress(call),
+            // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
+            clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
           },
         )
         return run(bytes, (account, holder) => {
@@ -385,14 +397,6 @@ export function directoryHandlers(services: Services): UnaryHandlers {
       }),
     ]),
   )
-}
-
-/** A user with `iam.admin` must not make themselves the owner. */
-function onlyOwnersMakeOwners(principal: Principal): void {
-  if (principal.type === 'user' && !principal.user.owner)
-    throw new NoAnswer('PERMISSION_DENIED', 'only an owner of the account says who owns it', {
-      reason: 'NOT_OWNER',
-    })
 }
 
 const accountOf = ({ account }: AccountRecord): string => account

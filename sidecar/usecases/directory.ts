@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Administration, UserRecord } from '../authority/administration.ts'
 import type { Authority } from '../authority/authority.ts'
 import { NoAnswer } from '../errors.ts'
+import { askerOf } from './asker.ts'
 import type { Callers } from './callers.ts'
 
 /** Who asks. */
@@ -21,10 +22,11 @@ export interface Identification {
 }
 
 /**
- * What a call needs. `operator`: a caller token that may administer. `administrator`: the account's owner or a user with
- * `iam.admin` as well. `holder`: the control panel user whom the call is about as well.
+ * What a call needs. `operator`: a caller token that may administer, which each of them admits. `administrator`: the
+ * account's owner, or a user with `iam.admin`. `self`: the control panel user whom the call is about, and nobody in their
+ * stead: what it gives out is that user's own. `self_or_administrator`: either.
  */
-export type Need = 'operator' | 'administrator' | 'holder'
+export type Need = 'operator' | 'administrator' | 'self' | 'self_or_administrator'
 
 /** The role whose holders administer their account (§5.1). */
 export const ADMINISTRATOR_ROLE = 'iam.admin'
@@ -38,7 +40,7 @@ export interface IdentificationServices {
 
 /** @throws NoAnswer: UNAUTHENTICATED where nobody, or nobody known, is named */
 export async function identify(services: IdentificationServices, caller: Identification): Promise<Principal> {
-  const { engine, authority, administration, callers } = services
+  const { administration, callers } = services
   const operator = callers.find(caller.authorization)
   if (operator !== undefined) {
     if (!operator.administrator)
@@ -51,13 +53,14 @@ export async function identify(services: IdentificationServices, caller: Identif
       )
     return { type: 'operator', name: operator.name }
   }
-  const found = engine.extract(caller.iamToken.map((value) => ['X-Auth-Token', value]))
-  const verification = found.ok
-    ? await authority.verify(found.value, engine.tokenKinds, caller.clientAddress)
-    : undefined
+  const [value, ...more] = caller.iamToken
+  const token =
+    value !== undefined && more.length === 0
+      ? await askerOf(services, value, caller.clientAddress)
+      : undefined
   const user =
-    verification?.ok && verification.token.scope.project === undefined
-      ? await administration.userById(verification.token.subject.id)
+    token !== undefined && token.scope.project === undefined
+      ? await administration.userById(token.subject.id)
       : undefined
   if (user === undefined)
     throw new NoAnswer(
@@ -77,13 +80,41 @@ export function authorize(principal: Principal, need: Need, account: string, hol
   if (principal.type === 'operator') return
   const { user } = principal
   const inAccount = user.account === account
-  if (need !== 'operator' && inAccount && administers(user)) return
-  if (need === 'holder' && inAccount && user.type === 'control_panel_user' && user.name === holder) return
-  const who =
-    need === 'operator'
-      ? 'an administrator of the sidecar'
-      : `the account owner or a user with the role ${ADMINISTRATOR_ROLE} (§5.1)`
-  throw new NoAnswer('PERMISSION_DENIED', `this is for ${who}`, { reason: 'NOT_ADMINISTRATOR' })
+  const administrator = inAccount && administers(user)
+  const self = inAccount && user.type === 'control_panel_user' && user.name === holder
+  const enough: Record<Need, boolean> = {
+    operator: false,
+    administrator,
+    self,
+    self_or_administrator: self || administrator,
+  }
+  if (!enough[need])
+    throw new NoAnswer('PERMISSION_DENIED', `this is for ${WHO[need]}`, { reason: 'NOT_ADMINISTRATOR' })
+}
+
+const ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE} (§5.1)`
+
+const WHO: Readonly<Record<Need, string>> = {
+  operator: 'an administrator of the sidecar',
+  administrator: ADMINISTRATOR,
+  self: 'the control panel user whose token it is (§5.1)',
+  self_or_administrator: `the control panel user themselves, ${ADMINISTRATOR}`,
+}
+
+/**
+ * What is done to an owner, or makes one, is for owners: a user with `iam.admin` must not become one, nor get rid of one.
+ *
+ * @throws NoAnswer: PERMISSION_DENIED
+ */
+export function authorizeAsOwner(principal: Principal): void {
+  if (principal.type === 'user' && !principal.user.owner)
+    throw new NoAnswer(
+      'PERMISSION_DENIED',
+      'only an owner of the account may do this to an owner, or make one',
+      {
+        reason: 'NOT_OWNER',
+      },
+    )
 }
 
 /** Whether a user administers their account (§5.1). */

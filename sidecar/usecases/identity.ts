@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { CredentialHeaders, Engine, Scope } from '../../engine/index.ts'
 import type { Authority, VerifiedToken } from '../authority/authority.ts'
-import { addressNotAllowed, NoAnswer, notFound } from '../errors.ts'
+import { canBeName } from '../authority/lookups.ts'
+import { NoAnswer, notFound } from '../errors.ts'
 import type { Secret } from '../secret.ts'
+import { askerOf } from './asker.ts'
 import { administers } from './directory.ts'
 import { kindForScope } from './issue.ts'
 
@@ -81,20 +83,24 @@ export async function logIn(
     return { value, issued: await withRecords(administration, token) }
   } catch (error) {
     const failed = error instanceof NoAnswer && LOGIN_FAILURES.has(error.reason)
-    throw failed ? loginFailed() : error
+    throw failed ? loginFailed(error) : error
   }
 }
 
-/** The one answer to every login that fails. */
-export function loginFailed(): NoAnswer {
+/** The one answer to every login that fails. @param cause why it did, for the log alone */
+export function loginFailed(cause?: NoAnswer): NoAnswer {
   return new NoAnswer(
     'UNAUTHENTICATED',
-    'the login failed; expected a service user, their password, and a scope that they have a permission for (§5.1)',
-    { reason: 'LOGIN_FAILED' },
+    'the login failed; expected a service user, their password, a scope that they have a permission for (§5.1), and an address that the account allows (§1)',
+    { reason: 'LOGIN_FAILED', cause },
   )
 }
 
-const LOGIN_FAILURES: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'PERMISSION_MISSING'])
+const LOGIN_FAILURES: ReadonlySet<string> = new Set([
+  'LOGIN_FAILED',
+  'PERMISSION_MISSING',
+  'ADDRESS_NOT_ALLOWED',
+])
 
 /**
  * The token that is asked about, if it stands and the asker may know.
@@ -121,18 +127,14 @@ export async function revokeSubject(services: IdentityServices, question: TokenQ
 
 /** The IAM token of whoever asks. @throws NoAnswer where there is not one that stands */
 export async function authenticate(
-  { engine, authority }: IdentityServices,
+  services: IdentityServices,
   { headers, clientAddress }: Pick<TokenQuestion, 'headers' | 'clientAddress'>,
 ): Promise<VerifiedToken> {
+  const { engine } = services
   const found = engine.extract(headers)
-  if (found.ok && authority.formOf(found.value) === 'issue') {
-    const verification = await authority.verify(found.value, engine.tokenKinds, clientAddress)
-    const kind = engine.tokenKinds.get(verification.token?.kind ?? '')
-    const inPlace = kind?.header.toLowerCase() === found.header
-    if (inPlace && verification.ok) return verification.token
-    if (inPlace && !verification.ok && verification.reason === 'ADDRESS_NOT_ALLOWED')
-      throw addressNotAllowed()
-  }
+  const token = found.ok ? await askerOf(services, found.value, clientAddress) : undefined
+  const header = engine.tokenKinds.get(token?.kind ?? '')?.header.toLowerCase()
+  if (found.ok && token !== undefined && header === found.header) return token
   throw new NoAnswer('UNAUTHENTICATED', 'expected one IAM token that stands, in the header that carries it', {
     reason: 'ASKER_NOT_AUTHENTICATED',
   })
@@ -190,35 +192,27 @@ async function userFor(
   user: Login['user'],
 ): Promise<{ readonly account: string; readonly userName: string }> {
   if ('name' in user) {
-    if (!canBeKnown(user.name)) return { account: nowhere(user.name), userName: UNKNOWN }
+    if (!canBeName(user.name)) return { account: nowhere(user.name), userName: UNKNOWN }
     return { account: await accountFor(records, user.account), userName: user.name }
   }
-  const found = canBeKnown(user.id) ? await records.userById(user.id) : undefined
+  const found = canBeName(user.id) ? await records.userById(user.id) : undefined
   return { account: found?.account ?? nowhere(user.id), userName: found?.name ?? UNKNOWN }
 }
 
 async function scopeFor(records: IdentityRecords, scope: Login['scope']): Promise<Scope> {
   if (scope.type === 'account') return { account: await accountFor(records, scope.account) }
   if (scope.type === 'project') {
-    if (!canBeKnown(scope.name)) return { account: nowhere(scope.name), project: UNKNOWN }
+    if (!canBeName(scope.name)) return { account: nowhere(scope.name), project: UNKNOWN }
     return { account: await accountFor(records, scope.account), project: scope.name }
   }
-  const found = canBeKnown(scope.id) ? await records.projectById(scope.id) : undefined
+  const found = canBeName(scope.id) ? await records.projectById(scope.id) : undefined
   return { account: found?.account ?? nowhere(scope.id), project: found?.name ?? UNKNOWN }
 }
 
 async function accountFor(records: IdentityRecords, reference: AccountReference): Promise<string> {
-  if ('name' in reference) return canBeKnown(reference.name) ? reference.name : nowhere(reference.name)
-  const found = canBeKnown(reference.id) ? await records.accountById(reference.id) : undefined
+  if ('name' in reference) return canBeName(reference.name) ? reference.name : nowhere(reference.name)
+  const found = canBeName(reference.id) ? await records.accountById(reference.id) : undefined
   return found?.account ?? nowhere(reference.id)
-}
-
-/** Longest name of a record, in characters. */
-const NAME_LENGTH_MAX = 255
-
-/** Whether a record can be called so. What none is called no store is asked for: some stumble over it. */
-function canBeKnown(name: string): boolean {
-  return name.length <= NAME_LENGTH_MAX && !/[\u0000-\u001f\u007f]/.test(name) && name.isWellFormed()
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Revokes a token: by its value, which whoever presents may, or by its id, which needs an administrator. */
 import type { Engine } from '../../engine/index.ts'
 import type { Authority } from '../authority/authority.ts'
+import { longestLifetimeMs } from '../authority/keys.ts'
 import { NoAnswer } from '../errors.ts'
 import type { Secret } from '../secret.ts'
 import type { Caller } from './callers.ts'
@@ -15,8 +16,13 @@ export interface Revoked {
   readonly revokedAtMs: number
 }
 
-/** Revoking twice is no error, and revoking an expired token neither. @throws NoAnswer */
-export async function revoke(engine: Engine, authority: Authority, revocation: Revocation): Promise<Revoked> {
+/** @param nowMs wall clock, in milliseconds since the epoch. Revoking twice is no error, and revoking an expired token neither. @throws NoAnswer */
+export async function revoke(
+  engine: Engine,
+  authority: Authority,
+  revocation: Revocation,
+  nowMs: number,
+): Promise<Revoked> {
   if (revocation.type === 'token_id') {
     const { tokenId, caller } = revocation
     if (caller === undefined)
@@ -31,11 +37,11 @@ export async function revoke(engine: Engine, authority: Authority, revocation: R
       throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` may not revoke by token id`, {
         reason: 'CALLER_NOT_ADMINISTRATOR',
       })
+    // Of a token that the authority has no record of, nothing is known but that it was issued before now.
+    const lifetimeMs = longestLifetimeMs(engine.tokenKinds.values())
+    const expiresAtMs = Number.isFinite(lifetimeMs) ? nowMs + lifetimeMs : undefined
     const actor = `caller ${caller.name}`
-    return {
-      tokenId,
-      revokedAtMs: await authority.revoke({ tokenId, account: '', expiresAtMs: undefined, actor }),
-    }
+    return { tokenId, revokedAtMs: await authority.revoke({ tokenId, account: '', expiresAtMs, actor }) }
   }
   const verification = await authority.verify(revocation.value.reveal(), engine.tokenKinds)
   const { token } = verification

@@ -13,56 +13,66 @@ type Caller =
   | 'iam.admin machine'
   | 'panel user'
   | 'service user'
+  | 'owner by a static token'
+  | 'owner by a project-scoped token'
   | 'owner of another account'
   | 'caller without rights'
   | 'nobody'
 
-/** Calls by what they need. `holder`: the control panel user whom they are about, here `panel`, as well. */
-const NEEDS: Readonly<Record<keyof typeof DirectoryServiceService, 'administrator' | 'account' | 'holder'>> =
-  {
-    createAccount: 'administrator',
-    getAccount: 'account',
-    listAccounts: 'administrator',
-    updateAccount: 'administrator',
-    deleteAccount: 'administrator',
-    createProject: 'account',
-    getProject: 'account',
-    listProjects: 'account',
-    updateProject: 'account',
-    deleteProject: 'account',
-    createServiceUser: 'account',
-    getServiceUser: 'account',
-    listServiceUsers: 'account',
-    updateServiceUser: 'account',
-    deleteServiceUser: 'account',
-    replaceServiceUserPassword: 'account',
-    createControlPanelUser: 'account',
-    getControlPanelUser: 'holder',
-    listControlPanelUsers: 'account',
-    updateControlPanelUser: 'account',
-    deleteControlPanelUser: 'account',
-    copyControlPanelUserToken: 'holder',
-    reissueControlPanelUserToken: 'holder',
-    createStaticToken: 'holder',
-    listStaticTokens: 'holder',
-    revokeStaticToken: 'holder',
-    getAddressRestriction: 'account',
-    setAddressRestriction: 'account',
-    listRevocations: 'administrator',
-    listAuditRecords: 'account',
-  }
+/**
+ * Calls by what they need. `self`: the control panel user whom they are about, here `panel`, whatever they may give out
+ * is theirs alone; `holder`: that user, or whoever administers the account.
+ */
+const NEEDS: Readonly<
+  Record<keyof typeof DirectoryServiceService, 'administrator' | 'account' | 'self' | 'holder'>
+> = {
+  createAccount: 'administrator',
+  getAccount: 'account',
+  listAccounts: 'administrator',
+  updateAccount: 'administrator',
+  deleteAccount: 'administrator',
+  createProject: 'account',
+  getProject: 'account',
+  listProjects: 'account',
+  updateProject: 'account',
+  deleteProject: 'account',
+  createServiceUser: 'account',
+  getServiceUser: 'account',
+  listServiceUsers: 'account',
+  updateServiceUser: 'account',
+  deleteServiceUser: 'account',
+  replaceServiceUserPassword: 'account',
+  createControlPanelUser: 'account',
+  getControlPanelUser: 'holder',
+  listControlPanelUsers: 'account',
+  updateControlPanelUser: 'account',
+  deleteControlPanelUser: 'account',
+  copyControlPanelUserToken: 'self',
+  reissueControlPanelUserToken: 'self',
+  createStaticToken: 'self',
+  listStaticTokens: 'holder',
+  revokeStaticToken: 'holder',
+  getAddressRestriction: 'account',
+  setAddressRestriction: 'account',
+  listRevocations: 'administrator',
+  listAuditRecords: 'account',
+}
 
 const MAY: Readonly<Record<Caller, readonly string[]>> = {
-  administrator: ['administrator', 'account', 'holder'],
+  administrator: ['administrator', 'account', 'self', 'holder'],
   owner: ['account', 'holder'],
   'iam.admin': ['account', 'holder'],
   'iam.admin machine': ['account', 'holder'],
-  'panel user': ['holder'],
+  'panel user': ['self', 'holder'],
   'service user': [],
+  'owner by a static token': [],
+  'owner by a project-scoped token': [],
   'owner of another account': [],
   'caller without rights': [],
   nobody: [],
 }
+
+type Directory = Client['directory']
 
 const clients = new Map<Caller, Client>()
 
@@ -101,6 +111,10 @@ beforeAll(async () => {
   clients.set('owner', running.connect({ iamToken: await panelToken(ACCOUNT, 'owner') }))
   clients.set('iam.admin', running.connect({ iamToken: await panelToken(ACCOUNT, 'admin') }))
   clients.set('iam.admin machine', running.connect({ iamToken: await machineToken('admin-machine') }))
+  const { value: staticToken } = await administration.createStaticToken('test', ACCOUNT, 'owner', 'key')
+  clients.set('owner by a static token', running.connect({ iamToken: staticToken.reveal() }))
+  const { value: inProject } = await administration.reissuePanelToken('test', ACCOUNT, 'owner', 'alpha')
+  clients.set('owner by a project-scoped token', running.connect({ iamToken: inProject.reveal() }))
   clients.set('panel user', running.connect({ iamToken: await panelToken(ACCOUNT, 'panel') }))
   clients.set('service user', running.connect({ iamToken: await machineToken('machine') }))
   clients.set(
@@ -118,7 +132,8 @@ describe.each(Object.keys(MAY) as Caller[])('%s', (caller) => {
   test.each(Object.keys(DirectoryServiceService) as (keyof typeof DirectoryServiceService)[])(
     '%s',
     async (method) => {
-      const refused = caller === 'nobody' ? 'UNAUTHENTICATED' : 'PERMISSION_DENIED'
+      const unknown = caller === 'nobody' || caller.startsWith('owner by')
+      const refused = unknown ? 'UNAUTHENTICATED' : 'PERMISSION_DENIED'
       const code = await codeOf(caller, method)
       if (MAY[caller].includes(NEEDS[method]))
         expect(['UNAUTHENTICATED', 'PERMISSION_DENIED']).not.toContain(code)
@@ -127,26 +142,57 @@ describe.each(Object.keys(MAY) as Caller[])('%s', (caller) => {
   )
 })
 
-test('a user with iam.admin cannot make an owner', async () => {
-  const { directory } = clients.get('iam.admin') as Client
-  await expect(
-    directory.updateControlPanelUser({ account: ACCOUNT, name: 'admin', owner: true }),
-  ).rejects.toMatchObject({
-    code: 'PERMISSION_DENIED',
-    reason: 'NOT_OWNER',
-  })
-  await expect(
-    directory.createControlPanelUser({ account: ACCOUNT, name: 'new', owner: true }),
-  ).rejects.toMatchObject({
-    reason: 'NOT_OWNER',
-  })
+test.each<[what: string, ask: (directory: Directory) => Promise<unknown>]>([
+  [
+    'make themselves one',
+    (to) => to.updateControlPanelUser({ account: ACCOUNT, name: 'admin', owner: true }),
+  ],
+  ['make another one', (to) => to.createControlPanelUser({ account: ACCOUNT, name: 'new', owner: true })],
+  ['disable one', (to) => to.updateControlPanelUser({ account: ACCOUNT, name: 'owner', enabled: false })],
+  [
+    'take roles from one',
+    (to) => to.updateControlPanelUser({ account: ACCOUNT, name: 'owner', roles: { roles: [] } }),
+  ],
+  ['delete one', (to) => to.deleteControlPanelUser({ account: ACCOUNT, name: 'owner' })],
+])('users with iam.admin are no owners, and cannot %s', async (_what, ask) => {
+  for (const caller of ['iam.admin', 'iam.admin machine'] as const)
+    await expect(ask((clients.get(caller) as Client).directory)).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'NOT_OWNER',
+      message: 'only an owner of the account may do this to an owner, or make one',
+    })
+})
+
+test('an owner may do to another owner what iam.admin may not', async () => {
+  const { directory } = clients.get('owner') as Client
+  const name = 'second'
+  await directory.createControlPanelUser({ account: ACCOUNT, name, owner: true })
+  await directory.updateControlPanelUser({ account: ACCOUNT, name, enabled: false })
+  await directory.deleteControlPanelUser({ account: ACCOUNT, name })
+})
+
+test('nobody gets the credentials of another control panel user, whoever administers the account', async () => {
+  for (const caller of ['owner', 'iam.admin', 'iam.admin machine'] as const) {
+    const { directory } = clients.get(caller) as Client
+    const name = 'panel'
+    for (const asking of [
+      directory.copyControlPanelUserToken({ account: ACCOUNT, name }),
+      directory.reissueControlPanelUserToken({ account: ACCOUNT, name }),
+      directory.createStaticToken({ account: ACCOUNT, userName: name, name: 'key' }),
+    ])
+      await expect(asking).rejects.toMatchObject({
+        code: 'PERMISSION_DENIED',
+        message: 'this is for the control panel user whose token it is (§5.1)',
+      })
+  }
 })
 
 test('a control panel user cannot look after the static tokens of another', async () => {
   const { directory } = clients.get('panel user') as Client
   await expect(directory.listStaticTokens({ account: ACCOUNT, userName: 'owner' })).rejects.toMatchObject({
     code: 'PERMISSION_DENIED',
-    message: 'this is for the account owner or a user with the role iam.admin (§5.1)',
+    message:
+      'this is for the control panel user themselves, the account owner or a user with the role iam.admin (§5.1)',
   })
 })
 

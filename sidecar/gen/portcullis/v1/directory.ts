@@ -4967,9 +4967,10 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
 
 /**
  * Administers the directory. Every call needs to know who asks: an administrator's caller token
- * (metadata `authorization: Bearer …`), or an account-scoped IAM token of a control panel user (metadata
- * `x-auth-token`). The owner of an account and users with the role `iam.admin` administer their account; any
- * control panel user looks after their own static tokens and IAM token. Every change is recorded in the audit trail.
+ * (metadata `authorization: Bearer …`), or an account-scoped IAM token (metadata `x-auth-token`). The owner of an
+ * account and users with the role `iam.admin` administer their account; what makes an owner, or is done to one, is for
+ * owners. A control panel user's credentials are given to that user, and to administrators of the sidecar, alone; other
+ * users' static tokens an account's administrators may list and revoke. Every change is recorded in the audit trail.
  * Lists page: `page_size` up to 1,000 (default 100), `page_token` from the answer before.
  */
 export type DirectoryServiceService = typeof DirectoryServiceService;
@@ -5193,7 +5194,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListControlPanelUsersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListControlPanelUsersResponse => ListControlPanelUsersResponse.decode(value),
   },
-  /** Changes what is set in the request. */
+  /** Changes what is set in the request. Of an owner: owners alone. */
   updateControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/UpdateControlPanelUser" as const,
     requestStream: false as const,
@@ -5206,7 +5207,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): UpdateControlPanelUserResponse =>
       UpdateControlPanelUserResponse.decode(value),
   },
-  /** Deletes a control panel user. Their tokens no longer stand. */
+  /** Deletes a control panel user. Their tokens no longer stand. An owner: owners alone. */
   deleteControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/DeleteControlPanelUser" as const,
     requestStream: false as const,
@@ -5219,7 +5220,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): DeleteControlPanelUserResponse =>
       DeleteControlPanelUserResponse.decode(value),
   },
-  /** The control panel user's IAM token once more (§5.1). For testing only. */
+  /** The control panel user's IAM token once more (§5.1), for that user alone. For testing only. */
   copyControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/CopyControlPanelUserToken" as const,
     requestStream: false as const,
@@ -5233,7 +5234,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): CopyControlPanelUserTokenResponse =>
       CopyControlPanelUserTokenResponse.decode(value),
   },
-  /** A new IAM token for the control panel user (§5.1); the one before no longer stands. For testing only. */
+  /** A new IAM token for the control panel user (§5.1), for that user alone; the one before no longer stands. For testing only. */
   reissueControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/ReissueControlPanelUserToken" as const,
     requestStream: false as const,
@@ -5247,7 +5248,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ReissueControlPanelUserTokenResponse =>
       ReissueControlPanelUserTokenResponse.decode(value),
   },
-  /** Creates a static token for a control panel user (§4.2). The value is in this answer and nowhere else. */
+  /** Creates a static token of a control panel user (§4.2), for that user alone. The value is in this answer and nowhere else. */
   createStaticToken: {
     path: "/portcullis.v1.DirectoryService/CreateStaticToken" as const,
     requestStream: false as const,
@@ -5372,18 +5373,18 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   getControlPanelUser: handleUnaryCall<GetControlPanelUserRequest, GetControlPanelUserResponse>;
   /** The control panel users of an account. */
   listControlPanelUsers: handleUnaryCall<ListControlPanelUsersRequest, ListControlPanelUsersResponse>;
-  /** Changes what is set in the request. */
+  /** Changes what is set in the request. Of an owner: owners alone. */
   updateControlPanelUser: handleUnaryCall<UpdateControlPanelUserRequest, UpdateControlPanelUserResponse>;
-  /** Deletes a control panel user. Their tokens no longer stand. */
+  /** Deletes a control panel user. Their tokens no longer stand. An owner: owners alone. */
   deleteControlPanelUser: handleUnaryCall<DeleteControlPanelUserRequest, DeleteControlPanelUserResponse>;
-  /** The control panel user's IAM token once more (§5.1). For testing only. */
+  /** The control panel user's IAM token once more (§5.1), for that user alone. For testing only. */
   copyControlPanelUserToken: handleUnaryCall<CopyControlPanelUserTokenRequest, CopyControlPanelUserTokenResponse>;
-  /** A new IAM token for the control panel user (§5.1); the one before no longer stands. For testing only. */
+  /** A new IAM token for the control panel user (§5.1), for that user alone; the one before no longer stands. For testing only. */
   reissueControlPanelUserToken: handleUnaryCall<
     ReissueControlPanelUserTokenRequest,
     ReissueControlPanelUserTokenResponse
   >;
-  /** Creates a static token for a control panel user (§4.2). The value is in this answer and nowhere else. */
+  /** Creates a static token of a control panel user (§4.2), for that user alone. The value is in this answer and nowhere else. */
   createStaticToken: handleUnaryCall<CreateStaticTokenRequest, CreateStaticTokenResponse>;
   /** The static tokens of a control panel user, without their values. */
   listStaticTokens: handleUnaryCall<ListStaticTokensRequest, ListStaticTokensResponse>;
@@ -5704,7 +5705,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
   ): ClientUnaryCall;
-  /** Changes what is set in the request. */
+  /** Changes what is set in the request. Of an owner: owners alone. */
   updateControlPanelUser(
     request: UpdateControlPanelUserRequest,
     callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
@@ -5720,7 +5721,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a control panel user. Their tokens no longer stand. */
+  /** Deletes a control panel user. Their tokens no longer stand. An owner: owners alone. */
   deleteControlPanelUser(
     request: DeleteControlPanelUserRequest,
     callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
@@ -5736,7 +5737,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** The control panel user's IAM token once more (§5.1). For testing only. */
+  /** The control panel user's IAM token once more (§5.1), for that user alone. For testing only. */
   copyControlPanelUserToken(
     request: CopyControlPanelUserTokenRequest,
     callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
@@ -5752,7 +5753,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
   ): ClientUnaryCall;
-  /** A new IAM token for the control panel user (§5.1); the one before no longer stands. For testing only. */
+  /** A new IAM token for the control panel user (§5.1), for that user alone; the one before no longer stands. For testing only. */
   reissueControlPanelUserToken(
     request: ReissueControlPanelUserTokenRequest,
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
@@ -5768,7 +5769,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a static token for a control panel user (§4.2). The value is in this answer and nowhere else. */
+  /** Creates a static token of a control panel user (§4.2), for that user alone. The value is in this answer and nowhere else. */
   createStaticToken(
     request: CreateStaticTokenRequest,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
