@@ -133,6 +133,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       maxConcurrentStreams: config.grpc.max_concurrent_streams,
       maxBatchLength: config.grpc.max_batch_length,
       maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
+      maxConnectionAgeMs: config.grpc.max_connection_age_ms,
       addressHeld: options.addressesHeld ?? false,
     })
     if (config.http.address !== 'off')

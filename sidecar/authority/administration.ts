@@ -212,25 +212,49 @@ export class Administration extends AccountAdministration {
   }
 
   /** The control panel user's IAM token once more (§5.1): signing the same claims with the same key gives the same token. */
-  async copyPanelToken(account: string, userName: string, project: string | undefined): Promise<IssuedToken> {
-    const { records } = this.parts.store
+  async copyPanelToken(
+    actor: string,
+    account: string,
+    userName: string,
+    project: string | undefined,
+  ): Promise<IssuedToken> {
+    const { records, verification } = this.parts.store
     const user = await this.user(account, userName, 'control_panel_user')
-    const projectId = project === undefined ? '' : (await this.project(account, project)).id
-    const claims = await records.panelToken(user.id, projectId)
-    return this.#issued(
-      JSON.parse(
-        found(claims, `control panel user \`${userName}\` has no such IAM token; reissue makes one`),
-      ) as IamClaims,
-    )
+    const projectId = project === undefined ? undefined : (await this.project(account, project)).id
+    const text = await records.panelToken(user.id, projectId ?? '')
+    const claims = JSON.parse(
+      found(text, `control panel user \`${userName}\` has no such IAM token; reissue makes one`),
+    ) as IamClaims
+    const { stands } = await verification.iamTokenStanding({
+      tokenId: claims.jti,
+      subjectId: user.id,
+      generation: claims.gen,
+      account,
+      projectId,
+      permissionScopes: [],
+    })
+    const expired = claims.exp !== undefined && claims.exp * 1000 <= this.parts.now()
+    if (!stands || expired)
+      throw new NoAnswer(
+        'FAILED_PRECONDITION',
+        `the IAM token of control panel user \`${userName}\` no longer stands; reissue makes a new one`,
+        { reason: expired ? 'CREDENTIAL_EXPIRED' : 'CREDENTIAL_REVOKED' },
+      )
+    await this.change(actor, '', (change) => change.recordTokenCopied(user, claims.jti))
+    return this.#issued(claims)
   }
 
   revocations(page: Page): Promise<RevocationRecord[]> {
     return this.parts.store.records.revocations(page)
   }
 
-  /** Oldest first; of one account, or of all where it is empty. */
-  audit(account: string, page: Page): Promise<AuditRecord[]> {
-    return this.parts.store.records.audit(account, page)
+  /**
+   * Oldest first; of one account, or of all where it is empty.
+   *
+   * @param earlier whether those of accounts that had this number before are among them
+   */
+  audit(account: string, page: Page, earlier = true): Promise<AuditRecord[]> {
+    return this.parts.store.records.audit(account, page, earlier)
   }
 
   /**

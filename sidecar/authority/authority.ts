@@ -83,7 +83,7 @@ export interface Authority {
 /** A token that no longer stands, and who said so. */
 export interface Revocation {
   readonly tokenId: string
-  /** Empty where it is not known. */
+  /** Empty: whoever asks does not know; the authority's own record counts, if it has one. */
   readonly account: string
   /** After that the record may be forgotten; `undefined`: never. */
   readonly expiresAtMs: number | undefined

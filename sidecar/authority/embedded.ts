@@ -3,7 +3,7 @@ import { hash, type KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Answer } from '../directory/database.ts'
-import type { Directory, ServiceUser, Standing } from '../directory/directory.ts'
+import type { Directory, Grant, ServiceUser, Standing } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { addressNotAllowed, NoAnswer } from '../errors.ts'
 import { Secret } from '../secret.ts'
@@ -18,6 +18,8 @@ import type {
   VerifiedToken,
 } from './authority.ts'
 import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
+import type { SigningKey } from './keys.ts'
+import { canBeName } from './lookups.ts'
 import type { Passwords } from './password.ts'
 import { Recent } from './recent.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
@@ -64,6 +66,8 @@ export class EmbeddedAuthority implements Authority {
   /** By SHA-256 of the token. Expiry is looked at on every call, and whether the directory is still at that version. */
   readonly #iamTokens = new Recent<RememberedIamToken>(REMEMBERED_MAX)
   readonly #staticTokens = new Recent<RememberedStaticToken>(REMEMBERED_MAX)
+  /** The keys that the remembered IAM tokens were verified with: one that was taken away vouches for nothing any more. */
+  #keysRelied: readonly SigningKey[] = []
 
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts
@@ -91,38 +95,77 @@ export class EmbeddedAuthority implements Authority {
     scope: Scope,
     from?: Origin,
   ): Promise<IssuedToken> {
-    const user = await this.#logIn(requester, from?.address ?? THIS_MACHINE)
-    // Whoever asks elsewhere is not at the endpoint that the account restricts; the token they get still is.
-    if (from?.restricted && !isAllowed(from.address, user.addresses)) throw addressNotAllowed()
-    const grant = await this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
-    if (grant === undefined) throw permissionMissing(kind)
-    const holder = { ...user, type: 'service_user' }
-    const nowMs = this.#parts.now()
-    const claims = newClaims({ holder, kind, scope, projectId: grant.projectId, nowMs })
-    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
-  }
-
-  revoke({ tokenId, account, expiresAtMs, actor }: Revocation): Promise<number> {
-    return this.#parts.store.change(actor, (change) => change.revoke(tokenId, account, expiresAtMs))
-  }
-
-  /** The user whose password it is. Goes on when its client has left: what was guessed counts. */
-  async #logIn({ account, userName, password }: PasswordRequester, address: string): Promise<ServiceUser> {
-    const { passwords, failedLogins } = this.#parts
-    const settle = await failedLogins.admit({ account, userName, address })
+    const { account, userName, password } = requester
+    const address = from?.address ?? THIS_MACHINE
+    const settle = await this.#parts.failedLogins.admit({
+      account: bounded(account),
+      userName: bounded(userName),
+      address,
+    })
     let outcome: LoginOutcome = 'abandoned'
+    // Goes on when its client has left: what was guessed counts.
     try {
-      const user = await this.#directory.serviceUser(account, userName)
-      const right = await passwords.verify(password, user?.passwordHash)
-      outcome = right ? 'succeeded' : 'failed'
-      // Only a user has a password that can be right.
-      if (right && user !== undefined) return user
+      const user = await this.#userWith(requester)
+      if (user === undefined) {
+        outcome = 'failed'
+        throw loginFailed()
+      }
+      // The identity endpoint answers every refusal as it answers a wrong password; the count must tell no more.
+      const refused: LoginOutcome = from?.restricted ? 'failed' : 'succeeded'
+      // Whoever asks elsewhere is not at the endpoint that the account restricts; the token they get still is.
+      if (from?.restricted && !isAllowed(from.address, user.addresses)) {
+        outcome = refused
+        throw addressNotAllowed()
+      }
+      const grant = await this.#grantFor(user, kind, scope)
+      if (grant === undefined) {
+        outcome = refused
+        throw permissionMissing(kind)
+      }
+      const holder = { ...user, type: 'service_user' }
+      const nowMs = this.#parts.now()
+      const claims = newClaims({ holder, kind, scope, projectId: grant.projectId, nowMs })
+      const issued = { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+      outcome = 'succeeded'
+      if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
+      return issued
     } finally {
       settle(outcome)
     }
-    throw new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
-      reason: 'LOGIN_FAILED',
+  }
+
+  revoke({ tokenId, account, expiresAtMs, actor }: Revocation): Promise<number> {
+    return this.#parts.store.change(actor, async (change) => {
+      const known = account === '' ? await change.tokenById(tokenId) : undefined
+      return known === undefined
+        ? change.revoke(tokenId, account, expiresAtMs)
+        : change.revoke(tokenId, known.account, known.expiresAtMs)
     })
+  }
+
+  /** The user whose password it is; `undefined`, at the same cost, where it is nobody's. */
+  async #userWith({ account, userName, password }: PasswordRequester): Promise<ServiceUser | undefined> {
+    const known = canBeName(account) && canBeName(userName)
+    const user = known ? await this.#directory.serviceUser(account, userName) : undefined
+    const right = await this.#parts.passwords.verify(password, user?.passwordHash)
+    return right ? user : undefined
+  }
+
+  #grantFor(user: ServiceUser, kind: TokenKind, scope: Scope): Answer<Grant | undefined> {
+    if (!canBeName(scope.account) || (scope.project !== undefined && !canBeName(scope.project)))
+      return undefined
+    return this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
+  }
+
+  /** Hashes a password, which was right, as passwords are hashed today. Where that fails, the next login tries again. */
+  async #rehash(user: ServiceUser, password: Secret): Promise<void> {
+    try {
+      const hash = await this.#parts.passwords.hash(password.reveal())
+      const actor = `service_user ${user.id} (${user.name})`
+      await this.#parts.store.change(actor, (change) => change.rehashPassword(user, hash))
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error
+    }
   }
 
   #verifyIam(
@@ -167,8 +210,13 @@ export class EmbeddedAuthority implements Authority {
     })
   }
 
-  /** The token by its digest, its signature verified now or before. */
+  /** The token by its digest, its signature verified now or before, by a key that is still in force. */
   #remembered(value: string): RememberedIamToken | undefined {
+    const { keys } = this.#parts.signer
+    if (keys !== this.#keysRelied) {
+      this.#keysRelied = keys
+      this.#iamTokens.clear()
+    }
     const digest = hash('sha256', value, 'base64')
     const known = this.#iamTokens.get(digest)
     if (known !== undefined) return known
@@ -210,6 +258,17 @@ export class EmbeddedAuthority implements Authority {
 }
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
+
+function loginFailed(): NoAnswer {
+  return new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
+    reason: 'LOGIN_FAILED',
+  })
+}
+
+/** What a failed login is remembered by: a text that nobody is called is not kept, however long it is. */
+function bounded(name: string): string {
+  return canBeName(name) ? name : hash('sha256', name, 'base64')
+}
 
 /** Stands for the address of whoever asks from this machine. */
 const THIS_MACHINE = ''

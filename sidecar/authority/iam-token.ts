@@ -44,6 +44,11 @@ export class IamTokenSigner {
     this.#onUnknownKey = onUnknownKey
   }
 
+  /** The keys in force; the same array as long as they are the same. */
+  get keys(): readonly SigningKey[] {
+    return this.#ring.keys
+  }
+
   /** The token for these claims. @throws NoAnswer on a host that has public keys alone */
   sign(claims: IamClaims): string {
     const key = this.#ring.keys.find(({ state }) => state === 'active')

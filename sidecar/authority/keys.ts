@@ -11,7 +11,9 @@ import {
   randomBytes,
 } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import type { TokenKind } from '../../engine/index.ts'
 import { readOrCreate, replaceFile, withLock } from '../data-folder.ts'
+import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 
 export type KeyState = 'staged' | 'active' | 'retired'
 
@@ -31,6 +33,9 @@ const POLL_MS = 1000
 
 /** How long a key is staged at least, in milliseconds: many looks of every process. */
 const STAGED_MS_MIN = 10_000
+
+/** How long after its retirement a key may sign all the same, in milliseconds: until every process has read the file. */
+const RETIRING_MS_MAX = 60_000
 
 /** The keys in force, read again when the file changes. */
 export class KeyRing {
@@ -85,10 +90,10 @@ export function readKeys(path: string): SigningKey[] {
 }
 
 /**
- * The staged key becomes active, the active one retired, and a new one staged. Retired keys whose last token has expired
- * are dropped.
+ * The staged key becomes active, the active one retired, and a new one staged. A retired key is dropped when nobody can ask
+ * about its last token any more, expired or not.
  *
- * @param lifetimeMs how long a token lives at most
+ * @param lifetimeMs how long a token lives at most; `Infinity`: some never expire, and no key is dropped
  * @throws Error where the staged key has not been there long enough for every process to know it
  */
 export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): SigningKey[] {
@@ -102,8 +107,9 @@ export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): Sig
       throw new Error(
         `the staged key is too young to be active: every process has to know it; try again in ${Math.ceil(waitMs / 1000)} s`,
       )
+    const keptMs = RETIRING_MS_MAX + lifetimeMs + EXPIRED_TOKEN_MS_MAX
     const next = keys
-      .filter((key) => key.state !== 'retired' || key.sinceMs + lifetimeMs > nowMs)
+      .filter((key) => key.state !== 'retired' || key.sinceMs + keptMs > nowMs)
       .map((key): SigningKey => {
         if (key.state === 'staged') return { ...key, state: 'active', sinceMs: nowMs }
         // A retired key never signs again, so its private half is forgotten.
@@ -115,6 +121,14 @@ export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): Sig
     replaceFile(path, written(rotated))
     return rotated
   })
+}
+
+/** How long a token that is issued lives at most, in milliseconds; `Infinity` where some never expire. */
+export function longestLifetimeMs(kinds: Iterable<TokenKind>): number {
+  const lifetimes = Array.from(kinds, ({ obtained, lifetimeSeconds }) =>
+    obtained.by === 'issue' ? (lifetimeSeconds ?? Number.POSITIVE_INFINITY) * 1000 : 0,
+  )
+  return Math.max(0, ...lifetimes)
 }
 
 /** The same keys for a host that only checks: without their private halves. */

@@ -22,8 +22,21 @@ export const noProject = (account: string, name: string) =>
   `account \`${account}\` has no project \`${name}\``
 export const noStaticToken = (name: string) => `there is no static token \`${name}\` that is not revoked`
 
+/** Longest name of a record, in characters. */
+export const NAME_LENGTH_MAX = 255
+
+/** Whether a record can be called so. What none is called no store is asked for: some stumble over it. */
+export function canBeName(text: string): boolean {
+  return (
+    text.length >= 1 &&
+    text.length <= NAME_LENGTH_MAX &&
+    !/[\u0000-\u001f\u007f]/.test(text) &&
+    text.isWellFormed()
+  )
+}
+
 export function checkName(field: string, name: string): void {
-  if (name.length < 1 || name.length > 255 || /[\u0000-\u001f\u007f]/.test(name) || !name.isWellFormed())
+  if (!canBeName(name))
     throw invalidArgument({ field, expected: 'a name of 1 to 255 characters without control characters' })
 }
 

@@ -48,6 +48,17 @@ export class Passwords {
     return timingSafeEqual(derived, tag) && hash !== undefined
   }
 
+  /** Whether a password was hashed with other parameters than those of today. */
+  isOutdated(hash: string): boolean {
+    const { parameters, tag } = parse(hash)
+    return (
+      tag.length !== TAG_LENGTH ||
+      parameters.memory !== PARAMETERS.memory ||
+      parameters.passes !== PARAMETERS.passes ||
+      parameters.parallelism !== PARAMETERS.parallelism
+    )
+  }
+
   #derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS): Promise<Buffer> {
     if (this.#limit.pendingCount >= this.#limits.waiting)
       throw new NoAnswer('RESOURCE_EXHAUSTED', 'too many passwords are being checked; try again later', {

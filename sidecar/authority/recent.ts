@@ -23,6 +23,10 @@ export class Recent<Value extends object> {
     this.#cache.set(key, value)
   }
 
+  clear(): void {
+    this.#cache = undefined
+  }
+
   delete(key: string): void {
     this.#cache?.delete(key)
   }

@@ -26,12 +26,10 @@ export function addKeysCommand(program: Command): void {
     )
     .option('--matrix <file>', 'matrix file, which says how long tokens live (default: the shipped matrix)')
     .action(async (options: KeysOptions) => {
-      const { rotateKeys } = await import('../authority/keys.ts')
+      const { longestLifetimeMs, rotateKeys } = await import('../authority/keys.ts')
       const { readRules } = await import('./rules.ts')
-      const lifetimes = [...readRules(options).engine.tokenKinds.values()].map(
-        (kind) => kind.lifetimeSeconds ?? 0,
-      )
-      show(rotateKeys(keyFile(options), Date.now(), Math.max(...lifetimes) * 1000), options)
+      const lifetimeMs = longestLifetimeMs(readRules(options).engine.tokenKinds.values())
+      show(rotateKeys(keyFile(options), Date.now(), lifetimeMs), options)
     })
   withOptions(keys.command('public'))
     .description('Print the file of keys without their private halves, for a host that only checks.')

@@ -14,6 +14,7 @@ export interface Config {
     readonly max_concurrent_streams: number
     readonly max_batch_length: number
     readonly max_connection_idle_ms: number
+    readonly max_connection_age_ms: number
     readonly tls?: { readonly certificate: string; readonly key: string; readonly client_ca: string }
   }
   readonly http: {

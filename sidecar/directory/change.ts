@@ -1,7 +1,14 @@
 /** Changes of the directory. Every one is recorded in the audit trail, in the same transaction. */
 import { randomBytes } from 'node:crypto'
 import type { Queries, Value } from './database.ts'
-import type { AccountRecord, Permission, ProjectRecord, UserRecord, UserType } from './directory.ts'
+import type {
+  AccountRecord,
+  Permission,
+  ProjectRecord,
+  ServiceUser,
+  UserRecord,
+  UserType,
+} from './directory.ts'
 import { DirectoryRecords } from './records.ts'
 
 export interface ChangeContext {
@@ -136,6 +143,15 @@ export class DirectoryChange extends DirectoryRecords {
     await this.#record('service_user.replace_password', user.account, user.name)
   }
 
+  /** Stores the same password under another hash, if nobody has replaced it meanwhile; tokens stand as before. */
+  async rehashPassword(user: ServiceUser, hash: string): Promise<void> {
+    const [stored] = await this.queries.all(
+      'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
+      { id: user.id, hash, before: user.passwordHash },
+    )
+    if (stored !== undefined) await this.#record('service_user.rehash_password', user.account, user.name)
+  }
+
   async deleteUser(user: UserRecord): Promise<void> {
     await this.#update('users', user.id, { deleted_at_ms: this.#context.nowMs })
     await this.#record(`${user.type}.delete`, user.account, user.name)
@@ -169,6 +185,11 @@ export class DirectoryChange extends DirectoryRecords {
     })
     await this.#insert('panel_tokens', { user_id: user.id, project_id: projectId, claims })
     await this.#record('control_panel_user.reissue_token', user.account, user.name, { token_id: tokenId })
+  }
+
+  /** Changes nothing, but a credential is given out once more. */
+  recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
+    return this.#record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
   }
 
   /** All the address ranges from now on; none: no restriction. */

@@ -125,6 +125,29 @@ export class DirectoryRecords {
     return number(row?.tokens)
   }
 
+  /** Whose a token with a record of its own is: a static token, or the one that a control panel user can copy. */
+  async tokenById(
+    tokenId: string,
+  ): Promise<{ readonly account: string; readonly expiresAtMs: number | undefined } | undefined> {
+    const [staticToken] = await this.queries.all(`${STATIC_TOKENS} WHERE static_tokens.id = :token`, {
+      token: tokenId,
+    })
+    if (staticToken !== undefined) return { account: text(staticToken.account), expiresAtMs: undefined }
+    // The pattern finds all that it should, and may find more: `_` stands for any character.
+    const rows = await this.queries.all(
+      `SELECT account, claims FROM panel_tokens
+       JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
+       WHERE claims LIKE :pattern`,
+      { pattern: `%${tokenId}%` },
+    )
+    for (const row of rows) {
+      const { jti, exp } = JSON.parse(text(row.claims)) as { jti: string; exp?: number }
+      if (jti === tokenId)
+        return { account: text(row.account), expiresAtMs: exp === undefined ? undefined : exp * 1000 }
+    }
+    return undefined
+  }
+
   /** What the token that a control panel user can copy says; empty project: the account's. */
   async panelToken(userId: string, projectId: string): Promise<string | undefined> {
     const [row] = await this.queries.all(
@@ -152,13 +175,18 @@ export class DirectoryRecords {
     return rows.map((row) => ({ tokenId: text(row.token_id), revokedAtMs: number(row.revoked_at_ms) }))
   }
 
-  /** Oldest first; of one account, or of all where it is empty. */
-  async audit(account: string, { after, size }: Page): Promise<AuditRecord[]> {
+  /**
+   * Oldest first; of one account, or of all where it is empty.
+   *
+   * @param earlier whether those of accounts that had this number before are among them
+   */
+  async audit(account: string, { after, size }: Page, earlier = true): Promise<AuditRecord[]> {
     if (!/^\d{0,15}$/.test(after))
       throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the answer before' })
     const rows = await this.queries.all(
       `SELECT sequence, at_ms, actor, action, account, subject, details FROM audit
-       WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ORDER BY sequence LIMIT :size`,
+       WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ${earlier ? '' : SINCE_CREATED}
+       ORDER BY sequence LIMIT :size`,
       { ...(account !== '' && { account }), after: Number(after), size },
     )
     return rows.map((row) => ({
@@ -192,6 +220,9 @@ const USER_COLUMNS = `
 
 const USERS = `${USER_COLUMNS}
   WHERE account = :account AND users.type = :type AND accounts.deleted_at_ms IS NULL AND users.deleted_at_ms IS NULL`
+
+const SINCE_CREATED = `
+  AND sequence >= (SELECT MAX(sequence) FROM audit WHERE account = :account AND action = 'account.create')`
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms

@@ -119,6 +119,7 @@ export function authorizationHandlers(
           engine,
           authority,
           revocation.type === 'value' ? revocation : { ...revocation, caller: callerOf(call) },
+          now(),
         ),
       )
     }),

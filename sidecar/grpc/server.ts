@@ -14,6 +14,8 @@ export interface GrpcOptions extends ListenOptions {
   readonly maxBatchLength: number
   /** How long a connection may stand without a call, in milliseconds. */
   readonly maxConnectionIdleMs: number
+  /** After how long a client is asked to connect anew, in milliseconds. */
+  readonly maxConnectionAgeMs: number
 }
 
 export interface GrpcServer {
@@ -37,6 +39,8 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_concurrent_streams': options.maxConcurrentStreams,
     'grpc.max_connection_idle_ms': options.maxConnectionIdleMs,
+    // The client is asked to connect anew; calls and streams that are under way go on.
+    'grpc.max_connection_age_ms': options.maxConnectionAgeMs,
     'grpc-node.max_session_memory': SESSION_MEMORY_MB,
     // Pings find connections whose other end is gone.
     'grpc.keepalive_time_ms': 60_000,
@@ -49,7 +53,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     reachable: options.tls !== undefined,
   })
   server.addService(authorizationService, handlers)
-  server.addService(directoryService, directoryHandlers(services))
+  server.addService(directoryService, directoryHandlers(services, options.tls !== undefined))
   const health = healthHandlers(['', ...SERVICES])
   server.addService(HealthService, health.handlers)
   addReflection(server, services.log)

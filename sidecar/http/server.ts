@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { isLoopback, parseAddress } from '../address.ts'
 import { canonicalRange } from '../authority/addresses.ts'
+import { NoAnswer } from '../errors.ts'
 import type { Services } from '../services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
@@ -68,8 +69,14 @@ export async function startHttpServer(services: Services, options: HttpOptions):
         message: 'expected a request to this server by a name of its own, and no Origin',
       })
   })
-  server.setErrorHandler(async (error, _request, reply) => {
+  server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
+    const { cause } = error
+    if (cause instanceof NoAnswer && cause.reason !== 'LOGIN_FAILED')
+      services.log.info(
+        { reason: cause.reason, client_address: request.ip },
+        'a login with the right password was refused; its client is told only that it failed',
+      )
     if (answer.status === 500) services.log.error({ err: error }, 'internal error')
     return refuse(reply, answer)
   })

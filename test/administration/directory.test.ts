@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Client, DirectoryClient } from '../../sidecar/client/index.ts'
-import { type RunningSidecar, runSidecar } from '../helpers/sidecar.ts'
+import type { Check, Client, DirectoryClient } from '../../sidecar/client/index.ts'
+import { newFolder, type RunningSidecar, runSidecar } from '../helpers/sidecar.ts'
 
 let running: RunningSidecar
 let client: Client
@@ -12,8 +12,17 @@ let directory: DirectoryClient
 let account: string
 let accounts = 0
 
+/** How far the sidecar's clock is ahead of ours. */
+const clock = {
+  aheadMs: 0,
+  /** Every token that was issued by now. */
+  expire() {
+    this.aheadMs = 25 * 3_600_000
+  },
+}
+
 beforeAll(async () => {
-  running = await runSidecar()
+  running = await runSidecar({ now: () => Date.now() + clock.aheadMs })
   client = running.connect({
     callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
   })
@@ -21,6 +30,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
+  clock.aheadMs = 0
   account = `account-${++accounts}`
   await directory.createAccount({ account })
 })
@@ -156,21 +166,60 @@ describe('static tokens (§4.2)', () => {
 describe('a control panel user’s IAM token (§5.1)', () => {
   beforeEach(() => directory.createControlPanelUser({ account, name: 'person' }))
 
-  test('every decision on it says that it is for testing, and names the conflict about its holder', async () => {
-    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-    const answer = await client.check({ api: 'iam', credentials: [['X-Auth-Token', token?.value ?? '']] })
-    expect(answer).toMatchObject({ allowed: true, advice: [expect.stringContaining('testing only')] })
-    expect(answer.conflicts.map(({ id }) => id)).toContain('iam-token-holder-contradiction')
-    expect(token?.advice).toEqual(answer.advice)
-  })
+  test.each<[reason: string, befall: () => Promise<unknown>, question: Partial<Check>]>([
+    ['ALLOWED', async () => {}, {}],
+    ['TOKEN_KIND_NOT_ACCEPTED', async () => {}, { api: 'reports' }],
+    ['ACCOUNT_MISMATCH', async () => {}, { target: { account: 'another' } }],
+    ['CREDENTIAL_REVOKED', () => directory.reissueControlPanelUserToken({ account, name: 'person' }), {}],
+    ['CREDENTIAL_EXPIRED', async () => clock.expire(), {}],
+    [
+      'ADDRESS_NOT_ALLOWED',
+      () => directory.setAddressRestriction({ account, ranges: ['192.0.2.7'] }),
+      { clientAddress: '192.0.2.8' },
+    ],
+  ])(
+    'every decision on it, as %s, says that it is for testing, and names the conflict about its holder',
+    async (reason, befall, question) => {
+      const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+      await befall()
+      const credentials = [['X-Auth-Token', token?.value ?? '']] as const
+      const answer = await client.check({ api: 'iam', ...question, credentials })
+      expect(answer).toMatchObject({ reason, advice: [expect.stringContaining('testing only')] })
+      expect(answer.conflicts.map(({ id }) => id)).toContain('iam-token-holder-contradiction')
+      expect(token?.advice).toEqual(answer.advice)
+    },
+  )
 
   test('copied it is the same, reissued another, and the one before no longer stands', async () => {
     const { token: first } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
     const { token: copy } = await directory.copyControlPanelUserToken({ account, name: 'person' })
     expect(copy).toEqual(first)
+    const { records } = await directory.listAuditRecords({ account })
+    expect(records.at(-1)).toMatchObject({ action: 'control_panel_user.copy_token', subject: 'person' })
     const { token: second } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
     expect(await reasonOf(first?.value ?? '')).toBe('CREDENTIAL_REVOKED')
     expect(await reasonOf(second?.value ?? '')).toBe('ALLOWED')
+  })
+
+  test.each<[what: string, befall: (value: string) => Promise<unknown>, reason: string]>([
+    ['was revoked', (value) => client.revoke({ value }), 'CREDENTIAL_REVOKED'],
+    [
+      'is of before its holder was disabled',
+      async () => {
+        for (const enabled of [false, true])
+          await directory.updateControlPanelUser({ account, name: 'person', enabled })
+      },
+      'CREDENTIAL_REVOKED',
+    ],
+    ['has expired', async () => clock.expire(), 'CREDENTIAL_EXPIRED'],
+  ])('one that %s is not given out again', async (_what, befall, reason) => {
+    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+    await befall(token?.value ?? '')
+    await expect(directory.copyControlPanelUserToken({ account, name: 'person' })).rejects.toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      reason,
+      message: 'the IAM token of control panel user `person` no longer stands; reissue makes a new one',
+    })
   })
 
   test('there is one for the account and one for each project', async () => {
@@ -218,6 +267,28 @@ describe('address restriction (§1)', () => {
       })
     },
   )
+
+  test.each<[claim: string, ranges: string[], refused: boolean]>([
+    ['lets this machine administer by listing it', ['192.0.2.0/24', '127.0.0.1'], false],
+    ['lets nobody administer from elsewhere', ['192.0.2.0/24'], true],
+  ])('%s', async (_claim, ranges, refused) => {
+    await directory.createControlPanelUser({ account, name: 'owner', owner: true })
+    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'owner' })
+    await directory.setAddressRestriction({ account, ranges })
+    const onSocket = await runSidecar({
+      folder: running.folder,
+      flags: { 'grpc.address': `unix:${newFolder()}/sidecar.sock` },
+    })
+    for (const connect of [running.connect, onSocket.connect]) {
+      const asking = connect({ iamToken: token?.value ?? '' }).directory.listProjects({ account })
+      if (refused)
+        await expect(asking).rejects.toMatchObject({
+          code: 'PERMISSION_DENIED',
+          reason: 'ADDRESS_NOT_ALLOWED',
+        })
+      else await expect(asking).resolves.toBeDefined()
+    }
+  })
 
   test('ranges are kept in canonical form', async () => {
     const { ranges } = await directory.setAddressRestriction({
@@ -276,6 +347,31 @@ describe('the audit trail', () => {
     ])
     expect(new Set(records.map(({ actor }) => actor))).toEqual(new Set(['caller administrator']))
     for (const secret of [password, second, value]) expect(JSON.stringify(records)).not.toContain(secret)
+  })
+
+  test('names the account of a token that was revoked by its id', async () => {
+    await directory.createControlPanelUser({ account, name: 'person' })
+    const { token: key } = await directory.createStaticToken({ account, userName: 'person', name: 'key' })
+    const { token: copied } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+    const ids = [key?.tokenId ?? '', copied?.tokenId ?? '']
+    for (const tokenId of ids) await client.revoke({ tokenId })
+    const { records } = await directory.listAuditRecords({ account })
+    const revoked = records.filter(({ action }) => action === 'token.revoke')
+    expect(revoked.map(({ subject }) => subject)).toEqual(ids)
+  })
+
+  test('of an earlier account of the same number is for administrators alone', async () => {
+    await directory.createProject({ account, name: 'of the first' })
+    await directory.deleteAccount({ account })
+    await directory.createAccount({ account })
+    await directory.createControlPanelUser({ account, name: 'owner', owner: true })
+    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'owner' })
+    const owner = running.connect({ iamToken: token?.value ?? '' }).directory
+    const actions = async (asked: DirectoryClient) =>
+      (await asked.listAuditRecords({ account })).records.map(({ action }) => action)
+    const own = ['account.create', 'control_panel_user.create', 'control_panel_user.reissue_token']
+    expect(await actions(owner)).toEqual(own)
+    expect(await actions(directory)).toEqual(['account.create', 'project.create', 'account.delete', ...own])
   })
 
   test('a change that fails leaves no record', async () => {

@@ -2,7 +2,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { publicKeysOf, readKeys, rotateKeys } from '../../sidecar/authority/keys.ts'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { longestLifetimeMs, publicKeysOf, readKeys, rotateKeys } from '../../sidecar/authority/keys.ts'
 import { ACCOUNT, eventually, issued, newFolder, populate, runSidecar } from '../helpers/sidecar.ts'
 
 const DAY_MS = 86_400_000
@@ -95,6 +97,24 @@ describe('a sidecar on its keys', () => {
     expect(said()).toMatchObject([{ level: 40, key_id: keyIdOf(token.value) }])
   })
 
+  test('takes no token of a key that was taken away, seen before or not', async () => {
+    const running = await runSidecar()
+    const { value } = await issued(running, await populate(running))
+    const check = async () =>
+      (await running.client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).reason
+    expect(await check()).toBe('ALLOWED')
+    const path = join(running.folder, 'signing-keys.json')
+    rotateKeys(path, Date.now() + MINUTE_MS, DAY_MS)
+    const file = JSON.parse(readFileSync(path, 'utf8'))
+    writeFileSync(
+      path,
+      JSON.stringify({
+        keys: file.keys.filter(({ key_id }: { key_id: string }) => key_id !== keyIdOf(value)),
+      }),
+    )
+    expect(await eventually(async () => (await check()) === 'CREDENTIAL_INVALID')).toBe(true)
+  })
+
   test('with public keys alone it checks, and says that it cannot issue', async () => {
     const signer = await runSidecar()
     const secrets = await populate(signer)
@@ -138,18 +158,36 @@ describe('rotation', () => {
     expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
-  test.each<[claim: string, afterMs: number, states: string[]]>([
+  // A token lives for a day, can be asked about for two more, and may be signed a little after the retirement.
+  const KEPT_MS = 3 * DAY_MS + MINUTE_MS
+  test.each<[claim: string, afterMs: number, lifetimeMs: number, states: string[]]>([
     [
-      'keeps a retired key while a token of it can live',
-      DAY_MS - 1,
+      'keeps a retired key while a token of it can be asked about, expired or not',
+      KEPT_MS - 1,
+      DAY_MS,
       ['retired', 'retired', 'active', 'staged'],
     ],
-    ['drops it when the last one has expired', DAY_MS, ['retired', 'active', 'staged']],
-  ])('%s', async (_claim, afterMs, states) => {
+    ['drops it then', KEPT_MS, DAY_MS, ['retired', 'active', 'staged']],
+    [
+      'keeps it for good where tokens never expire',
+      10_000 * DAY_MS,
+      Number.POSITIVE_INFINITY,
+      ['retired', 'retired', 'active', 'staged'],
+    ],
+  ])('%s', async (_claim, afterMs, lifetimeMs, states) => {
     const path = await keyFile()
-    rotateKeys(path, start + MINUTE_MS, DAY_MS)
-    rotateKeys(path, start + MINUTE_MS + afterMs, DAY_MS)
+    rotateKeys(path, start + MINUTE_MS, lifetimeMs)
+    rotateKeys(path, start + MINUTE_MS + afterMs, lifetimeMs)
     expect(statesOf(path)).toEqual(states)
+  })
+
+  test('how long tokens live is the longest lifetime of what is issued', () => {
+    const kinds = [...compile(supportMatrix).tokenKinds.values()]
+    expect(longestLifetimeMs(kinds)).toBe(DAY_MS)
+    expect(longestLifetimeMs(kinds.map((kind) => ({ ...kind, lifetimeSeconds: null })))).toBe(
+      Number.POSITIVE_INFINITY,
+    )
+    expect(longestLifetimeMs([])).toBe(0)
   })
 
   test('does not run twice at once', async () => {

@@ -1,5 +1,9 @@
 /** Failed logins slow down whoever guesses, one after the other or all at once, and nobody else. */
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { compile, type TokenKind } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { openEmbeddedAuthority } from '../../sidecar/authority/open.ts'
 import {
   FailedLogins,
   type LoginAttempt,
@@ -7,7 +11,8 @@ import {
   type Settle,
 } from '../../sidecar/authority/throttle.ts'
 import { remoteAddress } from '../../sidecar/grpc/handler.ts'
-import { ACCOUNT, populate, runSidecar } from '../helpers/sidecar.ts'
+import { Secret } from '../../sidecar/secret.ts'
+import { ACCOUNT, newFolder, populate, runSidecar } from '../helpers/sidecar.ts'
 
 const FAILURES = 3
 const PAUSE_MS = 5_000
@@ -238,6 +243,43 @@ describe('over the wire', async () => {
     expect(await burst(20, 'account', secrets.passwordOf('account'))).toEqual(Array(20).fill('issued'))
   })
 })
+
+test.each(['user_name', 'account'])(
+  'a %s that nobody can have is remembered by a digest, however long it is',
+  async (field) => {
+    const attempts: LoginAttempt[] = []
+    const logins = new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, () => 0)
+    const opened = await openEmbeddedAuthority({
+      folder: join(newFolder(), 'data'),
+      tokenKinds: () => [],
+      passwordLimits: { concurrent: 1, waiting: 1 },
+      onKeysRefused: () => {},
+      onUnknownKey: () => {},
+      onStrangeStaticTokens: () => {},
+      failedLogins: {
+        admit: (attempt) => {
+          attempts.push(attempt)
+          return logins.admit(attempt)
+        },
+      },
+      now: Date.now,
+    })
+    const long = 'x'.repeat(1_000_000)
+    const requester = {
+      account: field === 'account' ? long : ACCOUNT,
+      userName: field === 'user_name' ? long : 'user',
+      password: new Secret('wrong'),
+    }
+    const [kind] = compile(supportMatrix).tokenKinds.values()
+    await expect(
+      opened.authority.issue(requester, kind as TokenKind, { account: ACCOUNT }),
+    ).rejects.toMatchObject({
+      reason: 'LOGIN_FAILED',
+    })
+    expect(JSON.stringify(attempts).length).toBeLessThan(500)
+    await opened.close()
+  },
+)
 
 test('a login that finds no room among the password checks counts as nothing', async () => {
   const running = await runSidecar({

@@ -93,6 +93,27 @@ describe('too many failed logins', async () => {
     expect(derivations.count).toBe(0)
   })
 
+  test.each<[what: string, user: string, ranges: string[]]>([
+    ['a missing permission (§5.1)', 'nothing', []],
+    ['an address that the account does not allow (§1)', 'alpha', ['203.0.113.0/24']],
+  ])(
+    'the right password with %s counts as a wrong one: the count tells no more than the answer',
+    async (_what, user, ranges) => {
+      const { administration } = throttled.running.sidecar
+      await administration.setAddressRestriction('test', ACCOUNT, ranges)
+      for (const [password, status] of [
+        ['wrong', 401],
+        ['wrong', 401],
+        [throttled.passwordOf(user), 401],
+        ['wrong', 429],
+      ] as const) {
+        const login = loginBody({ user, password, project: 'alpha' })
+        expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(status)
+      }
+      await administration.setAddressRestriction('test', ACCOUNT, [])
+    },
+  )
+
   test('leave other users of the account alone', async () => {
     const login = loginBody({ user: 'administrator', password: throttled.passwordOf('administrator') })
     expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(201)

@@ -114,6 +114,9 @@ describe('a failed login', () => {
     ['a user name of another case', login('account', { user_name: 'Account' })],
     ['an account that does not exist', login('account', { account: '999999' })],
     ['an account of others', login('account', { account: OTHER_ACCOUNT })],
+    ['a user name that nobody can have', login('account', { user_name: 'a\0' })],
+    ['a user name of a megabyte', login('account', { user_name: 'x'.repeat(1_000_000) })],
+    ['an account number of a megabyte', login('account', { account: '1'.repeat(1_000_000) })],
     ['a disabled user with the right password', login('disabled')],
     // §5.1: only service users get IAM tokens.
     ['a control panel user', login('account', { user_name: 'owner' })],

@@ -1,0 +1,70 @@
+/** Passwords that were hashed with other parameters than today's are hashed anew at their next login. */
+import { argon2Sync, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { ACCOUNT, issued, populate, runSidecar } from '../helpers/sidecar.ts'
+
+const running = await runSidecar()
+const secrets = await populate(running)
+const password = secrets.passwordOf('account')
+
+/** Runs one statement about the user `account`, as another process would. */
+function stored(sql: string, ...values: string[]): Record<string, unknown>[] {
+  const database = new DatabaseSync(join(running.folder, 'directory.sqlite'))
+  try {
+    return database.prepare(sql).all(...values)
+  } finally {
+    database.close()
+  }
+}
+
+const hashes = () =>
+  stored("SELECT password_hash FROM users WHERE name = 'account'").map((row) => String(row.password_hash))
+
+/** As an earlier version may have stored it. */
+function weakHash(message: string): string {
+  const nonce = randomBytes(16)
+  const tag = argon2Sync('argon2id', { message, nonce, memory: 64, passes: 1, parallelism: 1, tagLength: 32 })
+  const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
+  return `$argon2id$v=19$m=64,t=1,p=1$${unpadded(nonce)}$${unpadded(tag)}`
+}
+
+const rehashed = async () => {
+  const records = await running.sidecar.administration.audit(ACCOUNT, { after: '', size: 1000 })
+  return records.filter(({ action }) => action === 'service_user.rehash_password')
+}
+
+test('a login with the right password stores it under parameters of today; tokens stand as before', async () => {
+  const before = await issued(running, secrets)
+  stored("UPDATE users SET password_hash = ? WHERE name = 'account'", weakHash(password))
+  const wrong = { userName: 'account', account: ACCOUNT, password: 'wrong' }
+  await expect(running.client.issue({ password: wrong, scope: { account: ACCOUNT } })).rejects.toMatchObject({
+    reason: 'LOGIN_FAILED',
+  })
+  expect(hashes()).toEqual([expect.stringMatching(/^\$argon2id\$v=19\$m=64,/)])
+
+  await issued(running, secrets)
+  const [hash] = hashes()
+  expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await rehashed()).toMatchObject([{ subject: 'account', account: ACCOUNT, details: {} }])
+
+  // Once.
+  await issued(running, secrets)
+  expect(hashes()).toEqual([hash])
+  expect(await rehashed()).toHaveLength(1)
+  const check = { api: 'iam', credentials: [['X-Auth-Token', before.value]] } as const
+  expect((await running.client.check(check)).reason).toBe('ALLOWED')
+})
+
+test('a password that is replaced meanwhile stays replaced', async () => {
+  stored("UPDATE users SET password_hash = ? WHERE name = 'account'", weakHash(password))
+  // Whichever comes first: the old password is never stored again.
+  const [, { value }] = await Promise.all([
+    Promise.allSettled(Array.from({ length: 8 }, () => issued(running, secrets))),
+    running.sidecar.administration.replacePassword(ACCOUNT, 'account'),
+  ])
+  await expect(issued(running, secrets)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
+  const login = { userName: 'account', account: ACCOUNT, password: value }
+  await running.client.issue({ password: login, scope: { account: ACCOUNT } })
+})
