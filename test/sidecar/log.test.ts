@@ -1,0 +1,55 @@
+/** A log that cannot be written stops nothing. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { whenTheFileEnds } from '../helpers/sidecar.ts'
+
+const LINES = 20_000
+
+/** Writes more lines than any pipe holds, says so, and goes on writing one now and then. */
+const PROGRAM = `
+  import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
+  const log = newLog('info')
+  for (let line = 0; line < ${LINES}; line++) log.info({ line }, 'a line')
+  process.stdout.write('written')
+  setInterval(() => log.info('one more'), 5)
+`
+
+function start(stderr: 'pipe' | number): ChildProcess {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
+    stdio: ['ignore', 'pipe', stderr],
+  })
+  whenTheFileEnds(() => void child.kill('SIGKILL'))
+  return child
+}
+
+test('where nobody reads it: what finds no room is dropped, and how much that was is said when there is room', async () => {
+  const child = start('pipe')
+  const [said] = await once(child.stdout as Readable, 'data')
+  expect(String(said)).toBe('written')
+  let written = 0
+  let dropped = 0
+  for await (const line of createInterface(child.stderr as Readable)) {
+    // Of one line the beginning may have been written; it is among those that are counted.
+    const parsed = /^\{.*\}$/.test(line) ? (JSON.parse(line) as { line?: number; dropped?: number }) : {}
+    if (parsed.line !== undefined) written++
+    dropped += parsed.dropped ?? 0
+    if (written + dropped >= LINES) break
+  }
+  expect(written).toBeGreaterThan(0)
+  expect(dropped).toBeGreaterThan(0)
+})
+
+test.runIf(process.platform === 'linux')('where the disk is full', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = start(full)
+  closeSync(full)
+  const [said] = await once(child.stdout as Readable, 'data')
+  expect(String(said)).toBe('written')
+  // It is still there when several more have failed.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(child.exitCode).toBeNull()
+})
