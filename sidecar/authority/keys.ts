@@ -10,10 +10,11 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { TokenKind } from '../../engine/index.ts'
 import { readOrCreate, replaceFile, withLock } from '../data-folder.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
+import { WatchedFile } from '../watched-file.ts'
 
 export type KeyState = 'staged' | 'active' | 'retired'
 
@@ -39,19 +40,18 @@ const RETIRING_MS_MAX = 60_000
 
 /** The keys in force, read again when the file changes. */
 export class KeyRing {
-  readonly #path: string
-  readonly #onRefused: (error: Error) => void
-  readonly #timer: NodeJS.Timeout
-  #seen = ''
-  #keys: readonly SigningKey[] = []
+  readonly #file: WatchedFile<readonly SigningKey[]>
+  #keys: readonly SigningKey[]
 
   /** Reads the file, or creates it with an active and a staged key. @throws Error where it is not as Portcullis writes it */
   constructor(path: string, nowMs: number, onRefused: (error: Error) => void) {
-    this.#path = path
-    this.#onRefused = onRefused
     readOrCreate(path, () => written([newKey('active', nowMs), newKey('staged', nowMs)]))
-    this.#read()
-    this.#timer = setInterval(() => this.reload(), POLL_MS).unref()
+    const onChanged = (keys: readonly SigningKey[]) => {
+      this.#keys = keys
+    }
+    const read = (): readonly SigningKey[] => readKeys(path)
+    this.#file = new WatchedFile({ path, pollMs: POLL_MS, read, onChanged, onRefused })
+    this.#keys = this.#file.first
   }
 
   /** All of them; the same array as long as nothing has changed. */
@@ -61,26 +61,11 @@ export class KeyRing {
 
   /** Looks at the file now. One that cannot be used changes nothing. */
   reload(): void {
-    try {
-      if (this.#look() !== this.#seen) this.#read()
-    } catch (error) {
-      this.#onRefused(error as Error)
-    }
+    this.#file.reload()
   }
 
   close(): void {
-    clearInterval(this.#timer)
-  }
-
-  #read(): void {
-    // Noted before it is read: a file that is refused is refused once, not at every look.
-    this.#seen = this.#look()
-    this.#keys = readKeys(this.#path)
-  }
-
-  #look(): string {
-    const { ino, size, mtimeNs } = statSync(this.#path, { bigint: true })
-    return [ino, size, mtimeNs].join(' ')
+    this.#file.close()
   }
 }
 
