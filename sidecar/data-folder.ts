@@ -11,7 +11,7 @@ import {
   readFileSync,
   renameSync,
   unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -79,8 +79,12 @@ function writeTemporary(path: string, content: string): string {
   const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
-    writeSync(descriptor, content)
+    // Unlike `writeSync` it writes all of it or throws: half a file must never take the place of a whole one.
+    writeFileSync(descriptor, content)
     fsyncSync(descriptor)
+  } catch (error) {
+    unlinkSync(temporary)
+    throw error
   } finally {
     closeSync(descriptor)
   }

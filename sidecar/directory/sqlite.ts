@@ -11,6 +11,9 @@ import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 /** How long a write waits for another process's, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
 
+/** How often it looks whether the other one is done, in milliseconds. */
+const BUSY_RETRY_MS = 5
+
 /**
  * How long a version that was read is relied on, in milliseconds. Reading it takes locks, and under load that is a tenth
  * of a check. No check is stale for it: a change is acknowledged only when every process, this one too, has had to
@@ -26,6 +29,8 @@ export function openSqlite(
   closeSync(openSync(path, 'a', 0o600))
   const writer = new Connection(path)
   writer.migrate(path)
+  // From now on it waits for other processes without holding up this one (`transaction`).
+  writer.waitForNobody()
   // A transaction waits on promises between its statements; readers must not see it half done.
   const reader = new Connection(path)
   const oneAtATime = pLimit(1)
@@ -113,9 +118,13 @@ class Connection implements Queries {
     }
   }
 
+  waitForNobody(): void {
+    this.#database.exec('PRAGMA busy_timeout = 0')
+  }
+
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     try {
-      this.#database.exec('BEGIN IMMEDIATE')
+      await this.#begin()
       const result = await work(this)
       this.#database.exec('COMMIT')
       return result
@@ -124,6 +133,19 @@ class Connection implements Queries {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       throw translated(error)
     }
+  }
+
+  /** Takes the lock for writing. While another process has it, everything else in this one goes on. */
+  async #begin(): Promise<void> {
+    const deadline = performance.now() + BUSY_TIMEOUT_MS
+    for (;;)
+      try {
+        this.#database.exec('BEGIN IMMEDIATE')
+        return
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw error
+        await sleep(BUSY_RETRY_MS)
+      }
   }
 
   close(): void {
@@ -149,9 +171,13 @@ function useWriteAheadLog(database: DatabaseSync): void {
       database.exec('PRAGMA journal_mode = WAL')
       return
     } catch (error) {
-      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY || performance.now() > deadline) throw error
+      if (!isBusy(error) || performance.now() > deadline) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
     }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === SQLITE_BUSY
 }
 
 const SQLITE_BUSY = 5

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
@@ -23,6 +24,22 @@ directoryContract(async () => {
       return { database, store: new DirectoryStore(database, now) }
     },
   }
+})
+
+test('while another process has the lock for writing, this one goes on with everything else', async () => {
+  const file = join(folder, 'locked.sqlite')
+  const store = new DirectoryStore(openSqlite(file), Date.now)
+  const other = new DatabaseSync(file)
+  other.exec('BEGIN IMMEDIATE')
+  const changing = store.change('test', (change) => change.createAccount('later'))
+  // Were it held up, the other one could never end what it does: it is in this thread.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(await store.records.account('later')).toBeUndefined()
+  other.exec('ROLLBACK')
+  await changing
+  expect(await store.records.account('later')).toMatchObject({ account: 'later' })
+  other.close()
+  await store.close()
 })
 
 test('a file that cannot grow keeps what it has, refuses changes and answers questions', async () => {
