@@ -45,11 +45,17 @@ export class NoAnswer extends Error {
   }
 }
 
-/** The request is not well formed; every violation is named. */
+/** The request is not well formed; every violation is named, or the first of very many. */
 export function invalidArgument(...violations: readonly FieldViolation[]): NoAnswer {
-  const message = violations.map(({ field, expected }) => `${field}: expected ${expected}`).join('; ')
-  return new NoAnswer('INVALID_ARGUMENT', message, { reason: 'INVALID_ARGUMENT', violations })
+  const named = violations.slice(0, VIOLATIONS_MAX)
+  const more = violations.length - named.length
+  const parts = named.map(({ field, expected }) => `${field}: expected ${expected}`)
+  const message = [...parts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  return new NoAnswer('INVALID_ARGUMENT', message, { reason: 'INVALID_ARGUMENT', violations: named })
 }
+
+/** How many violations are named: they travel in trailers, for which clients have little room. */
+const VIOLATIONS_MAX = 20
 
 /** Something that was named is not there. */
 export function notFound(message: string): NoAnswer {

@@ -22,10 +22,36 @@ export function isAllowed(address: string | undefined, ranges: readonly string[]
   if (ranges.length === 0) return true
   const parsed = address === undefined ? undefined : canonical(address)
   if (parsed === undefined) return false
-  return ranges.some((range) => {
-    const [network, bits] = ipaddr.parseCIDR(range)
-    return network.kind() === parsed.kind() && parsed.match(network, bits)
-  })
+  return parsedRanges(ranges).some(
+    ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits),
+  )
+}
+
+/**
+ * Whom an address stands for where logins are counted: an IPv6 network of 64 bits is one subscriber's, who has all of its
+ * addresses. What is no address stands for itself; `undefined`: this machine, whichever of its own addresses it takes.
+ */
+export function counted(address: string): string | undefined {
+  const parsed = canonical(address)
+  if (parsed === undefined) return address
+  if (parsed.range() === 'loopback') return undefined
+  return parsed.kind() === 'ipv4'
+    ? String(parsed)
+    : `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/64`)}/64`
+}
+
+type ParsedRange = ReturnType<typeof ipaddr.parseCIDR>
+
+/** Reading ranges costs more than looking an address up in them, and they are asked about again and again. */
+const PARSED = new WeakMap<readonly string[], readonly ParsedRange[]>()
+
+function parsedRanges(ranges: readonly string[]): readonly ParsedRange[] {
+  let parsed = PARSED.get(ranges)
+  if (parsed === undefined) {
+    parsed = ranges.map((range) => ipaddr.parseCIDR(range))
+    PARSED.set(ranges, parsed)
+  }
+  return parsed
 }
 
 /** `::ffff:10.1.2.3` is 10.1.2.3: a rule for 10.0.0.0/8 means it too. */

@@ -27,7 +27,16 @@ import {
   type SecretMakers,
 } from './directory-file.ts'
 import { type IamClaims, newClaims, tokenOf } from './iam-token.ts'
-import { checkName, checkRoles, found, noAccount, noProject, noStaticToken, userIn } from './lookups.ts'
+import {
+  checkName,
+  checkPermissions,
+  checkRoles,
+  found,
+  noAccount,
+  noProject,
+  noStaticToken,
+  userIn,
+} from './lookups.ts'
 import { newPassword } from './password.ts'
 import { fingerprintOf, hashStaticToken, newStaticToken } from './static-token.ts'
 
@@ -58,6 +67,7 @@ export class Administration extends AccountAdministration {
   ): Promise<{ user: UserRecord; password: Secret }> {
     checkName('name', user.name)
     checkRoles(user.roles ?? [])
+    checkPermissions(user.permissions)
     const { password, hash } = await this.#newPassword()
     const record = await this.change(actor, `user \`${user.name}\``, async (change) => {
       const owner = found(await change.account(account), noAccount(account))
@@ -116,6 +126,7 @@ export class Administration extends AccountAdministration {
     },
   ): Promise<UserRecord> {
     checkRoles(to.roles ?? [])
+    checkPermissions(to.permissions ?? [])
     return this.change(actor, '', async (change) => {
       const user = await userIn(change, account, name, type)
       if (to.enabled !== undefined && to.enabled !== user.enabled)

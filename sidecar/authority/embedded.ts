@@ -7,7 +7,7 @@ import type { Directory, Grant, ServiceUser, Standing } from '../directory/direc
 import type { DirectoryStore } from '../directory/store.ts'
 import { addressNotAllowed, NoAnswer } from '../errors.ts'
 import { Secret } from '../secret.ts'
-import { isAllowed } from './addresses.ts'
+import { counted, isAllowed } from './addresses.ts'
 import type {
   Authority,
   IssuedToken,
@@ -96,11 +96,10 @@ export class EmbeddedAuthority implements Authority {
     from?: Origin,
   ): Promise<IssuedToken> {
     const { account, userName, password } = requester
-    const address = from?.address ?? THIS_MACHINE
     const settle = await this.#parts.failedLogins.admit({
       account: bounded(account),
       userName: bounded(userName),
-      address,
+      address: (from?.address && counted(from.address)) ?? THIS_MACHINE,
     })
     let outcome: LoginOutcome = 'abandoned'
     // Goes on when its client has left: what was guessed counts.

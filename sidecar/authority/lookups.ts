@@ -1,5 +1,5 @@
 /** What administration is given, checked; and what it looks for, or the error that names what is not there. */
-import type { UserRecord, UserType } from '../directory/directory.ts'
+import type { Permission, UserRecord, UserType } from '../directory/directory.ts'
 import { invalidArgument, notFound } from '../errors.ts'
 
 export async function userIn(
@@ -40,7 +40,27 @@ export function checkName(field: string, name: string): void {
     throw invalidArgument({ field, expected: 'a name of 1 to 255 characters without control characters' })
 }
 
+/** How many roles a user can have. */
+const ROLES_MAX = 100
+
+/** How many projects a user's permissions can select. */
+const SELECTED_PROJECTS_MAX = 1000
+
+/** @throws NoAnswer where there are more than any user needs: each is a row, and all of them stand in the audit trail */
+export function checkPermissions(permissions: readonly Permission[]): void {
+  const selected = permissions.flatMap((permission) =>
+    permission.scope === 'projects' ? permission.projects : [],
+  )
+  if (selected.length > SELECTED_PROJECTS_MAX)
+    throw invalidArgument({
+      field: 'permissions',
+      expected: `at most ${SELECTED_PROJECTS_MAX} projects selected, not ${selected.length}`,
+    })
+}
+
 export function checkRoles(roles: readonly string[]): void {
+  if (roles.length > ROLES_MAX)
+    throw invalidArgument({ field: 'roles', expected: `at most ${ROLES_MAX} roles, not ${roles.length}` })
   for (const [index, role] of roles.entries())
     if (!/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$/.test(role) || role.length > 64)
       throw invalidArgument({

@@ -5,12 +5,11 @@
 import type { handleBidiStreamingCall, handleServerStreamingCall, ServerUnaryCall } from '@grpc/grpc-js'
 import type { Engine } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
-import { invalidArgument } from '../errors.ts'
 import { AuthorizationServiceService } from '../gen/portcullis/v1/authorization.ts'
 import type { Services } from '../services.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
-import { issue } from '../usecases/issue.ts'
-import { profileFor } from '../usecases/profiles.ts'
+import { issue, refuseUnknownApis } from '../usecases/issue.ts'
+import { PROFILES_ORIGIN, profileFor } from '../usecases/profiles.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readNumberedCheck } from './check-request.ts'
 import { failure, passThrough, remoteAddress, type Unary, unaryHandler } from './handler.ts'
@@ -108,7 +107,7 @@ export function authorizationHandlers(
       const { requester, purpose } = readIssueRequest(request)
       const holder =
         requester.type === 'password' ? requester : profileFor(profiles, requester.name, callerOf(call))
-      const from = remoteAddress(call, options.reachable)
+      const from = requester.type === 'password' ? remoteAddress(call, options.reachable) : PROFILES_ORIGIN
       return issueResponse(await issue(engine, authority, holder, purpose, from))
     }),
 
@@ -126,15 +125,8 @@ export function authorizationHandlers(
 
     plan: unary((request, _call, engine) => {
       const { apis } = readPlanRequest(request)
-      const plan = planTokens(engine, apis)
-      if (plan.unknown.length > 0)
-        throw invalidArgument(
-          ...plan.unknown.map((api) => ({
-            field: `apis[${apis.indexOf(api)}]`,
-            expected: 'the id of an api of the matrix',
-          })),
-        )
-      return planResponse(engine, plan)
+      refuseUnknownApis(engine, apis, 'apis')
+      return planResponse(engine, planTokens(engine, apis))
     }),
 
     getMatrix: unary((_request, _call, engine) => matrixResponse(engine)),

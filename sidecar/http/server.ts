@@ -55,6 +55,10 @@ export async function startHttpServer(services: Services, options: HttpOptions):
       `http address ${options.address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
     )
   const server = newServer(trustedRanges(options.trustedProxies))
+  const routes = new Map<string, readonly string[]>()
+  server.addHook('onRoute', ({ url, method }) => {
+    routes.set(url, [...(routes.get(url) ?? []), method].flat().sort())
+  })
   let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
@@ -81,7 +85,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     return refuse(reply, answer)
   })
   server.setNotFoundHandler(async (request, reply) => {
-    const allowed = methodsOf(server, request.url)
+    const allowed = methodsOf(routes, request.url)
     if (allowed.length === 0) return refuse(reply, { status: 404, message: 'there is no such path' })
     reply.header('allow', allowed.join(', '))
     return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
@@ -164,10 +168,10 @@ function connectionErrorOf(code: string | undefined): HttpError {
   return { status: 400, message: 'expected a request of HTTP/1.1' }
 }
 
-/** The methods that a path takes; none: there is no such path. */
-function methodsOf(server: FastifyInstance, url: string): string[] {
+/** The methods that a path takes; none: there is no such path. Not asked of the router, to which `*` and `:` mean something. */
+function methodsOf(routes: ReadonlyMap<string, readonly string[]>, url: string): readonly string[] {
   const path = url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
-  return server.supportedMethods.filter((method) => server.hasRoute({ method, url: path })).sort()
+  return routes.get(path) ?? []
 }
 
 async function listen(

@@ -120,6 +120,13 @@ export async function validate(
 /** Revokes the token that is asked about, if it stands and the asker may. @throws NoAnswer */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
   const { token, asker } = await standing(services, question, false)
+  // Middleware validates with a token of its project; to end what others hold takes one for the account, as all administration does.
+  if (asker.subject.id !== token.subject.id && asker.scope.project !== undefined)
+    throw new NoAnswer(
+      'PERMISSION_DENIED',
+      'the token of another is revoked with an account-scoped token of an administrator (§5.1)',
+      { reason: 'NOT_HOLDER_NOR_ADMINISTRATOR' },
+    )
   const { tokenId, scope, expiresAtMs } = token
   const actor = `${asker.subject.type} ${asker.subject.id}`
   await services.authority.revoke({ tokenId, account: scope.account, expiresAtMs, actor })

@@ -89,12 +89,7 @@ export function kindForScope(engine: Engine, scope: Scope): TokenKind {
 
 /** A kind that every one of the APIs accepts: one that can be issued, and of those the narrowest that the project allows. */
 function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type: 'apis' }>): TokenKind {
-  const unknown = apis.flatMap((api, index) =>
-    engine.apis.has(api)
-      ? []
-      : [{ field: `apis.apis[${index}]`, expected: 'the id of an api of the matrix' }],
-  )
-  if (unknown.length > 0) throw invalidArgument(...unknown)
+  refuseUnknownApis(engine, apis, 'apis.apis')
   const opensAll = preferred([...engine.tokenKinds.values()]).filter((kind) =>
     apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
   )
@@ -107,6 +102,14 @@ function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type:
       expected: `a project name: these APIs take ${article(first.title)}, which is bound to a project`,
     })
   return usable
+}
+
+/** @param field where they stand in the request @throws NoAnswer that names those that the matrix does not have */
+export function refuseUnknownApis(engine: Engine, apis: readonly string[], field: string): void {
+  const unknown = apis.flatMap((api, index) =>
+    engine.apis.has(api) ? [] : [{ field: `${field}[${index}]`, expected: 'the id of an api of the matrix' }],
+  )
+  if (unknown.length > 0) throw invalidArgument(...unknown)
 }
 
 function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose, { type: 'apis' }>): Scope {

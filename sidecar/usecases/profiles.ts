@@ -3,6 +3,9 @@ import { NoAnswer } from '../errors.ts'
 import type { Caller } from './callers.ts'
 import type { Profile } from './issue.ts'
 
+/** Where logins by profile come from. Nobody who guesses a password can stand there, so nobody holds a job up. */
+export const PROFILES_ORIGIN = 'profiles of this sidecar'
+
 /**
  * The profile, if the caller is bound to it.
  *

@@ -412,6 +412,26 @@ describe('bad input names the field', () => {
       () => directory.createControlPanelUser({ account, name: 'p', roles: ['iam.admin', 'IAM Admin'] }),
       'roles[1]',
     ],
+    [
+      'more roles than anybody needs',
+      () =>
+        directory.createControlPanelUser({
+          account,
+          name: 'p',
+          roles: Array.from({ length: 101 }, (_, n) => `r${n}`),
+        }),
+      'roles',
+    ],
+    [
+      'more projects than a user can have selected',
+      () =>
+        directory.createServiceUser({
+          account,
+          name: 'm',
+          permissions: [projectsScope(...Array.from({ length: 1001 }, (_, n) => `p${n}`))],
+        }),
+      'permissions',
+    ],
   ])('%s', async (_what, ask, field) => {
     await expect(ask()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field }] })
   })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type TokenKind } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { counted } from '../../sidecar/authority/addresses.ts'
 import { openEmbeddedAuthority } from '../../sidecar/authority/open.ts'
 import {
   FailedLogins,
@@ -242,6 +243,20 @@ describe('over the wire', async () => {
   test('20 logins at once with the right password all succeed', async () => {
     expect(await burst(20, 'account', secrets.passwordOf('account'))).toEqual(Array(20).fill('issued'))
   })
+})
+
+test.each<[address: string, standsFor: string | undefined]>([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['127.0.0.1', undefined],
+  ['127.8.8.8', undefined],
+  ['::1', undefined],
+  ['::ffff:127.0.0.1', undefined],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['gone', 'gone'],
+])('failed logins from %s count for %s', (address, standsFor) => {
+  expect(counted(address)).toBe(standsFor)
 })
 
 test.each(['user_name', 'account'])(

@@ -16,6 +16,10 @@ test.each([
   ['GET', '/identity/v3/auth/tokens/x'],
   ['GET', '/IDENTITY/v3'],
   ['GET', `/${CANARY}`],
+  // What the router reads as a pattern.
+  ['GET', '/**'],
+  ['GET', `/:a(${CANARY}`],
+  ['GET', '/identity/v3/:x'],
 ])('%s %s: 404 with the wrapper', async (method, path) => {
   const response = await ask({ method, path })
   expect(response.headers.vary).toBe('X-Auth-Token')

@@ -144,6 +144,31 @@ test("a profile gives no more than its user's own permissions (§5.1)", async ()
   })
 })
 
+test('who guesses the password of a profile’s user does not keep the profile from its token', async () => {
+  const guessed = await runSidecar({
+    folder,
+    flags: { 'login_throttle.failures': 2, 'login_throttle.pause_ms': 3_600_000 },
+    config: newFile(
+      JSON.stringify({
+        profiles: {
+          job: {
+            account: ACCOUNT,
+            user_name: 'account',
+            password_file: newFile(secrets.passwordOf('account')),
+          },
+        },
+      }),
+      'portcullis.json',
+    ),
+  })
+  const there = new BlackBox(guessed.address)
+  const guess = { user_name: 'account', account: ACCOUNT, password: 'wrong' }
+  for (const reason of ['LOGIN_FAILED', 'LOGIN_FAILED', 'LOGIN_THROTTLED'])
+    expect(await refused(there.ask('issue', { password: guess, ...own }))).toMatchObject({ reason })
+  const token = await there.ask('issue', { profile: 'job', ...own }, { callerToken: administratorToken })
+  expect(token).toMatchObject({ kind: 'iam_token_account_scoped' })
+})
+
 test('a caller token has no bearing on what needs none', async () => {
   const question = credentialQuestion('tickets', 'X-Token', secrets.staticToken)
   expect(await box.ask('check', question, { callerToken: 'wrong' })).toMatchObject({ allowed: true })

@@ -172,6 +172,14 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
   expect(await refused(asking)).toEqual(invalid(...violations))
 })
 
+test('of very many violations the first are named, and how many there are: trailers have little room', async () => {
+  const refusal = await refused(
+    box.ask('plan', { apis: Array.from({ length: 10_000 }, (_, n) => `none-${n}`) }),
+  )
+  expect(refusal.violations).toHaveLength(20)
+  expect(refusal.message).toMatch(/^apis\[0\]: .*; apis\[19\]: .*; and 9980 more$/)
+})
+
 async function streamed(request: Message | Buffer): Promise<void> {
   const stream = box.converse('checkStream')
   stream.end(request)
