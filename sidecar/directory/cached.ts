@@ -1,6 +1,7 @@
 /**
  * A directory that is asked over the network, remembered for a bounded time: a check of a token that was seen lately
- * waits for nobody. Only standing is remembered; who logs in, and what a user may be issued, is asked every time.
+ * waits for nobody, and what is asked about regularly is read again before it lapses. Only standing is remembered; who
+ * logs in, and what a user may be issued, is asked every time.
  */
 import { LRUCache } from 'lru-cache'
 import type { Answer } from './database.ts'
@@ -66,9 +67,15 @@ const FALLEN_MAX = 10_000
 /** Of each of the two: answers and the address ranges in them, which can be a thousand each. */
 const PARTS_MAX = 500_000
 
+/** Shares of the staleness bound. While nobody answers, an answer is asked for ahead twice, and then lapses. */
+const REFRESH_AFTER = 1 / 2
+const REFRESH_AGAIN_AFTER = 1 / 4
+
 interface Entry<T> {
   readonly value: T
   readonly askedAtMs: number
+  /** Whoever finds it from then on has the question asked again. */
+  refreshAtMs: number
 }
 
 interface Question<T> {
@@ -98,7 +105,16 @@ class Remembered<T extends Standing | undefined> {
   answer(key: string, ask: () => Answer<T>): Answer<T> {
     const nowMs = this.#now()
     const known = this.#standing.get(key) ?? this.#fallen.get(key)
-    if (known !== undefined && this.#holds(known.askedAtMs, nowMs)) return known.value
+    if (known === undefined || !this.#holds(known.askedAtMs, nowMs)) return this.#share(key, ask, nowMs)
+    if (nowMs >= known.refreshAtMs) {
+      known.refreshAtMs = nowMs + this.#stalenessMs * REFRESH_AGAIN_AFTER
+      // Nobody waits for it here. Where it fails, what is known lapses as it would have, and who asks then is told.
+      this.#share(key, ask, nowMs).catch(() => {})
+    }
+    return known.value
+  }
+
+  #share(key: string, ask: () => Answer<T>, nowMs: number): Promise<T> {
     const asked = this.#asked.get(key)
     if (asked !== undefined && this.#holds(asked.askedAtMs, nowMs)) return asked.answer
     return this.#ask(key, ask, nowMs)
@@ -114,7 +130,8 @@ class Remembered<T extends Standing | undefined> {
     this.#asked.set(key, question)
     try {
       const value = await question.answer
-      if (this.#holds(askedAtMs, this.#now())) this.#remember(key, { value, askedAtMs })
+      const refreshAtMs = askedAtMs + this.#stalenessMs * REFRESH_AFTER
+      if (this.#holds(askedAtMs, this.#now())) this.#remember(key, { value, askedAtMs, refreshAtMs })
       return value
     } finally {
       // A later question may have taken its place.

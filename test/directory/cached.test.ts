@@ -80,13 +80,88 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
 
   test('is asked about once, and then known without waiting', async () => {
     await warm()
-    for (const afterMs of [0, 1, STALENESS_MS - 2]) {
+    for (const afterMs of [0, 1, STALENESS_MS / 2 - 2]) {
       clock.nowMs += afterMs
       const known = ask()
       expect(known).not.toBeInstanceOf(Promise)
       expect(known).toEqual(answer)
     }
     expect(remote.asked).toHaveLength(1)
+  })
+
+  test('never waits where it is asked about regularly', async () => {
+    await warm()
+    for (let time = 0; time < 20; time++) {
+      clock.nowMs += STALENESS_MS / 4
+      expect(ask()).toEqual(answer)
+      await remote.answer(answer)
+    }
+    // Every other time found it as old as half the bound.
+    expect(remote.asked).toHaveLength(1 + 10)
+  })
+
+  test('that is being refreshed is asked about once, and whoever comes after the bound shares the answer', async () => {
+    await warm()
+    clock.nowMs += STALENESS_MS / 2
+    for (const afterMs of [0, 0, STALENESS_MS / 4, STALENESS_MS / 4 - 1]) {
+      clock.nowMs += afterMs
+      expect(ask()).toEqual(answer)
+      expect(remote.asked).toHaveLength(2)
+    }
+    clock.nowMs += 1
+    const late = ask()
+    expect(late).toBeInstanceOf(Promise)
+    expect(remote.asked).toHaveLength(2)
+    await remote.answer(answer)
+    expect(await late).toEqual(answer)
+    // It is as old as the refresh was when its answer came.
+    clock.nowMs += STALENESS_MS / 2 - 1
+    expect(ask()).toEqual(answer)
+    clock.nowMs += 1
+    expect(ask()).toBeInstanceOf(Promise)
+  })
+
+  test('lapses at the bound all the same where its refresh fails, and that is tried twice', async () => {
+    await warm()
+    const askedAtMs = clock.nowMs
+    for (const [ageMs, asked] of [
+      [STALENESS_MS / 2 - 1, 1],
+      [STALENESS_MS / 2, 2],
+      [STALENESS_MS / 2, 2],
+      [STALENESS_MS * (3 / 4) - 1, 2],
+      [STALENESS_MS * (3 / 4), 3],
+      [STALENESS_MS - 1, 3],
+    ] as const) {
+      clock.nowMs = askedAtMs + ageMs
+      expect(ask()).toEqual(answer)
+      expect(remote.asked).toHaveLength(asked)
+      remote.asked[asked - 1]?.answer.reject(new Error('down'))
+      await turn()
+    }
+    clock.nowMs = askedAtMs + STALENESS_MS
+    expect(ask()).toBeInstanceOf(Promise)
+    expect(remote.asked).toHaveLength(4)
+    await remote.answer(answer)
+    expect(ask()).toEqual(answer)
+  })
+
+  test('that was being refreshed before a change is not brought back by the answer', async () => {
+    await warm()
+    clock.nowMs += STALENESS_MS / 2
+    expect(ask()).toEqual(answer)
+    const [, refresh] = remote.asked
+    clock.nowMs += 1
+    cached.clear()
+    clock.nowMs += 1
+    const after = ask()
+    expect(remote.asked).toHaveLength(3)
+    refresh?.answer.resolve(answer)
+    await turn()
+    expect(ask()).toBeInstanceOf(Promise)
+    await remote.answer(answer)
+    expect(await after).toEqual(answer)
+    expect(ask()).toEqual(answer)
+    expect(remote.asked).toHaveLength(3)
   })
 
   test('is asked about again after the bound, which runs from the question and not from the answer', async () => {
@@ -183,6 +258,20 @@ test('an answer that changed replaces the other, in both directions', async () =
     expect(await asked).toEqual(standing)
     expect(cached.iamTokenStanding(GROUND)).toEqual(standing)
     clock.nowMs += STALENESS_MS
+  }
+})
+
+test('an answer that changed arrives by a refresh, in both directions, and nobody waits', async () => {
+  void cached.iamTokenStanding(GROUND)
+  await remote.answer(STANDS)
+  for (const [known, changed] of [
+    [STANDS, FALLEN],
+    [FALLEN, STANDS],
+  ] as const) {
+    clock.nowMs += STALENESS_MS / 2
+    expect(cached.iamTokenStanding(GROUND)).toEqual(known)
+    await remote.answer(changed)
+    expect(cached.iamTokenStanding(GROUND)).toEqual(changed)
   }
 })
 
