@@ -1,0 +1,72 @@
+/** HTTP/2 frames by hand (RFC 9113): what no client library would send. */
+
+/** Types of frames, by their numbers (§6). */
+export const FRAME = {
+  data: 0x0,
+  headers: 0x1,
+  rstStream: 0x3,
+  settings: 0x4,
+  ping: 0x6,
+  continuation: 0x9,
+} as const
+
+/** Flags (§6): the same bit means another thing in another frame. */
+export const ACK = 0x1
+export const END_HEADERS = 0x4
+
+/** The length of what precedes a payload (§4.1). */
+const HEADER_BYTES = 9
+
+/** What a client says first (§3.4), with settings that change nothing. */
+export const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(FRAME.settings)])
+
+export interface FrameFields {
+  readonly flags?: number
+  readonly stream?: number
+  readonly payload?: Buffer
+}
+
+export function frame(
+  type: number,
+  { flags = 0, stream = 0, payload = Buffer.alloc(0) }: FrameFields = {},
+): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.writeUIntBE(payload.length, 0, 3)
+  header.writeUInt8(type, 3)
+  header.writeUInt8(flags, 4)
+  header.writeUInt32BE(stream, 5)
+  return Buffer.concat([header, payload])
+}
+
+/** A field of a header block that is written out and never indexed (RFC 7541, §6.2.2), of at most 126 bytes a part. */
+export function field(name: string, value: string): Buffer {
+  const parts = [name, value].map((text) =>
+    Buffer.concat([Buffer.of(Buffer.byteLength(text)), Buffer.from(text)]),
+  )
+  return Buffer.concat([Buffer.of(0), ...parts])
+}
+
+/** The header block of a gRPC call. */
+export function callOf(path: string): Buffer {
+  return Buffer.concat([
+    field(':method', 'POST'),
+    field(':scheme', 'http'),
+    field(':path', path),
+    field(':authority', 'localhost'),
+    field('content-type', 'application/grpc'),
+    field('te', 'trailers'),
+  ])
+}
+
+/** Reads frames from bytes as they arrive, cut anywhere. */
+export function frameReader(seen: (frame: Buffer) => void): (bytes: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0)
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= HEADER_BYTES && rest.length >= HEADER_BYTES + rest.readUIntBE(0, 3)) {
+      const length = HEADER_BYTES + rest.readUIntBE(0, 3)
+      seen(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  }
+}
