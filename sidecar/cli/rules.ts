@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { loadMatrix, supportMatrix } from '../../matrix/index.ts'
+import { distance } from '../distance.ts'
 
 export interface RulesOptions {
   readonly matrix?: string
@@ -44,20 +45,4 @@ export function knownId(what: string, id: string, ids: Iterable<string>): string
       ? `; did you mean ${near.join(' or ')}?`
       : `; expected one of ${all.slice(0, 40).join(', ')}`
   throw new Error(`no ${what} \`${id.slice(0, 100)}\` in the matrix${hint}`)
-}
-
-/** Levenshtein distance. */
-function distance(one: string, other: string): number {
-  let previous = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= one.length; row++) {
-    const current = [row]
-    for (let column = 1; column <= other.length; column++)
-      current[column] = Math.min(
-        (previous[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (previous[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1),
-      )
-    previous = current
-  }
-  return previous[other.length] ?? 0
 }

@@ -1,6 +1,7 @@
 /** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
 import { problemText } from '../../matrix/index.ts'
 import { problemsBy } from '../../matrix/schema.ts'
+import { distance } from '../distance.ts'
 import { Secret } from '../secret.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
@@ -107,6 +108,7 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
   const config: Tree = Object.create(null) as Tree
   for (const key of scalarKeys) if (key.default !== undefined) assign(config, key.path, key.default)
   if (file !== undefined) merge(config, fileConfig(file))
+  refuseMistyped(environment)
   for (const key of scalarKeys) {
     const text = environment[key.variable]
     if (text === undefined) continue
@@ -137,6 +139,21 @@ export function throttleLimitsOf({ login_throttle: { failures, pause_ms: pauseMs
 }
 
 const check = (document: unknown) => problemsBy(validate, document)
+
+/**
+ * A variable that is nearly one of ours is meant to be one: with a default in its place a gate could stand open. Others of
+ * our beginning are let be: Kubernetes sets `PORTCULLIS_PORT` and more for a service of that name.
+ */
+function refuseMistyped(environment: Readonly<Record<string, string | undefined>>): void {
+  const names = scalarKeys.map(({ variable }) => variable)
+  const problems = Object.keys(environment)
+    .filter((name) => /^PORTCULLIS_/i.test(name) && !names.includes(name))
+    .flatMap((name) => {
+      const meant = names.find((known) => distance(known, name.toUpperCase()) <= 2)
+      return meant === undefined ? [] : [`${name}: there is no such variable; did you mean ${meant}?`]
+    })
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
 
 type Tree = { [key: string]: unknown }
 

@@ -202,6 +202,24 @@ test.each([
   expect(refusal(undefined, { [name]: value })).toBe(`${name}: ${expected}`)
 })
 
+test.each([
+  ['PORTCULLIS_STRCT', 'PORTCULLIS_STRICT'],
+  ['PORTCULLIS_GRPC_ADRESS', 'PORTCULLIS_GRPC_ADDRESS'],
+  ['Portcullis_Strict', 'PORTCULLIS_STRICT'],
+])('a variable that is nearly one of ours is refused: %s', (name, meant) => {
+  expect(() => readConfig({ environment: { [name]: 'canary' } })).toThrow(
+    new ConfigError(`${name}: there is no such variable; did you mean ${meant}?`),
+  )
+})
+
+// Kubernetes sets these for a service called portcullis.
+test.each(['PORTCULLIS_PORT', 'PORTCULLIS_SERVICE_HOST', 'PORTCULLIS_PORT_50051_TCP_ADDR', 'OTHER_STRICT'])(
+  'a variable that is none of ours is let be: %s',
+  (name) => {
+    expect(readConfig({ environment: { [name]: 'tcp://10.0.0.1:50051' } })).toEqual(readConfig())
+  },
+)
+
 test('a variable is judged although a flag wins over it', () => {
   expect(refusal(undefined, { PORTCULLIS_STRICT: CANARY }, { strict: true })).toBe(
     'PORTCULLIS_STRICT: expected true or false',
