@@ -2,7 +2,7 @@
 import type { DirectoryChange } from '../directory/change.ts'
 import type { AccountRecord, Page, Permission, UserRecord, UserType } from '../directory/directory.ts'
 import type { DirectoryRecords } from '../directory/records.ts'
-import { NoAnswer } from '../errors.ts'
+import { type FieldViolation, invalidArgument, NoAnswer } from '../errors.ts'
 import type { Secret } from '../secret.ts'
 
 /** What a directory file says; its schema is `config/directory.schema.json`. */
@@ -44,7 +44,15 @@ export interface Applied {
     readonly users: number
     readonly static_tokens: number
   }
+  /** Users who were there already and are now another way. */
+  readonly changed: readonly ChangedUser[]
   readonly secrets: readonly NewSecret[]
+}
+
+export interface ChangedUser {
+  readonly account: string
+  readonly user: string
+  readonly what: readonly ('permissions' | 'roles' | 'owner' | 'enabled')[]
 }
 
 /** How the secrets of new users come into being. */
@@ -76,6 +84,7 @@ export class DirectoryFileChange {
   readonly #make: SecretMakers
   readonly #secrets: NewSecret[] = []
   readonly #created = { accounts: 0, projects: 0, users: 0, static_tokens: 0 }
+  readonly #changed: ChangedUser[] = []
 
   constructor(change: DirectoryChange, passwords: Passwords, make: SecretMakers) {
     this.#change = change
@@ -95,7 +104,7 @@ export class DirectoryFileChange {
       for (const user of service_users) await this.#serviceUser(account, user)
       for (const user of control_panel_users) await this.#controlPanelUser(account, user)
     }
-    return { created: this.#created, secrets: this.#secrets }
+    return { created: this.#created, changed: this.#changed, secrets: this.#secrets }
   }
 
   async #account(account: string): Promise<AccountRecord> {
@@ -121,10 +130,27 @@ export class DirectoryFileChange {
       enabled,
     }: NonNullable<DirectoryFile['accounts'][number]['service_users']>[number],
   ): Promise<void> {
-    const user = await this.#user(account, name, 'service_user')
-    await this.#change.setPermissions(user, permissions)
-    if (roles !== undefined) await this.#change.setRoles(user, roles)
-    if (enabled !== undefined && enabled !== user.enabled) await this.#change.setUserEnabled(user, enabled)
+    const { user, isNew } = await this.#user(account, name, 'service_user')
+    const regranted = isNew || !sameSet(grantsOf(permissions), grantsOf(user.permissions))
+    if (regranted) await this.#change.setPermissions(user, permissions)
+    const what = [
+      ...(regranted ? (['permissions'] as const) : []),
+      ...(await this.#common(user, roles, enabled)),
+    ]
+    if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
+  }
+
+  /** Sets what users of both types have, where it differs; says what did. */
+  async #common(
+    user: UserRecord,
+    roles: readonly string[] | undefined,
+    enabled: boolean | undefined,
+  ): Promise<('roles' | 'enabled')[]> {
+    const otherRoles = roles !== undefined && !sameSet(roles, user.roles)
+    if (otherRoles) await this.#change.setRoles(user, roles)
+    const otherwise = enabled !== undefined && enabled !== user.enabled
+    if (otherwise) await this.#change.setUserEnabled(user, enabled)
+    return [...(otherRoles ? (['roles'] as const) : []), ...(otherwise ? (['enabled'] as const) : [])]
   }
 
   async #controlPanelUser(
@@ -132,10 +158,11 @@ export class DirectoryFileChange {
     entry: NonNullable<DirectoryFile['accounts'][number]['control_panel_users']>[number],
   ): Promise<void> {
     const { name, static_tokens = [], enabled, owner, roles } = entry
-    const user = await this.#user(account, name, 'control_panel_user')
-    if (owner !== undefined && owner !== user.owner) await this.#change.setOwner(user, owner)
-    if (roles !== undefined) await this.#change.setRoles(user, roles)
-    if (enabled !== undefined && enabled !== user.enabled) await this.#change.setUserEnabled(user, enabled)
+    const { user, isNew } = await this.#user(account, name, 'control_panel_user')
+    const otherOwner = owner !== undefined && owner !== user.owner
+    if (otherOwner) await this.#change.setOwner(user, owner)
+    const what = [...(otherOwner ? (['owner'] as const) : []), ...(await this.#common(user, roles, enabled))]
+    if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
     for (const key of static_tokens) {
       if ((await this.#change.liveStaticToken(user.id, key)) !== undefined) continue
       const value = await this.#make.staticToken(this.#change, user, key)
@@ -144,9 +171,13 @@ export class DirectoryFileChange {
     }
   }
 
-  async #user(account: AccountRecord, name: string, type: UserType): Promise<UserRecord> {
+  async #user(
+    account: AccountRecord,
+    name: string,
+    type: UserType,
+  ): Promise<{ readonly user: UserRecord; readonly isNew: boolean }> {
     const there = await this.#change.user(account.account, name, type)
-    if (there !== undefined) return there
+    if (there !== undefined) return { user: there, isNew: false }
     const other: UserType = type === 'service_user' ? 'control_panel_user' : 'service_user'
     if ((await this.#change.user(account.account, name, other)) !== undefined)
       throw new NoAnswer(
@@ -165,8 +196,50 @@ export class DirectoryFileChange {
         type: 'password',
         value: made.password.reveal(),
       })
-    return (await this.#change.user(account.account, name, type)) as UserRecord
+    const user = (await this.#change.user(account.account, name, type)) as UserRecord
+    return { user, isNew: true }
   }
+}
+
+/** What a user may by these permissions, whichever way they are written. */
+function grantsOf(permissions: readonly Permission[]): string[] {
+  return permissions.flatMap((permission) =>
+    permission.scope === 'account' ? ['account'] : permission.projects.map((project) => `project ${project}`),
+  )
+}
+
+function sameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each))
+}
+
+/**
+ * What the schema of the file cannot say: each account and each user is there once.
+ *
+ * @throws NoAnswer that names what is repeated
+ */
+export function refuseRepetitions({ accounts }: DirectoryFile): void {
+  const violations = [
+    ...repeated('accounts', accounts, 'account'),
+    ...accounts.flatMap(({ service_users = [], control_panel_users = [] }, index) => [
+      ...repeated(`accounts[${index}].service_users`, service_users, 'name'),
+      ...repeated(`accounts[${index}].control_panel_users`, control_panel_users, 'name'),
+    ]),
+  ]
+  if (violations.length > 0) throw invalidArgument(...violations)
+}
+
+function repeated<Key extends string>(
+  path: string,
+  items: readonly { readonly [key in Key]: string }[],
+  key: Key,
+): FieldViolation[] {
+  const seen = new Set<string>()
+  return items.flatMap((item, index) => {
+    if (seen.has(item[key]))
+      return [{ field: `${path}[${index}].${key}`, expected: 'no repetition of an earlier item' }]
+    seen.add(item[key])
+    return []
+  })
 }
 
 /** An account with all that is in it; never a secret. */

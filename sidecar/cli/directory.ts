@@ -94,14 +94,19 @@ async function readDirectoryFile(path: string): Promise<DirectoryFile> {
   return reading.value as DirectoryFile
 }
 
-function describeApplied({ created, secrets }: Applied): string {
+function describeApplied({ created, changed, secrets }: Applied): string {
   const counts = Object.entries(created).map(([what, count]) => {
     const words = what.replaceAll('_', ' ')
     return `${count} ${count === 1 ? words.replace(/s$/, '') : words}`
   })
-  return [`created ${counts.join(', ')}`, ...(secrets.length > 0 ? [describeSecrets(secrets)] : [])].join(
-    '\n',
-  )
+  const changes = changed.map(({ account, user, what }) => [account, user, `other ${what.join(', ')}`])
+  return [
+    `created ${counts.join(', ')}`,
+    ...(changes.length > 0
+      ? [`changed; tokens that rest on what is no longer so have ended:\n${columns(changes)}`]
+      : []),
+    ...(secrets.length > 0 ? [describeSecrets(secrets)] : []),
+  ].join('\n')
 }
 
 function describeSecrets(secrets: readonly NewSecret[]): string {

@@ -126,6 +126,7 @@ describe('directory', () => {
     expect(applied.secrets.map(({ type }) => type)).toEqual(['password', 'static_token', 'static_token'])
     expect(json(await directory('apply', file))).toEqual({
       created: { accounts: 0, projects: 0, users: 0, static_tokens: 0 },
+      changed: [],
       secrets: [],
     })
     const shown = await directory('show')

@@ -28,11 +28,15 @@ describe('applying a directory file', () => {
     const directory = await administration()
     await directory.apply(PEOPLE)
     const before = await directory.listing()
+    const records = () => directory.audit('', { after: '', size: 1000 })
+    const recorded = await records()
     expect(await directory.apply(PEOPLE)).toEqual({
       created: { accounts: 0, projects: 0, users: 0, static_tokens: 0 },
+      changed: [],
       secrets: [],
     })
     expect(await directory.listing()).toEqual(before)
+    expect(await records()).toEqual(recorded)
   })
 
   test('makes as many static tokens as the file names, at once and later', async () => {
@@ -60,6 +64,48 @@ describe('applying a directory file', () => {
       ['disabled', [{ scope: 'account' }]],
       ['nothing', []],
     ])
+  })
+
+  test('says which users are now another way', async () => {
+    const directory = await administration()
+    await directory.apply(PEOPLE)
+    const { changed } = await directory.apply(
+      inAccount({
+        projects: ['alpha', 'beta'],
+        service_users: [
+          { name: 'account', permissions: [{ scope: 'account' }], roles: ['iam.admin'], enabled: false },
+          { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha', 'beta'] }] },
+          { name: 'nothing', permissions: [] },
+        ],
+        control_panel_users: [{ name: 'owner', owner: true }],
+      }),
+    )
+    expect(changed).toEqual([
+      { account: ACCOUNT, user: 'account', what: ['roles', 'enabled'] },
+      { account: ACCOUNT, user: 'alpha', what: ['permissions'] },
+      { account: ACCOUNT, user: 'owner', what: ['owner'] },
+    ])
+  })
+
+  test('refuses what is there twice, and names it', async () => {
+    const directory = await administration()
+    const twice = { name: 'job', permissions: [] }
+    const file = {
+      accounts: [
+        { account: '1', service_users: [twice, twice], control_panel_users: [{ name: 'a' }, { name: 'a' }] },
+        { account: '2' },
+        { account: '1' },
+      ],
+    }
+    await expect(directory.apply(file)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      violations: [
+        'accounts[2].account',
+        'accounts[0].service_users[1].name',
+        'accounts[0].control_panel_users[1].name',
+      ].map((field) => ({ field, expected: 'no repetition of an earlier item' })),
+    })
+    expect(await directory.listing()).toEqual([])
   })
 
   test('without `enabled` leaves a disabled user disabled', async () => {
