@@ -21,8 +21,13 @@ export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 /** Name of the file in the data folder that holds the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
-/** Makes the folder if need be; nobody but the owner may enter it. @throws Error where it holds what is not ours */
-export function openDataFolder(folder: string): void {
+/**
+ * Makes the folder if need be; nobody but the owner may enter it.
+ *
+ * @returns whether it was in use before
+ * @throws Error where it holds what is not ours
+ */
+export function openDataFolder(folder: string): boolean {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = readdirSync(folder).filter((name) => !name.endsWith('.tmp'))
   // To close a folder of others to them would be the lesser harm; to fill it is another.
@@ -31,6 +36,7 @@ export function openDataFolder(folder: string): void {
       `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
     )
   chmodSync(folder, 0o700)
+  return found.length > 0
 }
 
 /**

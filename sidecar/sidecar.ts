@@ -6,8 +6,9 @@ import { openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
 import type { Siblings } from './directory/open.ts'
+import { checkGrpcAddress } from './grpc/listen.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
-import { type HttpServer, startHttpServer } from './http/server.ts'
+import { checkHttpOptions, type HttpOptions, type HttpServer, startHttpServer } from './http/server.ts'
 import { newLog } from './log.ts'
 import { Rules } from './rules.ts'
 import { Secret } from './secret.ts'
@@ -51,9 +52,12 @@ export interface StartOptions {
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const now = options.now ?? Date.now
   const log = options.log ?? newLog(config.log_level)
-  // Secrets of the configuration first: nothing is opened for a configuration that cannot be served.
+  // First what can be told from the configuration alone: nothing is opened for one that cannot be served.
+  checkGrpcAddress(config.grpc)
+  checkHttpOptions(httpOptionsOf(config))
   const profiles = readProfiles(config)
   const callers = readCallers(config, profiles)
+  await using opening = new AsyncDisposableStack()
   const rules = new Rules({
     path: config.matrix,
     strict: config.strict,
@@ -64,6 +68,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
         'the matrix file cannot be used; the last good one stays in force',
       ),
   })
+  opening.defer(() => rules.close())
   rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
   const shared = sharedDirectoryOf(config)
   const opened = await openEmbeddedAuthority({
@@ -92,6 +97,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
         { key_id: keyId },
         'an IAM token names a key that this host does not have, and is denied; hosts that share a directory need the same signing-keys.json',
       ),
+    onDirectoryLost: (file) =>
+      log.warn(
+        { directory: file },
+        'the folder was in use and its directory is gone; an empty one takes its place, in which nobody is known',
+      ),
     onStrangeStaticTokens: ({ count, pepperFile }) =>
       log.warn(
         { static_tokens: count, pepper: pepperFile },
@@ -100,6 +110,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
     now,
   })
+  opening.defer(() => opened.close())
   const administrator: Caller = {
     name: 'administrator',
     profiles: new Set(profiles.keys()),
@@ -116,14 +127,14 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     log,
   }
 
+  const open = opening.move()
   let grpc: GrpcServer | undefined
   let http: HttpServer | undefined
   const close = async () => {
     http?.stopBeingReady()
     await grpc?.close(config.drain_ms)
     await http?.close()
-    rules.close()
-    await opened.close()
+    await open.disposeAsync()
   }
   try {
     grpc = await startGrpcServer(services, {
@@ -136,14 +147,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       maxConnectionAgeMs: config.grpc.max_connection_age_ms,
       addressHeld: options.addressesHeld ?? false,
     })
-    if (config.http.address !== 'off')
-      http = await startHttpServer(services, {
-        address: config.http.address,
-        publicUrl: config.http.public_url,
-        region: config.http.region,
-        catalog: config.http.catalog ?? [],
-        trustedProxies: config.http.trusted_proxies ?? [],
-      })
+    if (config.http.address !== 'off') http = await startHttpServer(services, httpOptionsOf(config))
   } catch (error) {
     await close()
     throw error
@@ -163,6 +167,16 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       closing ??= close()
       return closing
     },
+  }
+}
+
+function httpOptionsOf({ http }: Config): HttpOptions {
+  return {
+    address: http.address,
+    publicUrl: http.public_url,
+    region: http.region,
+    catalog: http.catalog ?? [],
+    trustedProxies: http.trusted_proxies ?? [],
   }
 }
 

@@ -24,6 +24,7 @@ import {
   listDirectory,
   type NewSecret,
   passwordsFor,
+  refuseRepetitions,
   type SecretMakers,
 } from './directory-file.ts'
 import { type IamClaims, newClaims, tokenOf } from './iam-token.ts'
@@ -277,6 +278,7 @@ export class Administration extends AccountAdministration {
       password: () => this.#newPassword(),
       staticToken: (change, user, name) => this.#addStaticToken(change, user, name),
     }
+    refuseRepetitions(file)
     const passwords = await passwordsFor(file, this.parts.store.records, make)
     return this.change(actor, 'what the file names', (change) =>
       new DirectoryFileChange(change, passwords, make).apply(file),

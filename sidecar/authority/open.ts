@@ -1,5 +1,6 @@
 /** Opens the embedded authority on a data folder: the directory, the keys, the pepper. */
 import { createSecretKey, randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
 import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../data-folder.ts'
@@ -39,6 +40,8 @@ export interface OpenOptions {
    * directory have different keys, it is genuine.
    */
   readonly onUnknownKey: (keyId: string) => void
+  /** The folder has keys, so it was in use, and its directory is gone: an empty one takes its place. */
+  readonly onDirectoryLost: (file: string) => void
   /** Static tokens that stand and that this host cannot know, because its pepper is another one: it denies them. */
   readonly onStrangeStaticTokens: (strange: StrangeStaticTokens) => void
 }
@@ -52,8 +55,13 @@ export interface StrangeStaticTokens {
 /** Opens the folder, and makes it and what belongs in it on the first time. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
   const { folder, tokenKinds, passwordLimits, failedLogins, now, onKeysRefused } = options
-  openDataFolder(folder)
+  const directoryFile = join(folder, 'directory.sqlite')
+  const inUse = openDataFolder(folder)
+  if (inUse && options.shared === undefined && isMissing(directoryFile))
+    options.onDirectoryLost(directoryFile)
+  await using opening = new AsyncDisposableStack()
   const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
+  opening.defer(() => keys.close())
   const signer = new IamTokenSigner(keys, options.onUnknownKey)
   const pepperFile = join(folder, 'static-token-pepper')
   const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
@@ -65,19 +73,22 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   )
   if (!/^[0-9a-f]{64}$/.test(administratorToken.reveal()))
     throw new Error(`${join(folder, ADMINISTRATOR_TOKEN_FILE)}: expected 64 hex digits`)
-  const store = await openDirectory(join(folder, 'directory.sqlite'), options.shared, now)
+  const store = await openDirectory(directoryFile, options.shared, now)
+  opening.defer(() => store.close())
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
   if (count > 0) options.onStrangeStaticTokens({ count, pepperFile })
   const passwords = new Passwords(passwordLimits)
+  const open = opening.move()
   return {
     authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
     administratorToken,
-    close: async () => {
-      keys.close()
-      await store.close()
-    },
+    close: () => open.disposeAsync(),
   }
+}
+
+function isMissing(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
 function randomHex(): string {

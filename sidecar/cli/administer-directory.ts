@@ -20,6 +20,8 @@ export async function administerDirectory<T>(
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},
     onUnknownKey: () => {},
+    onDirectoryLost: (file) =>
+      warn(`${file} is gone; an empty directory takes its place, in which nobody is known`),
     onStrangeStaticTokens: ({ count, pepperFile }) =>
       warn(
         `${pepperFile}: static tokens that were hashed with another pepper: ${count}; copy the file from the host where they were created`,

@@ -1,16 +1,9 @@
 /** `portcullis.v1.DirectoryService`: one row a call: what it needs, and what it does. */
-import type { BinaryWriter } from '@bufbuild/protobuf/wire'
-import type { AccountRecord, Administration, Page } from '../authority/administration.ts'
+import type { AccountRecord, Page } from '../authority/administration.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import type { Services } from '../services.ts'
-import {
-  actorOf,
-  authorize,
-  authorizeAsOwner,
-  identify,
-  type Need,
-  type Principal,
-} from '../usecases/directory.ts'
+import { actorOf, authorize, authorizeAsOwner, identify } from '../usecases/directory.ts'
+import { type Call, call } from './directory-call.ts'
 import {
   accountMessage,
   auditMessage,
@@ -21,47 +14,10 @@ import {
   serviceUserMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
-import { decoded, passThrough, peerAddress, type UnaryHandlers, unaryHandler } from './handler.ts'
+import { passThrough, peerAddress, type UnaryHandlers, unaryHandler } from './handler.ts'
 import { paged } from './paging.ts'
 
 export const directoryService = passThrough(wire.DirectoryServiceService)
-
-/** What the work of a call is given. */
-interface Context {
-  readonly administration: Administration
-  readonly principal: Principal
-  /** For the audit trail. */
-  readonly actor: string
-  readonly services: Services
-}
-
-/** A call: needs, and work. The account that it is about is in its request. */
-interface Call {
-  readonly need: Need
-  readonly run: (bytes: Buffer, identified: (account: string, holder?: string) => Context) => Promise<Buffer>
-}
-
-interface Message<T> {
-  decode(bytes: Uint8Array): T
-  encode(value: T): BinaryWriter
-}
-
-function call<Request extends object, Response>(
-  need: Need,
-  request: Message<Request>,
-  response: Message<Response>,
-  work: (request: Request, context: Context) => Promise<Response>,
-): Call {
-  return {
-    need,
-    run: async (bytes, identified) => {
-      const value = decoded(() => request.decode(bytes))
-      const { account = '', userName, name } = value as { account?: string; userName?: string; name?: string }
-      const context = identified(account, userName ?? name)
-      return Buffer.from(response.encode(await work(value, context)).finish())
-    },
-  }
-}
 
 const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Call } = {
   createAccount: call(

@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, unlinkSync } from 'node:
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { type Server, ServerCredentials } from '@grpc/grpc-js'
-import { isLoopback, parseAddress } from '../address.ts'
+import { isLoopback, type ListenAddress, parseAddress } from '../address.ts'
 
 /** Files (PEM) of a listener that others can reach. The client's certificate is always asked for. */
 export interface TlsFiles {
@@ -25,17 +25,24 @@ export interface ListenOptions {
  * @returns the address with the port that was bound
  * @throws Error where the address is in use, or reaches beyond this machine without TLS
  */
-export async function listen(server: Server, { address, tls, addressHeld }: ListenOptions): Promise<string> {
-  const parsed = parseAddress('grpc.address', address)
+export async function listen(server: Server, options: ListenOptions): Promise<string> {
+  const { address, tls, addressHeld } = options
+  const parsed = checkGrpcAddress(options)
   if (parsed.type === 'unix') return listenOnSocket(server, parsed.path, addressHeld)
-  if (!isLoopback(parsed.host) && tls === undefined)
-    throw new Error(
-      `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
-    )
   const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls)
   const port = await bind(server, address, credentials)
   const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
   return `${host}:${port}`
+}
+
+/** @throws Error where it is no address, or one beyond this machine without TLS */
+export function checkGrpcAddress({ address, tls }: Pick<ListenOptions, 'address' | 'tls'>): ListenAddress {
+  const parsed = parseAddress('grpc.address', address)
+  if (parsed.type === 'tcp' && !isLoopback(parsed.host) && tls === undefined)
+    throw new Error(
+      `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
+    )
+  return parsed
 }
 
 async function listenOnSocket(server: Server, path: string, held: boolean): Promise<string> {

@@ -49,11 +49,7 @@ const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 
 /** @throws Error where the address is in use or can be reached from other machines, or a proxy is no address */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
-  const parsed = parseAddress('http.address', options.address)
-  if (parsed.type !== 'tcp' || !isLoopback(parsed.host))
-    throw new Error(
-      `http address ${options.address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
-    )
+  const parsed = listenAddressOf(options)
   const server = newServer(trustedRanges(options.trustedProxies))
   const routes = new Map<string, readonly string[]>()
   server.addHook('onRoute', ({ url, method }) => {
@@ -113,6 +109,20 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     },
     close: () => server.close(),
   }
+}
+
+/** @throws Error as `startHttpServer` does for what can be told before it starts, whether or not it is to */
+export function checkHttpOptions(options: HttpOptions): void {
+  trustedRanges(options.trustedProxies)
+  if (options.address !== 'off') listenAddressOf(options)
+}
+
+function listenAddressOf({ address }: HttpOptions): { readonly host: string; readonly port: number } {
+  const parsed = parseAddress('http.address', address)
+  if (parsed.type === 'tcp' && isLoopback(parsed.host)) return parsed
+  throw new Error(
+    `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
+  )
 }
 
 function newServer(trustedProxies: string[]): FastifyInstance {

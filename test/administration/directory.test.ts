@@ -1,68 +1,19 @@
-/** What administration does to the directory and to tokens: created, listed, changed, disabled, deleted, recorded. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Check, Client, DirectoryClient } from '../../sidecar/client/index.ts'
-import { newFolder, type RunningSidecar, runSidecar } from '../helpers/sidecar.ts'
+/** What administration does to the directory and to tokens: created, listed, changed, disabled, deleted. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { newFolder, runSidecar } from '../helpers/sidecar.ts'
+import {
+  ACCOUNT_SCOPE,
+  account,
+  administer,
+  client,
+  directory,
+  machine,
+  projectsScope,
+  reasonOf,
+  running,
+} from './support.ts'
 
-let running: RunningSidecar
-let client: Client
-let directory: DirectoryClient
-/** A new account for each test, so that none sees another's. */
-let account: string
-let accounts = 0
-
-/** How far the sidecar's clock is ahead of ours. */
-const clock = {
-  aheadMs: 0,
-  /** Every token that was issued by now. */
-  expire() {
-    this.aheadMs = 25 * 3_600_000
-  },
-}
-
-beforeAll(async () => {
-  running = await runSidecar({ now: () => Date.now() + clock.aheadMs })
-  client = running.connect({
-    callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
-  })
-  directory = client.directory
-})
-
-beforeEach(async () => {
-  clock.aheadMs = 0
-  account = `account-${++accounts}`
-  await directory.createAccount({ account })
-})
-
-const ACCOUNT_SCOPE = { scope: 1 as const, projects: [] }
-const projectsScope = (...projects: string[]) => ({ scope: 2 as const, projects })
-
-/** A service user with these permissions and a token of theirs. */
-async function machine(
-  permissions: { scope: 1 | 2; projects: string[] }[] = [ACCOUNT_SCOPE],
-  project?: string,
-) {
-  const { password } = await directory.createServiceUser({ account, name: 'machine', permissions })
-  const login = { userName: 'machine', account, password }
-  const scope = project === undefined ? { account } : { account, project }
-  return { login, scope, token: await client.issue({ password: login, scope }) }
-}
-
-/** The reason that a check of this token gives. */
-async function reasonOf(
-  value: string,
-  options: { header?: string; clientAddress?: string } = {},
-): Promise<string> {
-  const { header = 'X-Auth-Token', clientAddress } = options
-  const api = header === 'X-Token' ? 'reports' : 'dedicated-servers'
-  const answer = await client.check({
-    api,
-    credentials: [[header, value]],
-    ...(clientAddress !== undefined && { clientAddress }),
-  })
-  return answer.reason
-}
+administer()
 
 describe('what takes effect on a service user’s token at once', () => {
   test.each<[what: string, change: () => Promise<unknown>]>([
@@ -163,76 +114,6 @@ describe('static tokens (§4.2)', () => {
   })
 })
 
-describe('a control panel user’s IAM token (§5.1)', () => {
-  beforeEach(() => directory.createControlPanelUser({ account, name: 'person' }))
-
-  test.each<[reason: string, befall: () => Promise<unknown>, question: Partial<Check>]>([
-    ['ALLOWED', async () => {}, {}],
-    ['TOKEN_KIND_NOT_ACCEPTED', async () => {}, { api: 'reports' }],
-    ['ACCOUNT_MISMATCH', async () => {}, { target: { account: 'another' } }],
-    ['CREDENTIAL_REVOKED', () => directory.reissueControlPanelUserToken({ account, name: 'person' }), {}],
-    ['CREDENTIAL_EXPIRED', async () => clock.expire(), {}],
-    [
-      'ADDRESS_NOT_ALLOWED',
-      () => directory.setAddressRestriction({ account, ranges: ['192.0.2.7'] }),
-      { clientAddress: '192.0.2.8' },
-    ],
-  ])(
-    'every decision on it, as %s, says that it is for testing, and names the conflict about its holder',
-    async (reason, befall, question) => {
-      const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-      await befall()
-      const credentials = [['X-Auth-Token', token?.value ?? '']] as const
-      const answer = await client.check({ api: 'iam', ...question, credentials })
-      expect(answer).toMatchObject({ reason, advice: [expect.stringContaining('testing only')] })
-      expect(answer.conflicts.map(({ id }) => id)).toContain('iam-token-holder-contradiction')
-      expect(token?.advice).toEqual(answer.advice)
-    },
-  )
-
-  test('copied it is the same, reissued another, and the one before no longer stands', async () => {
-    const { token: first } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-    const { token: copy } = await directory.copyControlPanelUserToken({ account, name: 'person' })
-    expect(copy).toEqual(first)
-    const { records } = await directory.listAuditRecords({ account })
-    expect(records.at(-1)).toMatchObject({ action: 'control_panel_user.copy_token', subject: 'person' })
-    const { token: second } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-    expect(await reasonOf(first?.value ?? '')).toBe('CREDENTIAL_REVOKED')
-    expect(await reasonOf(second?.value ?? '')).toBe('ALLOWED')
-  })
-
-  test.each<[what: string, befall: (value: string) => Promise<unknown>, reason: string]>([
-    ['was revoked', (value) => client.revoke({ value }), 'CREDENTIAL_REVOKED'],
-    [
-      'is of before its holder was disabled',
-      async () => {
-        for (const enabled of [false, true])
-          await directory.updateControlPanelUser({ account, name: 'person', enabled })
-      },
-      'CREDENTIAL_REVOKED',
-    ],
-    ['has expired', async () => clock.expire(), 'CREDENTIAL_EXPIRED'],
-  ])('one that %s is not given out again', async (_what, befall, reason) => {
-    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-    await befall(token?.value ?? '')
-    await expect(directory.copyControlPanelUserToken({ account, name: 'person' })).rejects.toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      reason,
-      message: 'the IAM token of control panel user `person` no longer stands; reissue makes a new one',
-    })
-  })
-
-  test('there is one for the account and one for each project', async () => {
-    await directory.createProject({ account, name: 'alpha' })
-    const { token: ofAccount } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-    const request = { account, name: 'person', project: 'alpha' }
-    const { token: ofProject } = await directory.reissueControlPanelUserToken(request)
-    expect(ofProject?.scope).toEqual({ account, project: 'alpha' })
-    expect(await reasonOf(ofAccount?.value ?? '')).toBe('ALLOWED')
-    expect(await reasonOf(ofProject?.value ?? '')).toBe('ALLOWED')
-  })
-})
-
 describe('address restriction (§1)', () => {
   test.each<[claim: string, ranges: string[], address: string | undefined, reason: string]>([
     ['no ranges, no restriction', [], undefined, 'ALLOWED'],
@@ -322,70 +203,6 @@ describe('lists', () => {
     await expect(directory.listProjects({ account, ...request })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       violations: [{ field }],
-    })
-  })
-})
-
-describe('the audit trail', () => {
-  test('records who changed what, in order, and no secret', async () => {
-    const { password } = await directory.createServiceUser({
-      account,
-      name: 'machine',
-      permissions: [ACCOUNT_SCOPE],
-    })
-    const { password: second } = await directory.replaceServiceUserPassword({ account, name: 'machine' })
-    await directory.createControlPanelUser({ account, name: 'person', owner: true })
-    const { value } = await directory.createStaticToken({ account, userName: 'person', name: 'key' })
-    const { records } = await directory.listAuditRecords({ account })
-    expect(records.map(({ action }) => action)).toEqual([
-      'account.create',
-      'service_user.create',
-      'service_user.set_permissions',
-      'service_user.replace_password',
-      'control_panel_user.create',
-      'static_token.create',
-    ])
-    expect(new Set(records.map(({ actor }) => actor))).toEqual(new Set(['caller administrator']))
-    for (const secret of [password, second, value]) expect(JSON.stringify(records)).not.toContain(secret)
-  })
-
-  test('names the account of a token that was revoked by its id', async () => {
-    await directory.createControlPanelUser({ account, name: 'person' })
-    const { token: key } = await directory.createStaticToken({ account, userName: 'person', name: 'key' })
-    const { token: copied } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
-    const ids = [key?.tokenId ?? '', copied?.tokenId ?? '']
-    for (const tokenId of ids) await client.revoke({ tokenId })
-    const { records } = await directory.listAuditRecords({ account })
-    const revoked = records.filter(({ action }) => action === 'token.revoke')
-    expect(revoked.map(({ subject }) => subject)).toEqual(ids)
-  })
-
-  test('of an earlier account of the same number is for administrators alone', async () => {
-    await directory.createProject({ account, name: 'of the first' })
-    await directory.deleteAccount({ account })
-    await directory.createAccount({ account })
-    await directory.createControlPanelUser({ account, name: 'owner', owner: true })
-    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'owner' })
-    const owner = running.connect({ iamToken: token?.value ?? '' }).directory
-    const actions = async (asked: DirectoryClient) =>
-      (await asked.listAuditRecords({ account })).records.map(({ action }) => action)
-    const own = ['account.create', 'control_panel_user.create', 'control_panel_user.reissue_token']
-    expect(await actions(owner)).toEqual(own)
-    expect(await actions(directory)).toEqual(['account.create', 'project.create', 'account.delete', ...own])
-  })
-
-  test('a change that fails leaves no record', async () => {
-    const before = await directory.listAuditRecords({ account })
-    const permissions = [projectsScope('missing')]
-    await expect(
-      directory.createServiceUser({ account, name: 'machine', permissions }),
-    ).rejects.toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      reason: 'NO_SUCH_PROJECT',
-    })
-    expect(await directory.listAuditRecords({ account })).toEqual(before)
-    await expect(directory.getServiceUser({ account, name: 'machine' })).rejects.toMatchObject({
-      code: 'NOT_FOUND',
     })
   })
 })

@@ -270,6 +270,7 @@ test.each(['user_name', 'account'])(
       passwordLimits: { concurrent: 1, waiting: 1 },
       onKeysRefused: () => {},
       onUnknownKey: () => {},
+      onDirectoryLost: () => {},
       onStrangeStaticTokens: () => {},
       failedLogins: {
         admit: (attempt) => {

@@ -1,6 +1,6 @@
 /** What a gRPC server owes its neighbours: health, reflection, addresses taken and refused, and an end in good order. */
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
@@ -105,6 +105,17 @@ describe('a TCP address', () => {
     await expect(runSidecar({ flags: { 'grpc.address': address } })).rejects.toThrow(
       /^grpc\.address: expected /,
     )
+  })
+
+  test.each([
+    { 'grpc.address': '0.0.0.0:0' },
+    { 'grpc.address': 'nowhere' },
+    { 'http.address': '0.0.0.0:0' },
+    { 'http.address': 'unix:/tmp/x.sock' },
+  ])('nothing is made for a configuration that cannot be served: %j', async (flags) => {
+    const folder = join(newFolder(), 'data')
+    await expect(runSidecar({ folder, flags })).rejects.toThrow()
+    expect(existsSync(folder)).toBe(false)
   })
 
   test.each(['localhost:0', '[::1]:0', '127.0.0.2:0'])(

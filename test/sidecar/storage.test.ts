@@ -74,6 +74,22 @@ test('with another pepper static tokens are denied, and the log says at the star
   expect(await checked()).toEqual({ reasons: ['ALLOWED', 'ALLOWED'], said: [] })
 })
 
+test.each<[what: string, lose: (file: string) => void]>([
+  ['removed', (file) => rmSync(file)],
+  ['emptied', (file) => writeFileSync(file, '')],
+])('of a directory that was %s the log says so; of a new folder it says nothing', async (_what, lose) => {
+  const first = await runSidecar()
+  await populate(first)
+  await first.sidecar.close()
+  const said = (lines: readonly string[]) => lines.filter((line) => line.includes('its directory is gone'))
+  expect(said(first.logLines)).toEqual([])
+  const file = join(first.folder, 'directory.sqlite')
+  for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+  lose(file)
+  const { logLines } = await runSidecar({ folder: first.folder })
+  expect(said(logLines).map((line) => JSON.parse(line))).toMatchObject([{ level: 40, directory: file }])
+})
+
 test('the directory holds neither passwords nor tokens', async () => {
   const running = await runSidecar()
   const secrets = await populate(running)

@@ -30,6 +30,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     passwordLimits: { concurrent: 2, waiting: 1000 },
     onKeysRefused: () => {},
     onUnknownKey: () => {},
+    onDirectoryLost: () => {},
     onStrangeStaticTokens: () => {},
     failedLogins: new FailedLogins({ failures: 10, pauseMs: 1 }, Date.now),
     now: Date.now,

@@ -1,0 +1,76 @@
+/** A control panel user's IAM token (§5.1): copied, reissued, and marked as for testing on every decision. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Check } from '../../sidecar/client/index.ts'
+import { account, administer, client, clock, directory, reasonOf } from './support.ts'
+
+administer()
+
+describe('a control panel user’s IAM token (§5.1)', () => {
+  beforeEach(() => directory.createControlPanelUser({ account, name: 'person' }))
+
+  test.each<[reason: string, befall: () => Promise<unknown>, question: Partial<Check>]>([
+    ['ALLOWED', async () => {}, {}],
+    ['TOKEN_KIND_NOT_ACCEPTED', async () => {}, { api: 'reports' }],
+    ['ACCOUNT_MISMATCH', async () => {}, { target: { account: 'another' } }],
+    ['CREDENTIAL_REVOKED', () => directory.reissueControlPanelUserToken({ account, name: 'person' }), {}],
+    ['CREDENTIAL_EXPIRED', async () => clock.expire(), {}],
+    [
+      'ADDRESS_NOT_ALLOWED',
+      () => directory.setAddressRestriction({ account, ranges: ['192.0.2.7'] }),
+      { clientAddress: '192.0.2.8' },
+    ],
+  ])(
+    'every decision on it, as %s, says that it is for testing, and names the conflict about its holder',
+    async (reason, befall, question) => {
+      const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+      await befall()
+      const credentials = [['X-Auth-Token', token?.value ?? '']] as const
+      const answer = await client.check({ api: 'iam', ...question, credentials })
+      expect(answer).toMatchObject({ reason, advice: [expect.stringContaining('testing only')] })
+      expect(answer.conflicts.map(({ id }) => id)).toContain('iam-token-holder-contradiction')
+      expect(token?.advice).toEqual(answer.advice)
+    },
+  )
+
+  test('copied it is the same, reissued another, and the one before no longer stands', async () => {
+    const { token: first } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+    const { token: copy } = await directory.copyControlPanelUserToken({ account, name: 'person' })
+    expect(copy).toEqual(first)
+    const { records } = await directory.listAuditRecords({ account })
+    expect(records.at(-1)).toMatchObject({ action: 'control_panel_user.copy_token', subject: 'person' })
+    const { token: second } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+    expect(await reasonOf(first?.value ?? '')).toBe('CREDENTIAL_REVOKED')
+    expect(await reasonOf(second?.value ?? '')).toBe('ALLOWED')
+  })
+
+  test.each<[what: string, befall: (value: string) => Promise<unknown>, reason: string]>([
+    ['was revoked', (value) => client.revoke({ value }), 'CREDENTIAL_REVOKED'],
+    [
+      'is of before its holder was disabled',
+      async () => {
+        for (const enabled of [false, true])
+          await directory.updateControlPanelUser({ account, name: 'person', enabled })
+      },
+      'CREDENTIAL_REVOKED',
+    ],
+    ['has expired', async () => clock.expire(), 'CREDENTIAL_EXPIRED'],
+  ])('one that %s is not given out again', async (_what, befall, reason) => {
+    const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+    await befall(token?.value ?? '')
+    await expect(directory.copyControlPanelUserToken({ account, name: 'person' })).rejects.toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      reason,
+      message: 'the IAM token of control panel user `person` no longer stands; reissue makes a new one',
+    })
+  })
+
+  test('there is one for the account and one for each project', async () => {
+    await directory.createProject({ account, name: 'alpha' })
+    const { token: ofAccount } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
+    const request = { account, name: 'person', project: 'alpha' }
+    const { token: ofProject } = await directory.reissueControlPanelUserToken(request)
+    expect(ofProject?.scope).toEqual({ account, project: 'alpha' })
+    expect(await reasonOf(ofAccount?.value ?? '')).toBe('ALLOWED')
+    expect(await reasonOf(ofProject?.value ?? '')).toBe('ALLOWED')
+  })
+})
