@@ -4,8 +4,13 @@ import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import { columns } from '../columns.ts'
 import { ADMINISTRATOR_TOKEN_FILE } from '../data-folder.ts'
+import type { Scope } from '../gen/portcullis/v1/decision.ts'
+import type { Permission, PermissionScope } from '../gen/portcullis/v1/directory.ts'
 import { type AdministrationOptions, ROWS } from './administration-rows.ts'
-import { addConnectionOptions, collect, print, printJson } from './output.ts'
+import { addConnectionOptions, collect, type FieldsShown, jsonOf, print, printJson } from './output.ts'
+
+/** An answer with the keys of the contract: the same for people and for programs. */
+type Shown = Readonly<Record<string, unknown>>
 
 export function addAdministrationCommands(program: Command): void {
   const groups = new Map<string, Command>()
@@ -38,8 +43,9 @@ export function addAdministrationCommands(program: Command): void {
       const answer = await asking({ ...options, ...(await identityOf(options)) }, (client: Client) =>
         run(client.directory, values, options),
       )
-      if (options.json) printJson(answer)
-      else print(describe(answer))
+      const shown = jsonOf(answer, SHOWN) as Shown
+      if (options.json) printJson(shown)
+      else print(describe(shown))
     })
   }
 }
@@ -69,19 +75,39 @@ async function identityOf(
   return { callerToken: readSecretLine('--data', join(data, ADMINISTRATOR_TOKEN_FILE)) }
 }
 
+/** The fields of the contract that are shown otherwise than they travel. */
+const SHOWN: FieldsShown = {
+  permissions: (permissions: readonly Permission[]) => permissions.map(permissionShown),
+  // No project is the account's scope, as `issue` shows it.
+  scope: (scope: Scope | undefined) => (scope?.project === '' ? { account: scope.account } : scope),
+  // Data, not a message: its keys are what they are.
+  details: (details: unknown) => details,
+}
+
+/** As a directory file has it: `{ scope: account }`, `{ scope: projects, projects: [alpha] }`. */
+function permissionShown({ scope, projects }: Permission): object {
+  // A newer sidecar may have a scope that this program does not know.
+  const word = SCOPE_WORDS[scope] ?? SCOPE_WORDS[0]
+  return projects.length === 0 ? { scope: word } : { scope: word, projects }
+}
+
+const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
+  [-1]: 'unspecified',
+  0: 'unspecified',
+  1: 'account',
+  2: 'projects',
+}
+
 /** A list as a table, a record as its fields. */
-function describe(answer: object): string {
+function describe(answer: Shown): string {
   const [[name, value] = ['', undefined], ...rest] = Object.entries(answer)
   if (Array.isArray(value) && rest.length === 0) {
     if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
-    const header = Object.keys(value[0] as object)
-    return columns([
-      header,
-      ...value.map((record) => header.map((key) => cellOf((record as Record<string, unknown>)[key]))),
-    ])
+    const header = Object.keys(value[0])
+    return columns([header, ...value.map((record) => header.map((key) => cellOf(record[key])))])
   }
   const fields = Object.entries(answer).flatMap(([key, field]) =>
-    typeof field === 'object' && field !== null && !(field instanceof Date) && !Array.isArray(field)
+    typeof field === 'object' && field !== null && !Array.isArray(field)
       ? Object.entries(field)
       : [[key, field] as const],
   )
@@ -90,12 +116,11 @@ function describe(answer: object): string {
 
 function cellOf(value: unknown): string {
   if (value === undefined) return ''
-  if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return value.map(cellOf).join(', ')
   if (typeof value === 'object' && value !== null) {
-    const { scope, projects } = value as { scope?: number; projects?: string[] }
-    if (scope !== undefined && projects !== undefined)
-      return scope === 1 ? 'Account' : `Projects: ${projects.join(', ')}`
+    const { scope, projects } = value as { scope?: string; projects?: string[] }
+    if (scope === 'account') return 'Account'
+    if (scope === 'projects' && projects !== undefined) return `Projects: ${projects.join(', ')}`
     return JSON.stringify(value)
   }
   return String(value)

@@ -13,6 +13,23 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
+/** How fields of a name are shown that are not shown as they come. */
+export type FieldsShown = Readonly<Record<string, (value: never) => unknown>>
+
+/** A value as its JSON has it: keys as the contract writes them (`created_at` for `createdAt`), times in ISO 8601. */
+export function jsonOf(value: unknown, fields: FieldsShown = {}): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map((each) => jsonOf(each, fields))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => {
+      const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+      const shown = Object.hasOwn(fields, key) ? fields[key] : undefined
+      return [key, shown === undefined ? jsonOf(field, fields) : shown(field as never)]
+    }),
+  )
+}
+
 /** Says what is amiss though the command goes on. */
 export function warn(text: string): void {
   process.stderr.write(`portcullis: warning: ${text}\n`)

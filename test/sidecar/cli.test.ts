@@ -131,7 +131,7 @@ describe('directory', () => {
     })
     const shown = await directory('show')
     expect(json(shown)).toMatchObject({
-      accounts: [{ account: '123456', serviceUsers: [{ name: 'job', enabled: true }] }],
+      accounts: [{ account: '123456', service_users: [{ name: 'job', enabled: true }] }],
     })
     for (const { value } of applied.secrets) expect(shown.stdout).not.toContain(value)
     const replaced = json(await directory('replace-password', '123456', 'job'))

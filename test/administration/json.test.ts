@@ -1,0 +1,300 @@
+/** The JSON of the administration commands: one convention, held to the contract, whose descriptors say what there may be. */
+import { readFileSync } from 'node:fs'
+import { createFileRegistry, type DescField, type DescMessage, fromBinary } from '@bufbuild/protobuf'
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import { Command } from 'commander'
+import { describe, expect, test, vi } from 'vitest'
+import { addAdministrationCommands } from '../../sidecar/cli/administration.ts'
+import { ROWS } from '../../sidecar/cli/administration-rows.ts'
+import { addDirectoryCommand } from '../../sidecar/cli/directory.ts'
+import { addKeysCommand } from '../../sidecar/cli/keys.ts'
+import { newFile, PEOPLE, runSidecar } from '../helpers/sidecar.ts'
+
+const contract = createFileRegistry(
+  fromBinary(FileDescriptorSetSchema, readFileSync(new URL('../../proto/portcullis.binpb', import.meta.url))),
+)
+const running = await runSidecar()
+
+/** What a command prints: on the command line as `main.ts` has it, in this process. */
+async function printed(line: string): Promise<string> {
+  const program = new Command().exitOverride()
+  for (const add of [addAdministrationCommands, addDirectoryCommand, addKeysCommand]) add(program)
+  let text = ''
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += chunk
+    return true
+  })
+  try {
+    await program.parseAsync([...line.split(' '), '--data', running.folder], { from: 'user' })
+  } finally {
+    write.mockRestore()
+  }
+  return text
+}
+
+async function jsonOf(line: string): Promise<Record<string, unknown>> {
+  const text = await printed(`${line} --json`)
+  expect(text).toMatch(/^[^\n]+\n$/)
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+const asked = (line: string) => `${line} --address ${running.address}`
+
+/** Every command, in the order of a life, with the answer of the contract that its JSON shows. */
+const COMMANDS: readonly (readonly [line: string, answer: string])[] = [
+  ['account create 1', 'CreateAccountResponse'],
+  ['account disable 1', 'UpdateAccountResponse'],
+  ['account enable 1', 'UpdateAccountResponse'],
+  ['account show 1', 'GetAccountResponse'],
+  ['account list', 'ListAccountsResponse'],
+
+  ['project create 1 alpha', 'CreateProjectResponse'],
+  ['project create 1 beta', 'CreateProjectResponse'],
+  ['project disable 1 alpha', 'UpdateProjectResponse'],
+  ['project enable 1 alpha', 'UpdateProjectResponse'],
+  ['project show 1 alpha', 'GetProjectResponse'],
+  ['project list 1', 'ListProjectsResponse'],
+
+  [
+    'service-user create 1 job --permission account --permission project:alpha --role iam.admin',
+    'CreateServiceUserResponse',
+  ],
+  ['service-user update 1 job --permission project:beta --permission account', 'UpdateServiceUserResponse'],
+  ['service-user disable 1 job', 'UpdateServiceUserResponse'],
+  ['service-user enable 1 job', 'UpdateServiceUserResponse'],
+  ['service-user replace-password 1 job', 'ReplaceServiceUserPasswordResponse'],
+  ['service-user show 1 job', 'GetServiceUserResponse'],
+  ['service-user list 1', 'ListServiceUsersResponse'],
+
+  ['control-panel-user create 1 olga --owner', 'CreateControlPanelUserResponse'],
+  ['control-panel-user update 1 olga --role iam.admin', 'UpdateControlPanelUserResponse'],
+  ['control-panel-user disable 1 olga', 'UpdateControlPanelUserResponse'],
+  ['control-panel-user enable 1 olga', 'UpdateControlPanelUserResponse'],
+  ['control-panel-user reissue-token 1 olga', 'ReissueControlPanelUserTokenResponse'],
+  ['control-panel-user copy-token 1 olga', 'CopyControlPanelUserTokenResponse'],
+  ['control-panel-user reissue-token 1 olga --project alpha', 'ReissueControlPanelUserTokenResponse'],
+  ['control-panel-user show 1 olga', 'GetControlPanelUserResponse'],
+  ['control-panel-user list 1', 'ListControlPanelUsersResponse'],
+
+  ['static-token create 1 olga reporting', 'CreateStaticTokenResponse'],
+  ['static-token create 1 olga other', 'CreateStaticTokenResponse'],
+  ['static-token revoke 1 olga other', 'RevokeStaticTokenResponse'],
+  ['static-token list 1 olga', 'ListStaticTokensResponse'],
+
+  ['address-restriction set 1 10.0.0.0/8 2001:db8::/32', 'SetAddressRestrictionResponse'],
+  ['address-restriction show 1', 'GetAddressRestrictionResponse'],
+
+  ['revocation list', 'ListRevocationsResponse'],
+  ['audit list 1', 'ListAuditRecordsResponse'],
+
+  ['control-panel-user delete 1 olga', 'DeleteControlPanelUserResponse'],
+  ['service-user delete 1 job', 'DeleteServiceUserResponse'],
+  ['project delete 1 alpha', 'DeleteProjectResponse'],
+  ['account delete 1', 'DeleteAccountResponse'],
+]
+
+/** Answers that hold a secret, because it is shown nowhere else, or because showing it is what they are for (§5.1). */
+const SHOWS_A_SECRET = [
+  'CreateServiceUserResponse',
+  'ReplaceServiceUserPasswordResponse',
+  'ReissueControlPanelUserTokenResponse',
+  'CopyControlPanelUserTokenResponse',
+  'CreateStaticTokenResponse',
+]
+
+describe('the JSON of an administration command keeps to the contract', () => {
+  const secrets: string[] = []
+
+  test.each(COMMANDS)('%s', async (line, answer) => {
+    const json = await jsonOf(asked(line))
+    expect(offencesIn(json, messageOf(answer))).toEqual([])
+    const shown = secretsIn(json)
+    expect(shown.length > 0).toBe(SHOWS_A_SECRET.includes(answer))
+    if (shown.length === 0) for (const secret of secrets) expect(JSON.stringify(json)).not.toContain(secret)
+    secrets.push(...shown)
+  })
+
+  test('there is no other command', () => {
+    const held = new Set(COMMANDS.map(([line]) => line.split(' ').slice(0, 2).join(' ')))
+    expect([...held].sort()).toEqual(ROWS.map(({ group, verb }) => `${group} ${verb}`).sort())
+  })
+})
+
+test.each<[claim: string, json: object, message: string, offences: string[]]>([
+  ['a key in camelCase', { createdAt: '2026-01-01T00:00:00.000Z' }, 'Account', ['createdAt is no field']],
+  ['a time that is a number', { created_at: 1 }, 'Account', ['created_at is no time']],
+  ['an enum as a number', { scope: 2 }, 'Permission', ['scope is no word of PermissionScope']],
+  [
+    'an enum as on the wire',
+    { scope: 'PERMISSION_SCOPE_ACCOUNT' },
+    'Permission',
+    ['scope is no word of PermissionScope'],
+  ],
+  ['a list that is none', { projects: 'alpha' }, 'Permission', ['projects is no list']],
+  [
+    'a fault far inside',
+    { users: [{ permissions: [{ scope: 1 }] }] },
+    'ListServiceUsersResponse',
+    ['users[0].permissions[0].scope is no word of PermissionScope'],
+  ],
+])('the convention is broken by %s', (_claim, json, message, offences) => {
+  expect(offencesIn(json, messageOf(message))).toEqual(offences)
+})
+
+describe('what a program reads', () => {
+  const ID = expect.stringMatching(/^[0-9a-f]{32}$/)
+  const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  const SERVICE_USER = {
+    account: '2',
+    name: 'job',
+    id: ID,
+    enabled: true,
+    permissions: [{ scope: 'account' }, { scope: 'projects', projects: ['alpha'] }],
+    roles: [],
+    created_at: TIME,
+  }
+
+  test('of a service user: the same alone and in a list, permissions as in a directory file', async () => {
+    await jsonOf(asked('account create 2'))
+    await jsonOf(asked('project create 2 alpha'))
+    const made = await jsonOf(
+      asked('service-user create 2 job --permission account --permission project:alpha'),
+    )
+    expect(made).toEqual({ user: SERVICE_USER, password: expect.any(String) })
+    expect(await jsonOf(asked('service-user show 2 job'))).toEqual({ user: SERVICE_USER })
+    expect(await jsonOf(asked('service-user list 2'))).toEqual({ users: [SERVICE_USER] })
+  })
+
+  test('of tokens: no project where there is none, no revoked_at where it was not', async () => {
+    await jsonOf(asked('control-panel-user create 2 olga'))
+    const scopeOf = async (line: string) => ((await jsonOf(asked(line))).token as { scope: object }).scope
+    expect(await scopeOf('control-panel-user reissue-token 2 olga')).toEqual({ account: '2' })
+    expect(await scopeOf('control-panel-user reissue-token 2 olga --project alpha')).toEqual({
+      account: '2',
+      project: 'alpha',
+    })
+    for (const name of ['a', 'b']) await jsonOf(asked(`static-token create 2 olga ${name}`))
+    await jsonOf(asked('static-token revoke 2 olga a'))
+    const { tokens } = await jsonOf(asked('static-token list 2 olga'))
+    const token = {
+      token_id: expect.stringMatching(/^[\w-]{22}$/),
+      account: '2',
+      user_name: 'olga',
+      created_at: TIME,
+    }
+    expect(tokens).toEqual(
+      expect.arrayContaining([
+        { ...token, name: 'a', revoked_at: TIME },
+        { ...token, name: 'b' },
+      ]),
+    )
+  })
+
+  test('of the audit trail: numbers ascend, details as they were recorded', async () => {
+    const { records } = (await jsonOf(asked('audit list 2'))) as { records: { sequence: number }[] }
+    expect(
+      records.find((record) => 'action' in record && record.action === 'service_user.set_permissions'),
+    ).toEqual({
+      sequence: expect.any(Number),
+      at: TIME,
+      actor: 'caller administrator',
+      action: 'service_user.set_permissions',
+      account: '2',
+      subject: 'job',
+      details: { permissions: SERVICE_USER.permissions },
+    })
+  })
+
+  test('of what is empty: lists without entries, and no field of what is gone', async () => {
+    await jsonOf(asked('account create empty'))
+    expect(await jsonOf(asked('project list empty'))).toEqual({ projects: [] })
+    expect(await jsonOf(asked('address-restriction show empty'))).toEqual({ ranges: [] })
+    expect(await jsonOf(asked('account delete empty'))).toEqual({})
+  })
+})
+
+test('a person reads the same fields in a table', async () => {
+  await jsonOf(asked('account create 3'))
+  await jsonOf(asked('project create 3 alpha'))
+  await jsonOf(asked('service-user create 3 job --permission account --permission project:alpha'))
+  const [header = '', ...rows] = (await printed(asked('service-user list 3'))).trim().split('\n')
+  expect(header.split(/ +/)).toEqual([
+    'account',
+    'name',
+    'id',
+    'enabled',
+    'permissions',
+    'roles',
+    'created_at',
+  ])
+  expect(rows).toEqual([expect.stringMatching(/^3 +job .* Account, Projects: alpha .*Z$/)])
+  expect(await printed(asked('service-user show 3 job'))).toMatch(/^created_at +\d{4}-.*Z$/m)
+  expect(await printed(asked('service-user delete 3 job'))).toBe('done\n')
+})
+
+describe('what the commands on the data folder print has the same keys', () => {
+  const people = newFile(JSON.stringify(PEOPLE), 'people.json')
+
+  test.each([
+    `directory apply ${people}`,
+    'directory show',
+    'directory replace-password 123456 account',
+    'keys show',
+  ])('%s', async (line) => {
+    const keys = keysIn(await jsonOf(line))
+    expect(keys).not.toHaveLength(0)
+    expect(keys.filter((key) => !SNAKE_CASE.test(key))).toEqual([])
+  })
+})
+
+const SNAKE_CASE = /^[a-z][a-z0-9_]*$/
+
+function messageOf(name: string): DescMessage {
+  const message = contract.getMessage(`portcullis.v1.${name}`)
+  if (message === undefined) throw new Error(`no message ${name}`)
+  return message
+}
+
+/** Where the JSON of a message is not as the convention wants it. */
+function offencesIn(json: unknown, message: DescMessage, path = ''): string[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return [`${path} is no object`]
+  return Object.entries(json).flatMap(([key, value]) => {
+    const at = path === '' ? key : `${path}.${key}`
+    const field = message.fields.find(({ name }) => name === key)
+    if (field === undefined || !SNAKE_CASE.test(key)) return [`${at} is no field`]
+    if (field.fieldKind !== 'list') return offencesOf(field, value, at)
+    if (!Array.isArray(value)) return [`${at} is no list`]
+    return value.flatMap((each, index) => offencesOf(field, each, `${at}[${index}]`))
+  })
+}
+
+function offencesOf(field: DescField, value: unknown, at: string): string[] {
+  if (field.enum !== undefined) {
+    // The first one is what nothing is: it is refused, and never shown.
+    const [, ...words] = field.enum.values.map(({ localName }) => localName.toLowerCase())
+    return words.includes(value as string) ? [] : [`${at} is no word of ${field.enum.name}`]
+  }
+  if (field.message === undefined) return typeof value === 'object' ? [`${at} is no value`] : []
+  if (field.message.typeName === 'google.protobuf.Timestamp')
+    return typeof value === 'string' && new Date(value).toISOString() === value ? [] : [`${at} is no time`]
+  // Data of any form, recorded as it was.
+  if (field.message.typeName === 'google.protobuf.Struct')
+    return keysIn(value)
+      .filter((key) => !SNAKE_CASE.test(key))
+      .map((key) => `${at}: ${key} is no key`)
+  return offencesIn(value, field.message, at)
+}
+
+function keysIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const keys = Array.isArray(value) ? [] : Object.keys(value)
+  return [...keys, ...Object.values(value).flatMap(keysIn)]
+}
+
+/** Passwords and token values, wherever they stand. */
+function secretsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, each]) =>
+    (key === 'password' || key === 'value') && typeof each === 'string' ? [each] : secretsIn(each),
+  )
+}
