@@ -1,4 +1,5 @@
 /** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
+import { userInfo } from 'node:os'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import type { DirectoryChange } from '../directory/change.ts'
 import type {
@@ -146,7 +147,7 @@ export class Administration extends AccountAdministration {
   }
 
   /** Replaces a service user's password (§5.1); their tokens no longer stand. The new one is shown this once. */
-  async replacePassword(account: string, userName: string, actor = COMMAND_LINE): Promise<NewSecret> {
+  async replacePassword(account: string, userName: string, actor = commandLine()): Promise<NewSecret> {
     const { password, hash } = await this.#newPassword()
     await this.change(actor, '', async (change) =>
       change.setPassword(await userIn(change, account, userName, 'service_user'), hash),
@@ -273,7 +274,7 @@ export class Administration extends AccountAdministration {
    * Creates what the file names and is not there, and sets permissions, roles, `owner` and `enabled` of the users it
    * names; leaves alone whom it does not name. All or nothing.
    */
-  async apply(file: DirectoryFile, actor = COMMAND_LINE): Promise<Applied> {
+  async apply(file: DirectoryFile, actor = commandLine()): Promise<Applied> {
     const make: SecretMakers = {
       password: () => this.#newPassword(),
       staticToken: (change, user, name) => this.#addStaticToken(change, user, name),
@@ -339,5 +340,22 @@ export class Administration extends AccountAdministration {
   }
 }
 
-/** Who works on the data folder itself. */
-export const COMMAND_LINE = 'command line'
+/**
+ * Who works on the data folder itself, as the audit trail has it: `command line (alice)`. In a container there is often no
+ * name for the user, so then it is the number.
+ */
+export function commandLine(
+  nameOf: () => string = () => userInfo().username,
+  uidOf: () => number | undefined = () => process.geteuid?.(),
+): string {
+  const user = nameOrNone(nameOf) || uidOf()
+  return user === undefined ? 'command line' : `command line (${user})`
+}
+
+function nameOrNone(nameOf: () => string): string {
+  try {
+    return nameOf()
+  } catch {
+    return ''
+  }
+}

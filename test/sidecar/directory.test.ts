@@ -1,5 +1,7 @@
 /** Administration of the directory: a file says how it is to be, applying it twice changes nothing, and half of it never holds. */
+import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
+import { commandLine } from '../../sidecar/authority/administration.ts'
 import type { DirectoryFile } from '../../sidecar/index.ts'
 import { ACCOUNT, PEOPLE, runSidecar } from '../helpers/sidecar.ts'
 
@@ -157,4 +159,29 @@ test('the password of a user who is not there cannot be replaced', async () => {
       code: 'NOT_FOUND',
       message: `account \`${ACCOUNT}\` has no service user \`${name}\``,
     })
+})
+
+describe('the audit trail names who works on the directory itself', () => {
+  test('with the user of the operating system', async () => {
+    const directory = await administration()
+    await directory.apply(PEOPLE)
+    await directory.replacePassword(ACCOUNT, 'account')
+    const records = await directory.audit('', { after: '', size: 1000 })
+    expect(new Set(records.map(({ action }) => action))).toContain('service_user.replace_password')
+    expect(new Set(records.map(({ actor }) => actor))).toEqual(
+      new Set([`command line (${userInfo().username})`]),
+    )
+  })
+
+  const nobody = () => {
+    throw new Error('no such user')
+  }
+  test.each<[claim: string, actor: string, nameOf: () => string, uidOf: () => number | undefined]>([
+    ['by name', 'command line (alice)', () => 'alice', () => 1000],
+    ['by number where there is no name', 'command line (1000)', nobody, () => 1000],
+    ['by number where the name is empty', 'command line (0)', () => '', () => 0],
+    ['not at all where there is neither', 'command line', nobody, () => undefined],
+  ])('%s: %s', (_claim, actor, nameOf, uidOf) => {
+    expect(commandLine(nameOf, uidOf)).toBe(actor)
+  })
 })
