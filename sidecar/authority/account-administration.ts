@@ -6,7 +6,7 @@ import { AlreadyThere } from '../directory/database.ts'
 import type { AccountRecord, Page, ProjectRecord } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { invalidArgument, NoAnswer } from '../errors.ts'
-import { canonicalRange } from './addresses.ts'
+import { readRange } from './addresses.ts'
 import type { IamTokenSigner } from './iam-token.ts'
 import { checkName, found, noAccount, noProject } from './lookups.ts'
 import type { Passwords } from './password.ts'
@@ -112,13 +112,9 @@ export class AccountAdministration {
   /** Restricts the account's tokens to these ranges (CIDR, IPv4 and IPv6); none: no restriction (§1). */
   setAddressRestriction(actor: string, account: string, ranges: readonly string[]): Promise<string[]> {
     const canonical = ranges.map((range, index) => {
-      const form = canonicalRange(range)
-      if (form === undefined)
-        throw invalidArgument({
-          field: `ranges[${index}]`,
-          expected: 'an IPv4 or IPv6 address or range, for example 10.0.0.0/8',
-        })
-      return form
+      const reading = readRange(range)
+      if (!reading.ok) throw invalidArgument({ field: `ranges[${index}]`, expected: reading.expected })
+      return reading.range
     })
     if (ranges.length > ADDRESS_RANGES_MAX)
       throw invalidArgument({

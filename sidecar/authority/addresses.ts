@@ -1,20 +1,33 @@
 /** Address ranges that an account restricts its tokens to (§1). */
 import ipaddr from 'ipaddr.js'
 
-/** A range in its canonical form, for example `10.0.0.0/8`; a single address is a range of one. `undefined`: not a range. */
-export function canonicalRange(range: string): string | undefined {
-  const [address = '', bits, ...more] = range.split('/')
+/** A range in its canonical form, for example `10.0.0.0/8`, or what was expected instead of the text. */
+export type RangeReading =
+  | { readonly ok: true; readonly range: string }
+  | { readonly ok: false; readonly expected: string }
+
+const RANGE = 'an IPv4 or IPv6 address or range, for example 10.0.0.0/8'
+const MAPPED_RANGE =
+  'a prefix of at least 96 bits after an IPv4-mapped address, for example ::ffff:10.0.0.0/104 for 10.0.0.0/8'
+
+/** Bits before the IPv4 address in an IPv4-mapped one (RFC 4291 §2.5.5.2). */
+const MAPPED_PREFIX_BITS = 96
+
+/** Reads a range; a single address is a range of one. An IPv4-mapped range is the IPv4 range. */
+export function readRange(text: string): RangeReading {
+  const [address = '', bits, ...more] = text.split('/')
   const parsed = canonical(address)
   if (parsed === undefined || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
-    return undefined
-  const bitsMax = parsed.kind() === 'ipv4' ? 32 : 128
-  const length = bits === undefined ? bitsMax : Number(bits)
-  if (length > bitsMax) return undefined
-  const network =
-    parsed.kind() === 'ipv4'
-      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed}/${length}`)
-      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/${length}`)
-  return `${network}/${length}`
+    return { ok: false, expected: RANGE }
+  const v4 = parsed.kind() === 'ipv4'
+  // With fewer bits it would be a range of IPv6, with all of IPv4 and more in it, and whoever wrote it hardly meant that.
+  const before = v4 && address.includes(':') ? MAPPED_PREFIX_BITS : 0
+  const bitsMax = v4 ? 32 : 128
+  const length = bits === undefined ? bitsMax : Number(bits) - before
+  if (length > bitsMax) return { ok: false, expected: RANGE }
+  if (length < 0) return { ok: false, expected: MAPPED_RANGE }
+  const network = (v4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${parsed}/${length}`)
+  return { ok: true, range: `${network}/${length}` }
 }
 
 /** Whether the address is in one of the ranges. No ranges: no restriction. No address where there is one: no. */

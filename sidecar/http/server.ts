@@ -2,7 +2,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { isLoopback, parseAddress } from '../address.ts'
-import { canonicalRange } from '../authority/addresses.ts'
+import { readRange } from '../authority/addresses.ts'
 import { NoAnswer } from '../errors.ts'
 import type { Services } from '../services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
@@ -201,12 +201,9 @@ async function listen(
 
 function trustedRanges(proxies: readonly string[]): string[] {
   return proxies.map((proxy, index) => {
-    const range = canonicalRange(proxy)
-    if (range === undefined)
-      throw new Error(
-        `http.trusted_proxies[${index}]: expected an address or a range, for example 10.0.0.0/8`,
-      )
-    return range
+    const reading = readRange(proxy)
+    if (!reading.ok) throw new Error(`http.trusted_proxies[${index}]: expected ${reading.expected}`)
+    return reading.range
   })
 }
 

@@ -60,7 +60,7 @@ describe('behind a proxy that is trusted', async () => {
   const config = newFile(
     `
 http:
-  trusted_proxies: ["127.0.0.1", "10.0.0.0/8"]
+  trusted_proxies: ["127.0.0.1", "10.0.0.0/8", "::ffff:192.0.2.0/120"]
   public_url: https://identity.example.com/gate/
   region: moon
   catalog:
@@ -80,6 +80,7 @@ http:
     ['198.51.100.7, 203.0.113.5', 201],
     ['203.0.113.5, 198.51.100.7', 401],
     ['203.0.113.5, 10.1.2.3', 201],
+    ['203.0.113.5, 192.0.2.9', 201],
     ['unknown', 401],
     ['', 401],
   ])('a login forwarded for %j: %i', async (forwarded, status) => {
@@ -155,11 +156,15 @@ describe('a configuration that is refused', () => {
   test.each([
     [
       'trusted_proxies: [nowhere]',
-      'http.trusted_proxies[0]: expected an address or a range, for example 10.0.0.0/8',
+      'http.trusted_proxies[0]: expected an IPv4 or IPv6 address or range, for example 10.0.0.0/8',
     ],
     [
       'trusted_proxies: ["10.0.0.0/33"]',
-      'http.trusted_proxies[0]: expected an address or a range, for example 10.0.0.0/8',
+      'http.trusted_proxies[0]: expected an IPv4 or IPv6 address or range, for example 10.0.0.0/8',
+    ],
+    [
+      'trusted_proxies: ["::ffff:10.0.0.0/8"]',
+      'http.trusted_proxies[0]: expected a prefix of at least 96 bits after an IPv4-mapped address, for example ::ffff:10.0.0.0/104 for 10.0.0.0/8',
     ],
     ['public_url: identity.example.com', 'http.public_url'],
     ['public_url: "https://user:secret@identity.example.com"', 'http.public_url'],
