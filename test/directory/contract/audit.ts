@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
-import type { UserRecord } from '../../../sidecar/directory/directory.ts'
+import type { ServiceUser, UserRecord } from '../../../sidecar/directory/directory.ts'
 import type { Account, Subject } from '../contract.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
 
@@ -74,6 +74,12 @@ const CHANGES: readonly [
     {},
     (change, { robot }) => change.setPassword(robot, SECRETS.password),
   ],
+  [
+    'service_user.rehash_password',
+    () => 'robot',
+    {},
+    (change, { robot }) => change.rehashPassword(withHash(robot, PASSWORD_HASH), SECRETS.password),
+  ],
   ['service_user.delete', () => 'robot', {}, (change, { robot }) => change.deleteUser(robot)],
   [
     'control_panel_user.create',
@@ -101,6 +107,12 @@ const CHANGES: readonly [
     (change, { person }) => change.setPanelToken(person, '', 'claims', 'an id'),
   ],
   [
+    'control_panel_user.copy_token',
+    () => 'person',
+    { token_id: 'an id' },
+    (change, { person }) => change.recordTokenCopied(person, 'an id'),
+  ],
+  [
     'static_token.create',
     () => undefined,
     { user: 'person', name: 'key' },
@@ -125,6 +137,11 @@ const CHANGES: readonly [
     (change, { account }) => change.revoke('a token', account.account, undefined),
   ],
 ]
+
+/** The user as a login finds them. */
+function withHash(user: UserRecord, passwordHash: string): ServiceUser {
+  return { ...user, passwordHash, addresses: [] }
+}
 
 function inAccount({ account }: Actors): string {
   return account.account
@@ -169,6 +186,43 @@ export function auditContract(subject: () => Subject): void {
     const before = await everything(subject())
     await revoke()
     expect(await everything(subject())).toEqual(before)
+  })
+
+  test('a password that was replaced meanwhile is not hashed anew, and its generation stays', async () => {
+    const { store } = subject()
+    const { account, robot } = await newActors(subject())
+    const rehash = (before: string) =>
+      changing(subject(), (change) => change.rehashPassword(withHash(robot, before), SECRETS.password))
+    const recorded = await everything(subject())
+    await rehash('another hash')
+    expect(await everything(subject())).toEqual(recorded)
+    const look = async () => {
+      const found = await store.verification.serviceUser(account.account, 'robot')
+      return [found?.passwordHash, found?.generation]
+    }
+    expect(await look()).toEqual([PASSWORD_HASH, robot.generation])
+    await rehash(PASSWORD_HASH)
+    expect(await look()).toEqual([SECRETS.password, robot.generation])
+  })
+
+  test('of an account, what was before it under the same number can be left out', async () => {
+    const { store, newAccount } = subject()
+    const first = await newAccount()
+    await changing(subject(), async (change) => {
+      await change.createProject(first, 'of the first')
+      await change.deleteAccount(first)
+      await change.createAccount(first.account)
+    })
+    const page = { after: '0', size: 100 }
+    const actions = async (earlier: boolean) =>
+      (await store.records.audit(first.account, page, earlier)).map(({ action }) => action)
+    expect(await actions(true)).toEqual([
+      'account.create',
+      'project.create',
+      'account.delete',
+      'account.create',
+    ])
+    expect(await actions(false)).toEqual(['account.create'])
   })
 
   test('several changes of one transaction come in their order, and an account’s own by themselves', async () => {

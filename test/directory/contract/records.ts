@@ -152,6 +152,29 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.records.panelToken(user.id, 'alpha')).toBe('of alpha')
   })
 
+  test('whose a token is, by its id: a static one, or one that can be copied', async () => {
+    const { store } = subject()
+    const { account, user } = await newPanelUser(subject())
+    const ofStatic = await changing(subject(), (change) =>
+      change.addStaticToken(user, {
+        kind: 'static_token',
+        name: 'key',
+        hash: randomBytes(32),
+        pepper: 'one',
+      }),
+    )
+    // `_` is any character to the pattern that finds it.
+    const [id, near] = ['abcdefghij_lmnopqrstuv', 'abcdefghijklmnopqrstuv']
+    const claims = JSON.stringify({ jti: near, exp: 1000 })
+    await changing(subject(), (change) => change.setPanelToken(user, '', claims, near))
+    expect(await store.records.tokenById(ofStatic)).toEqual({
+      account: account.account,
+      expiresAtMs: undefined,
+    })
+    expect(await store.records.tokenById(near)).toEqual({ account: account.account, expiresAtMs: 1_000_000 })
+    expect(await store.records.tokenById(id)).toBeUndefined()
+  })
+
   test('address ranges are replaced as a whole, and seen wherever a token is judged', async () => {
     const { store } = subject()
     const { account } = await newServiceUser(subject())
