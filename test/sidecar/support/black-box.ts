@@ -101,7 +101,7 @@ export class BlackBox {
   }
 
   /** A stream of questions and answers. A generous deadline, so that one that is never answered fails. */
-  converse(method: string, deadline = Date.now() + 20_000): ClientDuplexStream<unknown, Message> {
+  converse(method: string, deadline = Date.now() + 100_000): ClientDuplexStream<unknown, Message> {
     type Converse = (options: CallOptions) => ClientDuplexStream<unknown, Message>
     const call = (this.#client as unknown as Record<string, Converse>)[method] as Converse
     return call.call(this.#client, { deadline })
