@@ -14,32 +14,35 @@ import { BATCH_LENGTH, prepareWorkloads, type Workloads } from './workloads.ts'
 
 export const sidecarSuite: Suite = { name: 'sidecar', run }
 
-interface Effort {
-  readonly warmUpCalls: number
-  /** V8 optimises the way of a batch only after some thousands. */
-  readonly warmUpBatches: number
-  readonly pairs: number
+interface Samples {
   /** Calls a sample; as many decisions on streams. */
   readonly calls: number
-  /** Batches a sample. */
+  /** Batches a sample. V8 optimises the way of a batch only after some thousands. */
   readonly batches: number
 }
 
+interface Effort extends Samples {
+  readonly pairs: number
+}
+
 interface Efforts {
+  readonly warmUp: Samples
   readonly busy: Effort
-  readonly lighter: Pick<Effort, 'pairs' | 'calls'>
+  readonly lighter: Effort
   readonly baselines: BaselineEffort
 }
 
 const SIZES: Record<Size, Efforts> = {
   full: {
-    busy: { warmUpCalls: 20_000, warmUpBatches: 3_000, pairs: 15, calls: 15_000, batches: 400 },
-    lighter: { pairs: 9, calls: 2_500 },
+    warmUp: { calls: 20_000, batches: 3_000 },
+    busy: { pairs: 15, calls: 15_000, batches: 400 },
+    lighter: { pairs: 9, calls: 2_500, batches: 100 },
     baselines: { warmUpCalls: 10_000, pairs: 9, calls: 6_000, nghttpdCalls: 30_000 },
   },
   smoke: {
-    busy: { warmUpCalls: 100, warmUpBatches: 2, pairs: 2, calls: 100, batches: 2 },
-    lighter: { pairs: 1, calls: 50 },
+    warmUp: { calls: 100, batches: 2 },
+    busy: { pairs: 2, calls: 100, batches: 2 },
+    lighter: { pairs: 1, calls: 50, batches: 2 },
     baselines: { warmUpCalls: 100, pairs: 1, calls: 100, nghttpdCalls: 15_000 },
   },
 }
@@ -54,7 +57,7 @@ const METHOD =
   'Processor time of the server process, all threads, over a few thousand calls, divided by the calls; 8 connections × 16 in flight, unless the row says otherwise. The servers take turns under the same driver, and the ratio is the median over the pairs. Behind the processor time, calls a second by the clock, while server and driver share the processors.'
 const CHECK_METHOD = `${METHOD} The constant is as long as the sidecar's answers on average.`
 const DECISION_METHOD =
-  'As above, for each decision, against unary checks of the same claims by the same sidecar. The stream: one a connection, 16 questions in flight on each.'
+  'As above, for each decision, against unary checks of the same claims by the same sidecar. The stream: one a connection, as many questions in flight on each as the row says.'
 
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
@@ -69,43 +72,49 @@ async function run(size: Size): Promise<SuiteReport> {
   const constant = await contend(constantServer, constantServer.ready.grpc, stack)
   const floor: Workload = { ...claims, answerBytes: claims.answerBytes.map(() => answerBytes) }
 
-  const { busy, lighter, baselines } = SIZES[size]
-  const rows = await busyRows(sidecar, works, constant, floor, busy)
+  const { warmUp, busy, lighter, baselines } = SIZES[size]
+  await warmedUp(sidecar, works, constant, floor, warmUp)
+  const rows = await checkRows({ sidecar, constant, works, floor, ...busy })
   for (const shape of LIGHTER) {
     const [ours, theirs] = [await reshaped(sidecar, shape, stack), await reshaped(constant, shape, stack)]
-    const samples = await interleave(
-      { claims: unary(ours, claims, lighter.calls), floor: unary(theirs, floor, lighter.calls) },
-      lighter.pairs,
-    )
-    const inFlight = `${shape.connections} × ${shape.inFlight}`
-    rows.push(
-      costRow(
-        `check-claims-${shape.connections}x${shape.inFlight}`,
-        `Check of claims, ${inFlight} in flight`,
-        samples.claims,
-        'constant',
-        samples.floor,
-        CHECK_METHOD,
-      ),
-    )
+    rows.push(...(await checkRows({ sidecar: ours, constant: theirs, works, floor, shape, ...lighter })))
   }
   const below = await baselineRows(constant, floor, baselines)
   return { rows: [...rows, ...below.rows], skipped: below.skipped, answersChecked }
 }
 
-/** Everything that is asked with many calls in flight. */
-async function busyRows(
-  sidecar: Contender,
+async function warmedUp(
+  { load }: Contender,
   { claims, iamTokens, staticToken, batch, stream }: Workloads,
   constant: Contender,
   floor: Workload,
-  { warmUpCalls, warmUpBatches, pairs, calls, batches }: Effort,
-): Promise<Row[]> {
+  { calls, batches }: Samples,
+): Promise<void> {
+  await constant.load.run(floor, calls)
+  for (const workload of [claims, iamTokens, staticToken]) await load.run(workload, calls)
+  await load.run(batch, batches)
+  await load.runStreams(stream, calls)
+}
+
+/** Every sort of check under one load. */
+async function checkRows({
+  sidecar,
+  constant,
+  works: { claims, iamTokens, staticToken, batch, stream },
+  floor,
+  shape,
+  pairs,
+  calls,
+  batches,
+}: Effort & {
+  readonly sidecar: Contender
+  readonly constant: Contender
+  readonly works: Workloads
+  readonly floor: Workload
+  /** Absent: the busy one. */
+  readonly shape?: Shape
+}): Promise<Row[]> {
   const { server, load } = sidecar
-  await constant.load.run(floor, warmUpCalls)
-  for (const workload of [claims, iamTokens, staticToken]) await load.run(workload, warmUpCalls)
-  await load.run(batch, warmUpBatches)
-  await load.runStreams(stream, warmUpCalls)
   const decisions = batches * BATCH_LENGTH
   const samples = await interleave(
     {
@@ -118,13 +127,23 @@ async function busyRows(
     },
     pairs,
   )
+  const ending = shape === undefined ? '' : `-${shape.connections}x${shape.inFlight}`
+  const under = shape === undefined ? '' : `, ${shape.connections} × ${shape.inFlight} in flight`
   const row = (
     id: string,
     what: string,
     a: keyof typeof samples,
     b: 'floor' | 'claims',
     method: string,
-  ): Row => costRow(id, what, samples[a], b === 'floor' ? 'constant' : 'Check of claims', samples[b], method)
+  ): Row =>
+    costRow(
+      `${id}${ending}`,
+      `${what}${under}`,
+      samples[a],
+      b === 'floor' ? 'constant' : 'Check of claims',
+      samples[b],
+      method,
+    )
   return [
     row('check-claims', 'Check of claims', 'claims', 'floor', CHECK_METHOD),
     row('check-iam-token', 'Check of an IAM token, warm', 'iam', 'floor', METHOD),
