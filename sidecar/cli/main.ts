@@ -9,13 +9,14 @@ import { addIssueCommand } from './issue.ts'
 import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
 import { addMatrixCommand } from './matrix.ts'
-import { EXIT, failWith } from './output.ts'
+import { EXIT, failWith, guardOutput } from './output.ts'
 import { addPlanCommand } from './plan.ts'
 import { addRevokeCommand } from './revoke.ts'
 import { addServeCommand } from './serve.ts'
 
 /** Runs one command and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
 export async function main(argv: readonly string[]): Promise<void> {
+  guardOutput()
   const program = new Command('portcullis')
     .description(
       'Decides which credential opens which product API, and obtains the right credential for a call.',

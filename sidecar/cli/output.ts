@@ -4,6 +4,24 @@ import { PortcullisError } from '../client/error.ts'
 
 export const EXIT = { done: 0, denied: 1, noAnswer: 2 } as const
 
+/**
+ * What happens where output cannot be written. A reader who has gone away has read enough: the command ends with the
+ * answer's own exit code. Any other failure is no answer, whatever the command says. About standard error nobody can be told.
+ */
+export function guardOutput(): void {
+  process.stderr.on('error', () => {})
+  let failed = false
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (failed || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return
+    failed = true
+    failWith(new Error(`standard output cannot be written (${code})`))
+    // The command may be about to say how it ended.
+    process.once('exit', () => {
+      process.exitCode = EXIT.noAnswer
+    })
+  })
+}
+
 /** Prints lines, or the value as JSON. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)

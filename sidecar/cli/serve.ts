@@ -63,6 +63,11 @@ async function serve(options: ServeOptions): Promise<void> {
   // Before the start, which takes a while: what was made by then is removed again.
   for (const signal of STOP_SIGNALS) process.once(signal, () => void stop())
 
+  // Secrets of a demo account that nobody has read are of no use; a sidecar that goes on without its ready line is.
+  process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
+    if (dev !== undefined || code !== 'EPIPE') void stop()
+  })
+
   const start = await starter(config, (error) => {
     failWith(error)
     dev?.remove()

@@ -1,5 +1,6 @@
 /** Real child processes of the command line. Each is stopped by its own pid when the test file ends. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { eventually, newFolder, whenTheFileEnds } from '../../helpers/sidecar.ts'
 
@@ -15,6 +16,8 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** What comes in on standard input. */
   readonly input?: string
+  /** Where standard output goes instead of to the test: to a full disk, or to somebody who reads nothing and leaves. */
+  readonly stdout?: 'full' | 'unread'
 }
 
 /** How a process ended, and everything that it printed. */
@@ -36,12 +39,18 @@ export interface RunningProcess {
 }
 
 /** Starts the command line with these arguments, and with next to nothing of this process's environment. */
-export function start(args: readonly string[], { environment, input }: RunOptions = {}): RunningProcess {
+export function start(
+  args: readonly string[],
+  { environment, input, stdout: to }: RunOptions = {},
+): RunningProcess {
+  const full = to === 'full' ? openSync('/dev/full', 'w') : undefined
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd: workingFolder,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...environment },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', full ?? 'pipe', 'pipe'],
   })
+  if (full !== undefined) closeSync(full)
+  if (to === 'unread') child.stdout?.destroy()
   let stdout = ''
   let stderr = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
