@@ -49,6 +49,10 @@ async function checkOf(api: string, options: CheckOptions): Promise<Check> {
     throw new Error('expected either --header (a credential to verify) or --kind (a token taken as given)')
   if (targetProject !== undefined && targetAccount === undefined)
     throw new Error('--target-project: expected --target-account with it')
+  if (kind === undefined)
+    for (const [name, value] of Object.entries({ account, project }))
+      if (value !== undefined)
+        throw new Error(`--${name}: only with --kind; for the owner of the resource use --target-${name}`)
   const rest = {
     api,
     ...(targetAccount !== undefined && { target: scopeOf(targetAccount, targetProject) }),

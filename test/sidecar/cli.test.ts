@@ -169,6 +169,14 @@ test.each<[args: string[], stderr: string]>([
     ['check', 'balance', ...CLAIM, '--target-project', 'a'],
     '--target-project: expected --target-account with it',
   ],
+  [
+    ['check', 'balance', '-H', 'X-Token: a', '--account', '5', '--project', 'a'],
+    '--account: only with --kind; for the owner of the resource use --target-account',
+  ],
+  [
+    ['check', 'balance', '-H', 'X-Token: a', '--project', 'a'],
+    '--project: only with --kind; for the owner of the resource use --target-project',
+  ],
   [['check', 'balance', ...CLAIM, '--deadline', '0'], '--deadline: expected a whole number of milliseconds'],
   [
     ['check', 'balance', ...CLAIM, '--client-address', 'x'],
