@@ -26,7 +26,7 @@ export function addAdministrationCommands(program: Command): void {
     if (flags.includes('owner'))
       command.option('--owner', 'the user owns the account').option('--no-owner', 'the user does not')
     if (flags.includes('project'))
-      command.option('--project <name>', 'a token for this project; without it, for the account')
+      command.option('--project <project>', 'a token for this project; without it, for the account')
     command
       .option(
         '--data <dir>',

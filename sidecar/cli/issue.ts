@@ -24,7 +24,7 @@ export function addIssueCommand(program: Command): void {
     .option('--profile <name>', 'instead of a user: a credential that the sidecar holds')
     .option('--caller-token-file <file>', 'file with the caller token that --profile needs')
     .option('--project <project>', 'a token for this project; without it, for the account')
-    .option('--api <id>', 'a token that opens this api; repeat for several', collect)
+    .option('--api <api>', 'a token that opens this api; repeat for several', collect)
     .option('--value', 'print the bare token, without the header name')
     .addHelpText('after', '\nExit codes: 0 issued, 2 no answer.')
   addConnectionOptions(command).action(async (options: IssueOptions) => {

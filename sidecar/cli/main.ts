@@ -5,6 +5,7 @@ import { addAdministrationCommands } from './administration.ts'
 import { addCheckCommand } from './check.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
+import { refuseEmpty } from './given.ts'
 import { addIssueCommand } from './issue.ts'
 import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
@@ -24,6 +25,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .version(packageVersion)
     .addHelpText('after', '\nExit codes: 0 allowed or done, 1 denied or problems found, 2 no answer.')
     .exitOverride()
+    .hook('preAction', (_program, command) => refuseEmpty(command))
   for (const add of [
     addServeCommand,
     addCheckCommand,

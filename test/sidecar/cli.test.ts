@@ -177,6 +177,17 @@ test.each<[args: string[], stderr: string]>([
     ['check', 'balance', '-H', 'X-Token: a', '--project', 'a'],
     '--project: only with --kind; for the owner of the resource use --target-project',
   ],
+  [[...ISSUE, '--project', ''], '--project: expected the name of a project'],
+  [[...ISSUE, '--api', 'balance', '--api', ''], '--api: expected the id of an api'],
+  [['issue', '--account', '', '--user', 'a'], '--account: expected the number of an account'],
+  [['check', 'balance', '-H', ''], "--header: expected 'NAME: VALUE', or @FILE with one a line"],
+  [['plan', 'iam', ''], 'api: expected the id of an api'],
+  [['serve', '--data', ''], '--data: expected the path of a folder'],
+  [['audit', 'list', ''], 'account: expected the number of an account'],
+  [
+    ['control-panel-user', 'reissue-token', account, 'a', '--project', ''],
+    '--project: expected the name of a project',
+  ],
   [['check', 'balance', ...CLAIM, '--deadline', '0'], '--deadline: expected a whole number of milliseconds'],
   [
     ['check', 'balance', ...CLAIM, '--client-address', 'x'],
