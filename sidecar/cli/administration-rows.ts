@@ -10,9 +10,10 @@ export interface AdministrationOptions extends ConnectionOptions {
   readonly role?: readonly string[]
   readonly owner?: boolean
   readonly project?: string
+  readonly none?: boolean
 }
 
-export type Flag = 'permission' | 'role' | 'owner' | 'project'
+export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none'
 
 /** One subcommand: its arguments in order, and what it asks. What it returns is printed as records, or as JSON. */
 export interface Row {
@@ -46,7 +47,17 @@ export const ROWS: readonly Row[] = [
     'delete',
     'Delete an account with everything in it.',
     ['<account>'],
-    (directory, [account = '']) => directory.deleteAccount({ account }),
+    async (directory, [account = '']) => {
+      // Counted before: afterwards there is nothing to count. What others change meanwhile is not in it.
+      const lists = await Promise.all([
+        every((page) => directory.listProjects({ ...page, account }), 'projects'),
+        every((page) => directory.listServiceUsers({ ...page, account }), 'users'),
+        every((page) => directory.listControlPanelUsers({ ...page, account }), 'users'),
+      ])
+      const [projects = 0, ...users] = lists.map((list) => Object.values(list).flat().length)
+      await directory.deleteAccount({ account })
+      return { deleted: account, projects, users: users.reduce((sum, count) => sum + count, 0) }
+    },
   ),
 
   row(
@@ -246,9 +257,13 @@ export const ROWS: readonly Row[] = [
   row(
     'address-restriction',
     'set',
-    'Set the address ranges; none: no restriction.',
+    'Set the address ranges, all of them.',
     ['<account>', '[range...]'],
-    (directory, [account = '', ...ranges]) => directory.setAddressRestriction({ account, ranges }),
+    async (directory, [account = '', ...ranges], { none = false }) => {
+      if (none === ranges.length > 0) throw new Error('expected at least one range, or --none')
+      return directory.setAddressRestriction({ account, ranges })
+    },
+    ['none'],
   ),
 
   row('revocation', 'list', 'Show what was revoked and may still be presented.', [], (directory) =>

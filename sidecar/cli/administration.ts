@@ -27,6 +27,7 @@ export function addAdministrationCommands(program: Command): void {
       command.option('--owner', 'the user owns the account').option('--no-owner', 'the user does not')
     if (flags.includes('project'))
       command.option('--project <project>', 'a token for this project; without it, for the account')
+    if (flags.includes('none')) command.option('--none', 'lift the restriction')
     command
       .option(
         '--data <dir>',

@@ -1,0 +1,39 @@
+/** The administration commands as a person meets them: what they say they did, and what they refuse to do by accident. */
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { newFolder } from '../helpers/sidecar.ts'
+import { run, serve } from './support/processes.ts'
+
+const data = join(newFolder(), 'data')
+const { ready } = await serve(['--data', data])
+const environment = { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_DATA: data }
+const portcullis = (...args: string[]) => run(args, { environment })
+const done = async (...args: string[]) => {
+  const { code, stdout, stderr } = await portcullis(...args)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout
+}
+await done('account', 'create', '777')
+
+describe('what reaches further than it looks', () => {
+  test('an address restriction is lifted only where that is asked for', async () => {
+    await done('address-restriction', 'set', '777', '10.0.0.0/8')
+    for (const given of [[], ['10.0.0.1', '--none']])
+      expect(await portcullis('address-restriction', 'set', '777', ...given)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'portcullis: expected at least one range, or --none\n',
+      })
+    expect(await done('address-restriction', 'show', '777')).toBe('10.0.0.0/8\n')
+    expect(await done('address-restriction', 'set', '777', '--none')).toBe('no ranges\n')
+    expect(await done('address-restriction', 'show', '777')).toBe('no ranges\n')
+  })
+
+  test('deleting an account says what went with it', async () => {
+    await done('account', 'create', '778')
+    for (const name of ['alpha', 'beta']) await done('project', 'create', '778', name)
+    await done('service-user', 'create', '778', 'job')
+    await done('control-panel-user', 'create', '778', 'olga')
+    expect(await done('account', 'delete', '778')).toBe('deleted   778\nprojects  2\nusers     2\n')
+  })
+})
