@@ -1,5 +1,6 @@
 /** Connecting to a sidecar from the command line, and reading secrets without putting them on it. */
 import { readFileSync } from 'node:fs'
+import { parseAddress } from '../address.ts'
 import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
 import type { ConnectionOptions } from './output.ts'
 
@@ -11,7 +12,7 @@ export async function asking<T>(
   },
   ask: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const address = options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
+  const address = checkedAddress(options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS)
   const client = connect(address, {
     deadlineMs: options.deadline,
     ...(options.callerToken !== undefined && { callerToken: options.callerToken }),
@@ -22,6 +23,16 @@ export async function asking<T>(
   } finally {
     client.close()
   }
+}
+
+/** The client would take many more forms, and say of what is none that no such host is known. */
+function checkedAddress(address: string): string {
+  const expected = '--address (or PORTCULLIS_GRPC_ADDRESS): expected HOST:PORT or unix:PATH'
+  try {
+    const parsed = parseAddress('--address', address)
+    if (parsed.type === 'unix' || parsed.port > 0) return address
+  } catch {}
+  throw new Error(expected)
 }
 
 /** The first line of a file; `-` is standard input. */

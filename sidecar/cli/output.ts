@@ -63,10 +63,10 @@ function errorText(error: unknown): string {
   if (error instanceof PortcullisError) {
     const reason = error.reason === '' || error.reason === error.code ? '' : ` ${error.reason}`
     const hint =
-      error.code === 'UNAVAILABLE' && error.reason === ''
-        ? '; is a sidecar running? start one with `portcullis serve`'
-        : ''
-    return `no answer, ${error.code}${reason}: ${error.message}${hint}`
+      error.code === 'UNAVAILABLE' && error.reason === '' ? '; start one with `portcullis serve`' : ''
+    // Any other error is an answer of the sidecar: that there is none to the question.
+    const prefix = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'].includes(error.code) ? 'no answer, ' : ''
+    return `${prefix}${error.code}${reason}: ${error.message}${hint}`
   }
   return error instanceof Error ? error.message : String(error)
 }

@@ -51,6 +51,7 @@ export function connect(address: string = DEFAULT_ADDRESS, options: ClientOption
 export class Client {
   readonly #stub: AuthorizationServiceClient
   readonly #metadata = new Metadata()
+  readonly #address: string
   readonly #deadlineMs: number
   /** Administration; needs a caller token that may administer, or `iamToken`. */
   readonly directory: DirectoryClient
@@ -64,6 +65,7 @@ export class Client {
     this.#stub = new AuthorizationServiceClient(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
     })
+    this.#address = address
     this.#deadlineMs = deadlineMs
     if (callerToken !== undefined)
       this.#metadata.set('authorization', `Bearer ${sendable('callerToken', callerToken)}`)
@@ -111,7 +113,7 @@ export class Client {
     })
     try {
       let answered = 0
-      for await (const { id, result } of answersOf(stream)) {
+      for await (const { id, result } of answersOf(stream, this.#address)) {
         // An answer out of order would be taken for another question's.
         if (id !== String(answered++) || result === undefined)
           throw new Error('the sidecar answered another question than the one that was next')
@@ -156,7 +158,7 @@ export class Client {
   async *watchMatrix(): AsyncGenerator<MatrixAnswer> {
     const stream = this.#stub.watchMatrix({}, this.#metadata)
     try {
-      for await (const { matrix } of answersOf(stream)) yield matrixAnswer(matrix)
+      for await (const { matrix } of answersOf(stream, this.#address)) yield matrixAnswer(matrix)
     } finally {
       stream.cancel()
     }
@@ -171,7 +173,7 @@ export class Client {
       const options = { deadline: Date.now() + this.#deadlineMs }
       method.call(this.#stub, request, this.#metadata, options, (error, response) => {
         if (error === null) resolve(response as Response)
-        else reject(new PortcullisError(error))
+        else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
       })
     })
   }
@@ -204,14 +206,14 @@ type UnaryMethod<Request, Response> = (
 ) => ClientUnaryCall
 
 /** The messages of a stream, with its errors as the client's. */
-async function* answersOf<T>(stream: ClientReadableStream<T>): AsyncGenerator<T> {
+async function* answersOf<T>(stream: ClientReadableStream<T>, address: string): AsyncGenerator<T> {
   // A stream that is cancelled reports so when nobody iterates any more.
   stream.on('error', () => {})
   try {
     for await (const message of stream) yield message as T
   } catch (error) {
     throw typeof (error as ServiceError).code === 'number'
-      ? new PortcullisError(error as ServiceError)
+      ? new PortcullisError(error as ServiceError, { address })
       : error
   }
 }

@@ -15,8 +15,9 @@ export class PortcullisError extends Error {
   /** Further facts, for example the plan for APIs that no single token opens. */
   readonly metadata: Readonly<Record<string, string>>
 
-  constructor(error: ServiceError) {
-    super(error.details || error.message)
+  /** @param asked whom, and how long they had; streams have no deadline */
+  constructor(error: ServiceError, asked?: Asked) {
+    super((asked && unansweredText(error, asked)) ?? (error.details || error.message))
     this.code = status[error.code] as keyof typeof status
     const { reason, metadata, violations } = detailsOf(error.metadata)
     this.reason = reason
@@ -24,6 +25,30 @@ export class PortcullisError extends Error {
     this.metadata = metadata
   }
 }
+
+/** Whom a call was made to. */
+export interface Asked {
+  readonly address: string
+  readonly deadlineMs?: number
+}
+
+/** What grpc-js says of its own connections, in words; `undefined` for what a sidecar said. */
+function unansweredText({ code, details }: ServiceError, { address, deadlineMs }: Asked): string | undefined {
+  if (code === status.DEADLINE_EXCEEDED && deadlineMs !== undefined)
+    return `no answer from ${address} within ${deadlineMs} ms`
+  if (code !== status.UNAVAILABLE || !/^(No connection established|Name resolution failed)/.test(details))
+    return undefined
+  const [, why] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(details)) ?? []
+  return `no sidecar answers at ${address} (${why ?? /\bE[A-Z]{3,}\b/.exec(details)?.[0] ?? 'no connection'})`
+}
+
+const CONNECTION_FAILURES: readonly (readonly [RegExp, string])[] = [
+  [/^Name resolution failed/, 'no such host'],
+  [/\bECONNREFUSED\b/, 'connection refused'],
+  [/\bENOENT\b/, 'no such socket'],
+  [/\bEACCES\b/, 'permission denied'],
+  [/\bProtocol error\b/, 'something else than gRPC is there'],
+]
 
 function detailsOf(
   trailer: Metadata | undefined,

@@ -121,16 +121,25 @@ describe('errors', () => {
   })
 
   test('nobody there is UNAVAILABLE, without a reason of a sidecar', async () => {
-    const nobody = connect(`unix:${newFolder()}/nobody.sock`)
+    const address = `unix:${newFolder()}/nobody.sock`
+    const nobody = connect(address)
     whenTheFileEnds(() => nobody.close())
     for (const call of [nobody.check(good), nobody.getMatrix(), all(nobody.checkStream([good]))])
-      expect(await errorOf(call)).toMatchObject({ code: 'UNAVAILABLE', reason: '' })
+      expect(await errorOf(call)).toMatchObject({
+        code: 'UNAVAILABLE',
+        reason: '',
+        message: `no sidecar answers at ${address} (no such socket)`,
+      })
   })
 
   test('a deadline that passes is DEADLINE_EXCEEDED', async () => {
-    const silent = connect(await fakeSidecar({ check: () => {} }), { deadlineMs: 50 })
+    const address = await fakeSidecar({ check: () => {} })
+    const silent = connect(address, { deadlineMs: 50 })
     whenTheFileEnds(() => silent.close())
-    expect(await errorOf(silent.check(good))).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    expect(await errorOf(silent.check(good))).toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: `no answer from ${address} within 50 ms`,
+    })
   })
 
   test('questions that cannot be read end the stream with their own error', async () => {
