@@ -88,7 +88,7 @@ export class AccountAdministration {
   }
 
   projects(account: string, page: Page): Promise<ProjectRecord[]> {
-    return this.parts.store.records.projects(account, page)
+    return this.ofAccount(account, this.parts.store.records.projects(account, page))
   }
 
   setProjectEnabled(actor: string, account: string, name: string, enabled: boolean): Promise<ProjectRecord> {
@@ -126,6 +126,13 @@ export class AccountAdministration {
       await change.setAddressRules(record, canonical)
       return change.addressRules(record.id)
     })
+  }
+
+  /** What an account has; nothing of one that is not there is no empty list. */
+  protected async ofAccount<T>(account: string, list: Promise<T[]>): Promise<T[]> {
+    const records = await list
+    if (records.length === 0) await this.account(account)
+    return records
   }
 
   /** `subject` is named where its name turns out to be taken. */

@@ -107,7 +107,7 @@ export class Administration extends AccountAdministration {
   }
 
   users(account: string, type: UserType, page: Page): Promise<UserRecord[]> {
-    return this.parts.store.records.users(account, type, page)
+    return this.ofAccount(account, this.parts.store.records.users(account, type, page))
   }
 
   userById(id: string): Promise<UserRecord | undefined> {

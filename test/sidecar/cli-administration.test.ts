@@ -37,3 +37,15 @@ describe('what reaches further than it looks', () => {
     expect(await done('account', 'delete', '778')).toBe('deleted   778\nprojects  2\nusers     2\n')
   })
 })
+
+test.each(['project', 'service-user', 'control-panel-user'])(
+  'an account without a %s has none, and one that is not there is not found',
+  async (group) => {
+    expect(await done(group, 'list', '777')).toMatch(/^no (projects|users)\n$/)
+    expect(await portcullis(group, 'list', '999')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'portcullis: NOT_FOUND: there is no account `999`\n',
+    })
+  },
+)
