@@ -17,10 +17,12 @@ export class MatrixError extends Error {
   override readonly name = 'MatrixError'
   readonly problems: readonly Problem[]
 
-  constructor(problems: readonly Problem[]) {
+  /** @param file what the message calls it, where it is a file */
+  constructor(problems: readonly Problem[], file?: string) {
     const shown = problems.slice(0, PROBLEMS_SHOWN_MAX).map((problem) => `  ${problemText(problem)}`)
     const more = problems.length - shown.length
-    super(['the matrix is not valid:', ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n'))
+    const first = `${file === undefined ? '' : `${file}: `}the matrix is not valid:`
+    super([first, ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n'))
     this.problems = problems
   }
 }

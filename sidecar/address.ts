@@ -8,9 +8,10 @@ export type ListenAddress =
 
 /**
  * @param key what the address is called where it was given
+ * @param otherwise what else can be given there
  * @throws Error naming the key and what was expected
  */
-export function parseAddress(key: string, address: string): ListenAddress {
+export function parseAddress(key: string, address: string, otherwise = 'unix:PATH'): ListenAddress {
   if (address.startsWith('unix:')) {
     const path = address.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
     // sun_path of a socket holds 108 bytes with its final zero.
@@ -22,7 +23,7 @@ export function parseAddress(key: string, address: string): ListenAddress {
   const host = parts?.[1] ?? parts?.[2]
   const port = Number(parts?.[3])
   if (host === undefined || !(port <= 65_535))
-    throw new Error(`${key}: expected HOST:PORT with a port from 0 to 65535, or unix:PATH`)
+    throw new Error(`${key}: expected HOST:PORT with a port from 0 to 65535, or ${otherwise}`)
   return { type: 'tcp', host, port }
 }
 

@@ -1,8 +1,10 @@
 /** The data folder: who may read it, and files that come into being whole or not at all. */
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -28,8 +30,20 @@ export const SIGNING_KEYS_FILE = 'signing-keys.json'
  * @throws Error where it holds what is not ours
  */
 export function openDataFolder(folder: string): boolean {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const found = readdirSync(folder).filter((name) => !name.endsWith('.tmp'))
+  let names: string[]
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    names = readdirSync(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      code === 'EEXIST' || code === 'ENOTDIR'
+        ? `data: ${folder}: expected a folder`
+        : `data: ${folder} cannot be read (${code})`,
+      { cause: error },
+    )
+  }
+  const found = names.filter((name) => !name.endsWith('.tmp'))
   // To close a folder of others to them would be the lesser harm; to fill it is another.
   if (found.length > 0 && !found.includes(SIGNING_KEYS_FILE))
     throw new Error(
@@ -37,6 +51,21 @@ export function openDataFolder(folder: string): boolean {
     )
   chmodSync(folder, 0o700)
   return found.length > 0
+}
+
+/** @throws Error where the folder is none of ours, or cannot be read */
+export function expectDataFolder(folder: string): void {
+  try {
+    accessSync(join(folder, SIGNING_KEYS_FILE), constants.R_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      code === 'ENOENT' || code === 'ENOTDIR'
+        ? `${folder}: expected a data folder of Portcullis`
+        : `${folder} cannot be read (${code})`,
+      { cause: error },
+    )
+  }
 }
 
 /**

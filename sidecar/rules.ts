@@ -1,6 +1,6 @@
 /** The rules in force: the compiled matrix, and the file that it is read from again when it changes. */
 import { readFileSync, statSync } from 'node:fs'
-import { compile, type Engine } from '../engine/index.ts'
+import { compile, type Engine, type Matrix } from '../engine/index.ts'
 import { loadMatrix, MATRIX_BYTES_MAX, MatrixError, supportMatrix } from '../matrix/index.ts'
 import { WatchedFile } from './watched-file.ts'
 
@@ -20,11 +20,11 @@ export class Rules {
   readonly #file: WatchedFile<Engine> | undefined
   readonly #watchers = new Set<(engine: Engine) => void>()
 
-  /** @throws MatrixError, or the file's error: without valid rules nothing is served */
+  /** @throws MatrixError, or the file's error in words: without valid rules nothing is served */
   constructor({ path, strict, pollMs, onRefused }: RulesOptions) {
     if (path === undefined) this.#engine = compile(supportMatrix, { strict })
     else {
-      const read = () => readMatrix(path, strict)
+      const read = () => compile(readMatrix(path), { strict })
       this.#file = new WatchedFile({
         path,
         pollMs,
@@ -63,11 +63,26 @@ export class Rules {
   }
 }
 
-function readMatrix(path: string, strict: boolean): Engine {
-  const { size } = statSync(path)
-  if (size > MATRIX_BYTES_MAX)
-    throw new MatrixError([
-      { path: '', expected: `expected at most ${MATRIX_BYTES_MAX} bytes, found ${size}` },
-    ])
-  return compile(loadMatrix(readFileSync(path)), { strict })
+/** The matrix of a file. @throws MatrixError, or the file's error in words; both name the file */
+export function readMatrix(path: string): Matrix {
+  const bytes = readMatrixFile(path)
+  try {
+    return loadMatrix(bytes)
+  } catch (error) {
+    throw error instanceof MatrixError ? new MatrixError(error.problems, path) : error
+  }
+}
+
+/** What a matrix file holds, whatever that is. */
+export function readMatrixFile(path: string): Buffer {
+  let size: number
+  try {
+    size = statSync(path).size
+    if (size <= MATRIX_BYTES_MAX) return readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw Object.assign(new Error(`matrix: ${path} cannot be read (${code})`, { cause: error }), { code })
+  }
+  const expected = `expected at most ${MATRIX_BYTES_MAX} bytes, found ${size}`
+  throw new MatrixError([{ path: '', expected }], path)
 }

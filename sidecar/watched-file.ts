@@ -22,7 +22,11 @@ export class WatchedFile<T> {
   /** @throws what `read` throws */
   constructor(options: WatchedFileOptions<T>) {
     this.#options = options
-    this.#seen = this.#look()
+    try {
+      this.#seen = this.#look()
+    } catch {
+      // It is read all the same: `read` has the words for what cannot be.
+    }
     this.first = options.read()
     if (options.pollMs > 0) this.#timer = setInterval(() => this.reload(), options.pollMs).unref()
   }

@@ -1,6 +1,6 @@
 /** The development sidecar: a fresh data folder, a demo account with one of everything, and what to try next. */
 import { randomInt } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Engine } from '../../engine/index.ts'
@@ -43,7 +43,11 @@ export async function prepareDemo(
   if (config.directory.url !== undefined)
     throw new Error('--dev: expected no shared directory, `directory.url` names one; serve it without --dev')
   const given = flags.data as string | undefined
-  if (given !== undefined && existsSync(given) && readdirSync(given).length > 0)
+  if (
+    given !== undefined &&
+    statSync(given, { throwIfNoEntry: false })?.isDirectory() &&
+    readdirSync(given).length > 0
+  )
     throw new Error(
       `--dev: expected an empty data folder or none, ${given} holds something; serve it without --dev`,
     )

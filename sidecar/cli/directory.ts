@@ -1,12 +1,9 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
-
 import type { Administration } from '../authority/administration.ts'
 import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
 import { columns } from '../columns.ts'
-import { SIGNING_KEYS_FILE } from '../data-folder.ts'
+import { expectDataFolder } from '../data-folder.ts'
 import { jsonOf, print, printJson } from './output.ts'
 
 interface DirectoryOptions {
@@ -77,8 +74,7 @@ async function administering<T>(
     environment: process.env,
     flags: { data: options.data, matrix: options.matrix },
   })
-  if (options.there && !existsSync(join(config.data, SIGNING_KEYS_FILE)))
-    throw new Error(`--data: expected a data folder of Portcullis, ${config.data} is none`)
+  if (options.there) expectDataFolder(config.data)
   return administerDirectory(config, work)
 }
 

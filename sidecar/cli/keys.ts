@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { columns } from '../columns.ts'
-import { SIGNING_KEYS_FILE } from '../data-folder.ts'
+import { expectDataFolder, SIGNING_KEYS_FILE } from '../data-folder.ts'
 import { print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
 
@@ -46,6 +46,7 @@ function withOptions(command: Command): Command {
 }
 
 function keyFile({ data }: KeysOptions): string {
+  expectDataFolder(data)
   return join(data, SIGNING_KEYS_FILE)
 }
 

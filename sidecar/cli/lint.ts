@@ -15,7 +15,7 @@ export function addLintCommand(program: Command): void {
     .addHelpText('after', '\nExit codes: 0 no problem, 1 problems, 2 the file cannot be read.')
     .action(async (file: string | undefined, options: { json?: boolean }) => {
       const { lintMatrix, MatrixError, parseMatrix, supportMatrix } = await import('../../matrix/index.ts')
-      const { readMatrixFile } = await import('./rules.ts')
+      const { readMatrixFile } = await import('../rules.ts')
       const bytes = file === undefined ? undefined : readMatrixFile(file)
       let report: LintReport
       try {

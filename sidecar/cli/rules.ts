@@ -1,9 +1,9 @@
 /** The rules that commands without a sidecar look at: the shipped matrix, or a file. */
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
-import { loadMatrix, supportMatrix } from '../../matrix/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
 import { distance } from '../distance.ts'
+import { readMatrix } from '../rules.ts'
 
 export interface RulesOptions {
   readonly matrix?: string
@@ -18,21 +18,13 @@ export function addRulesOptions(command: Command): Command {
     .option('--json', 'print the answer as one line of JSON')
 }
 
-/** The matrix and its engine. @throws MatrixError, or an Error that names the file */
+/** The matrix and its engine. @throws MatrixError, or the file's error in words; both name the file */
 export function readRules({ matrix: path, strict = false }: RulesOptions): {
   matrix: Matrix
   engine: Engine
 } {
-  const matrix = path === undefined ? supportMatrix : loadMatrix(readMatrixFile(path))
+  const matrix = path === undefined ? supportMatrix : readMatrix(path)
   return { matrix, engine: compile(matrix, { strict }) }
-}
-
-export function readMatrixFile(path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    throw new Error(`matrix file ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
-  }
 }
 
 /** The id, or an error that names the nearest ones. */

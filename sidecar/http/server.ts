@@ -118,7 +118,7 @@ export function checkHttpOptions(options: HttpOptions): void {
 }
 
 function listenAddressOf({ address }: HttpOptions): { readonly host: string; readonly port: number } {
-  const parsed = parseAddress('http.address', address)
+  const parsed = parseAddress('http.address', address, 'off')
   if (parsed.type === 'tcp' && isLoopback(parsed.host)) return parsed
   throw new Error(
     `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,

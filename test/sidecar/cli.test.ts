@@ -160,6 +160,9 @@ describe('directory', () => {
 })
 
 const silent = await fakeSidecar({ check: () => {} })
+const folder = newFolder()
+writeFileSync(join(folder, 'matrix.yaml'), 'matrix: nope.json\n')
+const noMatrix = newFile('{}', 'matrix.json')
 const broken = join(newFolder(), 'broken.yaml')
 writeFileSync(broken, 'accounts: [{account: 1}]\n')
 test.each<[args: string[], stderr: string]>([
@@ -189,6 +192,21 @@ test.each<[args: string[], stderr: string]>([
   [
     ['control-panel-user', 'reissue-token', account, 'a', '--project', ''],
     '--project: expected the name of a project',
+  ],
+  [['matrix', '--matrix', '/nope.json'], 'matrix: /nope.json cannot be read (ENOENT)'],
+  [['serve', '--config', join(folder, 'matrix.yaml')], 'matrix: nope.json cannot be read (ENOENT)'],
+  [['serve', '--data', noMatrix, '--http', 'off'], `data: ${noMatrix}: expected a folder`],
+  [['serve', '--dev', '--data', noMatrix], `data: ${noMatrix}: expected a folder`],
+  [
+    ['serve', '--matrix', `${noMatrix}/in`, '--data', join(folder, 'data')],
+    `matrix: ${noMatrix}/in cannot be read (ENOTDIR)`,
+  ],
+  [['keys', 'show', '--data', '/nope'], '/nope: expected a data folder of Portcullis'],
+  [['keys', 'rotate', '--data', noMatrix], `${noMatrix}: expected a data folder of Portcullis`],
+  [['directory', 'show', '--data', '/nope'], '/nope: expected a data folder of Portcullis'],
+  [
+    ['serve', '--http', '127.0.0.1:65536', '--grpc', '127.0.0.1:0', '--data', join(folder, 'data')],
+    'http.address: expected HOST:PORT with a port from 0 to 65535, or off',
   ],
   [['check', 'balance', ...CLAIM, '--deadline', '0'], '--deadline: expected a whole number of milliseconds'],
   [
@@ -240,6 +258,15 @@ test.each<[args: string[], stderr: string]>([
   expect(stderr).toMatch(/^portcullis: [^\n]+\n$/)
   expect(stderr.slice('portcullis: '.length, -1)).toEqual(complaint)
 })
+
+test.each([['matrix'], ['plan', 'iam'], ['serve', '--http', 'off', '--data', join(folder, 'data')]])(
+  'a matrix that is not valid is named: %j',
+  async (...args) => {
+    const { code, stdout, stderr } = await portcullis([...args, '--matrix', noMatrix])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(`portcullis: ${noMatrix}: the matrix is not valid:\n`)
+  },
+)
 
 test.each([[[]], [['chekc']], [['check', 'balance', '--colour']]])(
   'what is no command is said to be none, with 2: %j',

@@ -160,7 +160,9 @@ describe('a matrix file', () => {
   })
 
   test('that cannot be used at the start keeps the sidecar from starting', async () => {
-    await expect(runSidecar({ flags: { matrix: '/does/not/exist.json' } })).rejects.toThrow(/exist\.json/)
+    await expect(runSidecar({ flags: { matrix: '/does/not/exist.json' } })).rejects.toThrow(
+      /^matrix: \/does\/not\/exist\.json cannot be read \(ENOENT\)$/,
+    )
   })
 
   test('with polling off is read again only when it is asked for', async () => {
