@@ -17,6 +17,9 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
+/** Where the data folder is by default; the schema of the configuration says so too. */
+export const DEFAULT_DATA_FOLDER = './portcullis-data'
+
 /** Name of the file in the data folder that holds the administrator's caller token. */
 export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 

@@ -1,13 +1,19 @@
 /** `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of `administration-rows.ts`. */
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import { columns } from '../columns.ts'
-import { ADMINISTRATOR_TOKEN_FILE } from '../data-folder.ts'
 import type { Scope } from '../gen/portcullis/v1/decision.ts'
 import type { Permission, PermissionScope } from '../gen/portcullis/v1/directory.ts'
 import { type AdministrationOptions, ROWS } from './administration-rows.ts'
-import { addConnectionOptions, collect, type FieldsShown, jsonOf, print, printJson } from './output.ts'
+import {
+  addConnectionOptions,
+  collect,
+  DATA_DEFAULT,
+  type FieldsShown,
+  jsonOf,
+  print,
+  printJson,
+} from './output.ts'
 
 /** An answer with the keys of the contract: the same for people and for programs. */
 type Shown = Readonly<Record<string, unknown>>
@@ -29,10 +35,7 @@ export function addAdministrationCommands(program: Command): void {
       command.option('--project <project>', 'a token for this project; without it, for the account')
     if (flags.includes('none')) command.option('--none', 'lift the restriction')
     command
-      .option(
-        '--data <dir>',
-        'data folder whose administrator token is used (default: PORTCULLIS_DATA or ./portcullis-data)',
-      )
+      .option('--data <dir>', `data folder whose administrator token is used ${DATA_DEFAULT}`)
       .option('--caller-token-file <file>', 'file with the caller token that is used')
       .option('--iam-token-file <file>', "file with a control panel user's IAM token that is used")
     addConnectionOptions(command).action(async (...given: unknown[]) => {
@@ -65,15 +68,14 @@ const GROUPS: Readonly<Record<string, string>> = {
 async function identityOf(
   options: AdministrationOptions,
 ): Promise<{ callerToken?: string; iamToken?: string }> {
-  const { readSecretLine } = await import('./connection.ts')
-  if (options.iamTokenFile !== undefined)
-    return {
-      iamToken: readSecretLine('--iam-token-file', options.iamTokenFile).replace(/^X-Auth-Token:\s*/i, ''),
-    }
-  if (options.callerTokenFile !== undefined)
-    return { callerToken: readSecretLine('--caller-token-file', options.callerTokenFile) }
-  const data = options.data ?? process.env.PORTCULLIS_DATA ?? './portcullis-data'
-  return { callerToken: readSecretLine('--data', join(data, ADMINISTRATOR_TOKEN_FILE)) }
+  const { readCallerToken, readSecretLine } = await import('./connection.ts')
+  const { iamTokenFile, callerTokenFile } = options
+  if (iamTokenFile === undefined)
+    return { callerToken: readCallerToken(options, '--data, --caller-token-file or --iam-token-file') }
+  if (callerTokenFile !== undefined)
+    throw new Error('--iam-token-file: expected no --caller-token-file with it')
+  // As `issue` prints it, or bare.
+  return { iamToken: readSecretLine('--iam-token-file', iamTokenFile).replace(/^X-Auth-Token:\s*/i, '') }
 }
 
 /** The fields of the contract that are shown otherwise than they travel. */

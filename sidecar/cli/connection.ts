@@ -1,7 +1,9 @@
 /** Connecting to a sidecar from the command line, and reading secrets without putting them on it. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseAddress } from '../address.ts'
 import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
+import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../data-folder.ts'
 import type { ConnectionOptions } from './output.ts'
 
 /** Asks the sidecar and closes the connection, whatever the answer. */
@@ -33,6 +35,24 @@ function checkedAddress(address: string): string {
     if (parsed.type === 'unix' || parsed.port > 0) return address
   } catch {}
   throw new Error(expected)
+}
+
+/**
+ * The token of `--caller-token-file`, or else of the administrator in the data folder.
+ *
+ * @param choices the options that say who asks, for where there is no such folder
+ */
+export function readCallerToken(
+  { data, callerTokenFile }: { readonly data?: string; readonly callerTokenFile?: string },
+  choices: string,
+): string {
+  if (callerTokenFile !== undefined) return readSecretLine('--caller-token-file', callerTokenFile)
+  const folder = data ?? process.env.PORTCULLIS_DATA ?? DEFAULT_DATA_FOLDER
+  try {
+    return readSecretLine('--data', join(folder, ADMINISTRATOR_TOKEN_FILE))
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; give ${choices}`)
+  }
 }
 
 /** The first line of a file; `-` is standard input. */

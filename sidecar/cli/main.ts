@@ -18,6 +18,7 @@ import { addServeCommand } from './serve.ts'
 /** Runs one command and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
 export async function main(argv: readonly string[]): Promise<void> {
   guardOutput()
+  let running: Command | undefined
   const program = new Command('portcullis')
     .description(
       'Decides which credential opens which product API, and obtains the right credential for a call.',
@@ -25,7 +26,10 @@ export async function main(argv: readonly string[]): Promise<void> {
     .version(packageVersion)
     .addHelpText('after', '\nExit codes: 0 allowed or done, 1 denied or problems found, 2 no answer.')
     .exitOverride()
-    .hook('preAction', (_program, command) => refuseEmpty(command))
+    .hook('preAction', (_program, command) => {
+      running = command
+      refuseEmpty(command)
+    })
   for (const add of [
     addServeCommand,
     addCheckCommand,
@@ -45,6 +49,10 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     // Commander has already printed its help or its complaint.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.noAnswer
-    else failWith(error)
+    else
+      failWith(
+        error,
+        running?.options.map(({ long }) => long ?? ''),
+      )
   }
 }

@@ -1,6 +1,7 @@
 /** What every command shares: exit codes, errors, and lines for people. */
 import type { Command } from 'commander'
 import { PortcullisError } from '../client/error.ts'
+import { DEFAULT_DATA_FOLDER } from '../data-folder.ts'
 
 export const EXIT = { done: 0, denied: 1, noAnswer: 2 } as const
 
@@ -53,23 +54,39 @@ export function warn(text: string): void {
   process.stderr.write(`portcullis: warning: ${text}\n`)
 }
 
-/** Prints why there is no answer and sets the exit code. Never prints a stack: what went wrong is in the message. */
-export function failWith(error: unknown): void {
-  process.stderr.write(`portcullis: ${errorText(error)}\n`)
+/**
+ * Prints why there is no answer and sets the exit code. Never prints a stack: what went wrong is in the message.
+ *
+ * @param flags the options of the command, for what the sidecar calls otherwise
+ */
+export function failWith(error: unknown, flags: readonly string[] = []): void {
+  process.stderr.write(`portcullis: ${errorText(error, flags)}\n`)
   process.exitCode = EXIT.noAnswer
 }
 
-function errorText(error: unknown): string {
+function errorText(error: unknown, flags: readonly string[]): string {
   if (error instanceof PortcullisError) {
     const reason = error.reason === '' || error.reason === error.code ? '' : ` ${error.reason}`
     const hint =
       error.code === 'UNAVAILABLE' && error.reason === '' ? '; start one with `portcullis serve`' : ''
     // Any other error is an answer of the sidecar: that there is none to the question.
     const prefix = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'].includes(error.code) ? 'no answer, ' : ''
-    return `${prefix}${error.code}${reason}: ${error.message}${hint}`
+    return `${prefix}${error.code}${reason}: ${inOptions(error.message, flags)}${hint}`
   }
   return error instanceof Error ? error.message : String(error)
 }
+
+/** A sidecar speaks of gRPC's metadata; here a token is given by an option. */
+function inOptions(message: string, flags: readonly string[]): string {
+  const given = ['--caller-token-file', '--data'].filter((flag) => flags.includes(flag)).join(' or ')
+  return message
+    .replace(/metadata `authorization: Bearer …`/, given)
+    .replace(/one `authorization: Bearer …`/, `another in ${given}`)
+    .replace(/metadata `x-auth-token`/, '--iam-token-file')
+}
+
+/** What `--data` is where it is not given, for its description. */
+export const DATA_DEFAULT = `(default: PORTCULLIS_DATA or ${DEFAULT_DATA_FOLDER})`
 
 /** For an option that may be given several times. */
 export function collect(value: string, earlier: readonly string[] = []): string[] {

@@ -1,7 +1,7 @@
 /** The administration commands as a person meets them: what they say they did, and what they refuse to do by accident. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { newFolder } from '../helpers/sidecar.ts'
+import { newFile, newFolder } from '../helpers/sidecar.ts'
 import { run, serve } from './support/processes.ts'
 
 const data = join(newFolder(), 'data')
@@ -49,3 +49,22 @@ test.each(['project', 'service-user', 'control-panel-user'])(
     })
   },
 )
+
+test('a user with iam.admin administers with the line that issue prints', async () => {
+  const made = await done(
+    ...['service-user', 'create', '777', 'admin', '--json'],
+    ...['--permission', 'account', '--role', 'iam.admin'],
+  )
+  const { password } = JSON.parse(made) as { password: string }
+  const issued = await run(['issue', '--account', '777', '--user', 'admin'], {
+    environment: { ...environment, PORTCULLIS_PASSWORD: password },
+  })
+  expect(issued.stdout).toMatch(/^X-Auth-Token: /)
+  const file = newFile(issued.stdout)
+  expect(await done('project', 'create', '777', 'theirs', '--iam-token-file', file)).toContain('theirs')
+})
+
+test('a token is revoked by its id with the administrator token of the same data folder', async () => {
+  const id = 'A'.repeat(22)
+  expect(await done('revoke', '--token-id', id)).toMatch(`revoked ${id} at `)
+})

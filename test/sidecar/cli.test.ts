@@ -162,6 +162,7 @@ describe('directory', () => {
 const silent = await fakeSidecar({ check: () => {} })
 const folder = newFolder()
 writeFileSync(join(folder, 'matrix.yaml'), 'matrix: nope.json\n')
+const strange = newFile('X-Auth-Token: gibberish\n')
 const noMatrix = newFile('{}', 'matrix.json')
 const broken = join(newFolder(), 'broken.yaml')
 writeFileSync(broken, 'accounts: [{account: 1}]\n')
@@ -192,6 +193,30 @@ test.each<[args: string[], stderr: string]>([
   [
     ['control-panel-user', 'reissue-token', account, 'a', '--project', ''],
     '--project: expected the name of a project',
+  ],
+  [
+    ['account', 'list'],
+    '--data: portcullis-data/administrator-token cannot be read (ENOENT); give --data, --caller-token-file or --iam-token-file',
+  ],
+  [
+    ['revoke', '--token-id', 'a'],
+    '--data: portcullis-data/administrator-token cannot be read (ENOENT); give --data or --caller-token-file',
+  ],
+  [
+    ['account', 'list', '--iam-token-file', strange, '--caller-token-file', strange],
+    '--iam-token-file: expected no --caller-token-file with it',
+  ],
+  [
+    ['account', 'list', '--iam-token-file', strange],
+    'UNAUTHENTICATED CREDENTIAL_INVALID: expected a caller token (--caller-token-file or --data) or an account-scoped IAM token (--iam-token-file)',
+  ],
+  [
+    ['revoke', '--token-id', 'A'.repeat(22), '--caller-token-file', newFile('gibberish')],
+    'UNAUTHENTICATED CALLER_TOKEN_INVALID: the caller token is not known; expected another in --caller-token-file or --data',
+  ],
+  [
+    ['issue', '--profile', 'a', '--account', '5'],
+    'UNAUTHENTICATED CALLER_TOKEN_MISSING: issuing by profile needs a caller token: --caller-token-file',
   ],
   [['matrix', '--matrix', '/nope.json'], 'matrix: /nope.json cannot be read (ENOENT)'],
   [['serve', '--config', join(folder, 'matrix.yaml')], 'matrix: nope.json cannot be read (ENOENT)'],
