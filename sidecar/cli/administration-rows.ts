@@ -301,7 +301,7 @@ function enabling(
     row(
       group,
       enabled ? 'enable' : 'disable',
-      `${enabled ? 'Enable' : 'Disable'} a ${what}.`,
+      `${enabled ? 'Enable' : 'Disable'} ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}.`,
       names,
       (directory, given) => run(directory, given, enabled),
     ),

@@ -2,25 +2,25 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { columns } from '../columns.ts'
-import { expectDataFolder, SIGNING_KEYS_FILE } from '../data-folder.ts'
-import { print, printJson } from './output.ts'
+import { DEFAULT_DATA_FOLDER, expectDataFolder, SIGNING_KEYS_FILE } from '../data-folder.ts'
+import { DATA_DEFAULT, print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
 
 interface KeysOptions extends RulesOptions {
-  readonly data: string
+  readonly data?: string
 }
 
 export function addKeysCommand(program: Command): void {
   const keys = program
     .command('keys')
     .description('Look after the keys that sign IAM tokens. A running sidecar follows every change.')
-  withOptions(keys.command('show'))
+  withOptions(keys.command('show'), 'json')
     .description('Show the keys and their states; never a private key.')
     .action(async (options: KeysOptions) => {
       const { readKeys } = await import('../authority/keys.ts')
       show(readKeys(keyFile(options)), options)
     })
-  withOptions(keys.command('rotate'))
+  withOptions(keys.command('rotate'), 'json')
     .description(
       'The staged key becomes active, the active one retired, and a new one staged. Tokens of a retired key verify until they expire.',
     )
@@ -39,13 +39,14 @@ export function addKeysCommand(program: Command): void {
     })
 }
 
-function withOptions(command: Command): Command {
-  return command
-    .requiredOption('--data <dir>', 'data folder of the embedded authority', process.env.PORTCULLIS_DATA)
-    .option('--json', 'print the result as one line of JSON')
+/** @param json whether the result can be had as JSON; the file of public keys is JSON already */
+function withOptions(command: Command, json?: 'json'): Command {
+  command.option('--data <dir>', `data folder of the embedded authority ${DATA_DEFAULT}`)
+  return json === undefined ? command : command.option('--json', 'print the result as one line of JSON')
 }
 
-function keyFile({ data }: KeysOptions): string {
+function keyFile(options: KeysOptions): string {
+  const data = options.data ?? process.env.PORTCULLIS_DATA ?? DEFAULT_DATA_FOLDER
   expectDataFolder(data)
   return join(data, SIGNING_KEYS_FILE)
 }

@@ -68,3 +68,22 @@ test('a token is revoked by its id with the administrator token of the same data
   const id = 'A'.repeat(22)
   expect(await done('revoke', '--token-id', id)).toMatch(`revoked ${id} at `)
 })
+
+test('the keys are those of the same data folder', async () => {
+  expect(await done('keys', 'show')).toMatch(/^[0-9a-f]{16} +active +since .*\n[0-9a-f]{16} +staged /)
+  expect(await done('keys', 'public')).not.toContain('private_key')
+})
+
+test.each<[args: string[], line: string]>([
+  [['account', '--help'], 'Enable an account.'],
+  [['project', '--help'], 'Disable a project.'],
+  [['keys', 'show', '--help'], '(default: PORTCULLIS_DATA or ./portcullis-data)'],
+  [['keys', 'rotate', '--help'], '--json'],
+])('the help of %j says %j', async (args, line) => {
+  // Lines are broken where the terminal ends.
+  expect((await done(...args)).replaceAll(/\s+/g, ' ')).toContain(line)
+})
+
+test('keys public is JSON already', async () => {
+  expect((await portcullis('keys', 'public', '--json')).stderr).toContain("unknown option '--json'")
+})
