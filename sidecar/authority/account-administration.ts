@@ -65,7 +65,8 @@ export class AccountAdministration {
     })
   }
 
-  deleteAccount(actor: string, account: string): Promise<void> {
+  /** With everything in it: how many projects and users that was. */
+  deleteAccount(actor: string, account: string): Promise<{ projects: number; users: number }> {
     return this.change(actor, '', async (change) =>
       change.deleteAccount(found(await change.account(account), noAccount(account))),
     )

@@ -38,15 +38,19 @@ export class DirectoryChange extends DirectoryRecords {
   }
 
   /** With everything in it: no token of the account stands any more. */
-  async deleteAccount({ id, account }: AccountRecord): Promise<void> {
-    const deleted = { now: this.#context.nowMs, account: id }
-    for (const table of ['projects', 'users'])
-      await this.queries.all(
-        `UPDATE ${table} SET deleted_at_ms = :now WHERE account_id = :account AND deleted_at_ms IS NULL`,
-        deleted,
-      )
+  async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
+    const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
     await this.#update('accounts', id, { deleted_at_ms: this.#context.nowMs })
     await this.#record('account.delete', account, account)
+    return { projects, users }
+  }
+
+  async #deleteIn(table: 'projects' | 'users', accountId: string): Promise<number> {
+    const rows = await this.queries.all(
+      `UPDATE ${table} SET deleted_at_ms = :now WHERE account_id = :account AND deleted_at_ms IS NULL RETURNING id`,
+      { now: this.#context.nowMs, account: accountId },
+    )
+    return rows.length
   }
 
   async createProject(account: AccountRecord, name: string): Promise<void> {

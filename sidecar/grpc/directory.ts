@@ -65,10 +65,7 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     'operator',
     wire.DeleteAccountRequest,
     wire.DeleteAccountResponse,
-    async ({ account }, { administration, actor }) => {
-      await administration.deleteAccount(actor, account)
-      return {}
-    },
+    ({ account }, { administration, actor }) => administration.deleteAccount(actor, account),
   ),
 
   createProject: call(

@@ -209,7 +209,7 @@ describe('what a program reads', () => {
     await jsonOf(asked('account create empty'))
     expect(await jsonOf(asked('project list empty'))).toEqual({ projects: [] })
     expect(await jsonOf(asked('address-restriction show empty'))).toEqual({ ranges: [] })
-    expect(await jsonOf(asked('account delete empty'))).toEqual({})
+    expect(await jsonOf(asked('account delete empty'))).toEqual({ projects: 0, users: 0 })
   })
 })
 

@@ -34,7 +34,7 @@ describe('what reaches further than it looks', () => {
     for (const name of ['alpha', 'beta']) await done('project', 'create', '778', name)
     await done('service-user', 'create', '778', 'job')
     await done('control-panel-user', 'create', '778', 'olga')
-    expect(await done('account', 'delete', '778')).toBe('deleted   778\nprojects  2\nusers     2\n')
+    expect(await done('account', 'delete', '778')).toBe('projects  2\nusers     2\n')
   })
 })
 

@@ -262,6 +262,10 @@ export interface DeleteAccountRequest {
 
 /** It is gone. */
 export interface DeleteAccountResponse {
+  /** How many projects went with it. */
+  projects: number;
+  /** How many users of either type went with it; their tokens no longer stand. */
+  users: number;
 }
 
 /** A project to be. */
@@ -2070,11 +2074,17 @@ export const DeleteAccountRequest: MessageFns<DeleteAccountRequest> = {
 };
 
 function createBaseDeleteAccountResponse(): DeleteAccountResponse {
-  return {};
+  return { projects: 0, users: 0 };
 }
 
 export const DeleteAccountResponse: MessageFns<DeleteAccountResponse> = {
-  encode(_: DeleteAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: DeleteAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.projects !== 0) {
+      writer.uint32(8).uint32(message.projects);
+    }
+    if (message.users !== 0) {
+      writer.uint32(16).uint32(message.users);
+    }
     return writer;
   },
 
@@ -2091,6 +2101,22 @@ export const DeleteAccountResponse: MessageFns<DeleteAccountResponse> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.projects = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.users = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
