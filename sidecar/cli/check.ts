@@ -33,11 +33,17 @@ export function addCheckCommand(program: Command): void {
     .option('--client-address <ip>', 'IP address of the client')
     .addHelpText('after', '\nExit codes: 0 allowed, 1 denied, 2 no answer.')
   addConnectionOptions(command).action(async (api: string, options: CheckOptions) => {
-    const { asking } = await import('./connection.ts')
+    const { apisOf, asking } = await import('./connection.ts')
     const check = await checkOf(api, options)
-    const answer = await asking(options, (client) => client.check(check))
+    const { answer, apis } = await asking(options, async (client) => {
+      const answer = await client.check(check)
+      return { answer, apis: answer.reason === 'UNKNOWN_API' ? await apisOf(client) : [] }
+    })
     if (options.json) printJson(answer)
-    else print(describe(api, answer))
+    else {
+      const hints = apis.length > 0 ? [(await import('./rules.ts')).nearestTo(api, apis)] : []
+      print(describe(api, answer, hints))
+    }
     process.exitCode = answer.allowed ? EXIT.done : EXIT.denied
   })
 }
@@ -67,12 +73,12 @@ function scopeOf(account: string, project: string | undefined): Scope {
   return project === undefined ? { account } : { account, project }
 }
 
-function describe(api: string, answer: CheckAnswer): string {
+function describe(api: string, answer: CheckAnswer, hints: readonly string[]): string {
   const { token } = answer
   const rows: string[][] = [
     [answer.allowed ? 'allowed' : 'denied', answer.allowed ? api : `${api}: ${answer.reason}`],
   ]
-  rows.push(['', answer.message])
+  for (const line of [answer.message, ...hints]) rows.push(['', line])
   if (token !== undefined) {
     const scope = token.scope.project === undefined ? '' : `, project ${token.scope.project}`
     const expiry = token.expiresAt === undefined ? 'no expiry' : `expires ${token.expiresAt.toISOString()}`

@@ -27,6 +27,12 @@ export async function asking<T>(
   }
 }
 
+/** Ids of the apis in the sidecar's matrix, which may be another than ours; none where it does not say. */
+export async function apisOf(client: Client): Promise<string[]> {
+  const { apis } = await client.getMatrix().catch(() => ({ apis: [] }))
+  return apis.map(({ id }) => id)
+}
+
 /** The client would take many more forms, and say of what is none that no such host is known. */
 function checkedAddress(address: string): string {
   const expected = '--address (or PORTCULLIS_GRPC_ADDRESS): expected HOST:PORT or unix:PATH'

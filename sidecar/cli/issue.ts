@@ -1,6 +1,6 @@
 /** `portcullis issue`: obtains a token from a sidecar and prints it as a request header. */
 import type { Command } from 'commander'
-import type { IssuedToken, IssueQuestion } from '../client/index.ts'
+import type { IssuedToken, IssueQuestion, PortcullisError } from '../client/index.ts'
 import { addConnectionOptions, type ConnectionOptions, collect, print, printJson } from './output.ts'
 
 interface IssueOptions extends ConnectionOptions {
@@ -28,17 +28,41 @@ export function addIssueCommand(program: Command): void {
     .option('--value', 'print the bare token, without the header name')
     .addHelpText('after', '\nExit codes: 0 issued, 2 no answer.')
   addConnectionOptions(command).action(async (options: IssueOptions) => {
-    const { asking, readSecretLine } = await import('./connection.ts')
+    const { apisOf, asking, readSecretLine } = await import('./connection.ts')
     const question = questionOf(options, readSecretLine)
     const callerToken =
       options.callerTokenFile && readSecretLine('--caller-token-file', options.callerTokenFile)
-    const issued = await asking({ ...options, callerToken }, (client) => client.issue(question))
+    const issued = await asking({ ...options, callerToken }, (client) =>
+      client.issue(question).catch(async (error: unknown) => {
+        throw namesApis(error) ? await unknownApi(options.api ?? [], await apisOf(client), error) : error
+      }),
+    )
     if (options.json) printJson(issued)
     else {
       print(options.value ? issued.value : `${issued.header}: ${issued.value}`)
       process.stderr.write(`${describe(issued)}\n`)
     }
   })
+}
+
+function namesApis(error: unknown): boolean {
+  const { violations = [] } = error as Partial<PortcullisError>
+  return violations.some(({ field }) => field.startsWith('apis.apis['))
+}
+
+/** The sidecar names the field; here it is an option, and the id may be a slip of the finger. */
+async function unknownApi(
+  given: readonly string[],
+  apis: readonly string[],
+  error: unknown,
+): Promise<unknown> {
+  const { knownId } = await import('./rules.ts')
+  try {
+    if (apis.length > 0) for (const api of given) knownId('api', api, apis)
+  } catch (unknown) {
+    return new Error(`--api: ${(unknown as Error).message}`)
+  }
+  return error
 }
 
 function questionOf(
@@ -49,7 +73,7 @@ function questionOf(
   if ((user === undefined) === (profile === undefined))
     throw new Error('expected either --user with --account, or --profile')
   if (account === undefined && (user !== undefined || api === undefined))
-    throw new Error('expected --account')
+    throw new Error(user === undefined ? 'expected --account, or --api' : 'expected --account')
   const requester =
     user === undefined
       ? { profile: profile ?? '' }

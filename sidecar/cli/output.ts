@@ -111,6 +111,7 @@ export interface ConnectionOptions {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error('--deadline: expected a whole number of milliseconds')
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new Error('--deadline: expected a whole number of 1 or more, in milliseconds')
   return Number(text)
 }

@@ -31,10 +31,13 @@ export function readRules({ matrix: path, strict = false }: RulesOptions): {
 export function knownId(what: string, id: string, ids: Iterable<string>): string {
   const all = [...ids]
   if (all.includes(id)) return id
+  throw new Error(`no ${what} \`${id.slice(0, 100)}\` in the matrix; ${nearestTo(id, all)}`)
+}
+
+/** Which ids may have been meant by one that is none. */
+export function nearestTo(id: string, all: readonly string[]): string {
   const near = all.filter((each) => distance(each, id) <= 2 || each.startsWith(id) || id.startsWith(each))
-  const hint =
-    near.length > 0
-      ? `; did you mean ${near.join(' or ')}?`
-      : `; expected one of ${all.slice(0, 40).join(', ')}`
-  throw new Error(`no ${what} \`${id.slice(0, 100)}\` in the matrix${hint}`)
+  return near.length > 0
+    ? `did you mean ${near.join(' or ')}?`
+    : `expected one of ${all.slice(0, 40).join(', ')}`
 }

@@ -75,6 +75,12 @@ describe('issue and check', () => {
   })
 })
 
+test('check of an API that is none says which one may have been meant', async () => {
+  const ended = await portcullis(['check', 'balnce', ...CLAIM])
+  expect(ended).toMatchObject({ code: 1, stderr: '' })
+  expect(ended.stdout).toMatch(/^denied +balnce: UNKNOWN_API\n.*\n +did you mean balance\?\n$/)
+})
+
 describe('without a sidecar', () => {
   test.each<[args: string[], code: number, answer: unknown]>([
     [['explain', 'audit-logs', 'iam_token_account_scoped'], 0, [{ decision: { allowed: true } }]],
@@ -218,6 +224,12 @@ test.each<[args: string[], stderr: string]>([
     ['issue', '--profile', 'a', '--account', '5'],
     'UNAUTHENTICATED CALLER_TOKEN_MISSING: issuing by profile needs a caller token: --caller-token-file',
   ],
+  [
+    [...ISSUE, '--api', 'cdn', '--api', 'balnce'],
+    '--api: no api `balnce` in the matrix; did you mean balance?',
+  ],
+  [['issue', '--profile', 'a'], 'expected --account, or --api'],
+  [['issue', '--user', 'a'], 'expected --account'],
   [['matrix', '--matrix', '/nope.json'], 'matrix: /nope.json cannot be read (ENOENT)'],
   [['serve', '--config', join(folder, 'matrix.yaml')], 'matrix: nope.json cannot be read (ENOENT)'],
   [['serve', '--data', noMatrix, '--http', 'off'], `data: ${noMatrix}: expected a folder`],
@@ -233,7 +245,10 @@ test.each<[args: string[], stderr: string]>([
     ['serve', '--http', '127.0.0.1:65536', '--grpc', '127.0.0.1:0', '--data', join(folder, 'data')],
     'http.address: expected HOST:PORT with a port from 0 to 65535, or off',
   ],
-  [['check', 'balance', ...CLAIM, '--deadline', '0'], '--deadline: expected a whole number of milliseconds'],
+  [
+    ['check', 'balance', ...CLAIM, '--deadline', '0'],
+    '--deadline: expected a whole number of 1 or more, in milliseconds',
+  ],
   [
     ['check', 'balance', ...CLAIM, '--client-address', 'x'],
     'INVALID_ARGUMENT: client_address: expected an IPv4 or IPv6 address',
