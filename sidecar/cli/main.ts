@@ -44,7 +44,9 @@ export async function main(argv: readonly string[]): Promise<void> {
     addAdministrationCommands,
   ])
     add(program)
+  sayWhatThereIs(program)
   try {
+    refuseHelpOnNothing(program, argv)
     await program.parseAsync(argv)
   } catch (error) {
     // Commander has already printed its help or its complaint.
@@ -55,4 +57,21 @@ export async function main(argv: readonly string[]): Promise<void> {
         running?.options.map(({ long }) => long ?? ''),
       )
   }
+}
+
+/** After a complaint about a command: which there are, where it has some. */
+function sayWhatThereIs(command: Command): void {
+  for (const each of [command, ...command.commands])
+    if (each.commands.length > 0)
+      each.showHelpAfterError(
+        `(commands: ${each.commands.map((one) => one.name()).join(', ')}; options: --help${each === command ? ', --version' : ''})`,
+      )
+}
+
+/** Commander would show the help of the whole instead. */
+function refuseHelpOnNothing(program: Command, [, , ...words]: readonly string[]): void {
+  const [help, name] = words
+  if (help !== 'help' || name === undefined || name.startsWith('-')) return
+  if (!['help', ...program.commands.map((each) => each.name())].includes(name))
+    program.error(`error: unknown command '${name}'`)
 }

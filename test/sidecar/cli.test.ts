@@ -317,6 +317,23 @@ test.each([[[]], [['chekc']], [['check', 'balance', '--colour']]])(
   },
 )
 
+test.each<[args: string[], complaint: RegExp]>([
+  [
+    ['help', 'nope'],
+    /^error: unknown command 'nope'\n\(commands: serve, check, .*, audit; options: --help, --version\)\n$/,
+  ],
+  [['-v'], /^error: unknown option '-v'\n\(commands: serve, .*; options: --help, --version\)\n$/],
+  [
+    ['keys', 'list'],
+    /^error: unknown command 'list'\n\(commands: show, rotate, public; options: --help\)\n$/,
+  ],
+  [['account', 'lsit'], /^error: unknown command 'lsit'\n.*list\?\)\n\(commands: create, list, .*\)\n$/],
+])('%j is met with what there is', async (args, complaint) => {
+  const { code, stdout, stderr } = await portcullis(args)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(complaint)
+})
+
 test('every command explains itself, and says what its exit codes mean', async () => {
   const { stdout: overview } = await portcullis(['--help'])
   expect(overview).toContain('Exit codes: 0 allowed or done, 1 denied or problems found, 2 no answer.')
