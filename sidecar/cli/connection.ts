@@ -1,10 +1,13 @@
 /** Connecting to a sidecar from the command line, and reading secrets without putting them on it. */
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAddress } from '../address.ts'
 import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../data-folder.ts'
 import type { ConnectionOptions } from './output.ts'
+
+/** Most that is read of a file or of standard input, in bytes. */
+const BYTES_MAX = 16 * 1024 * 1024
 
 /** Asks the sidecar and closes the connection, whatever the answer. */
 export async function asking<T>(
@@ -89,9 +92,30 @@ export function readHeaders(values: readonly string[]): [name: string, value: st
 }
 
 function readText(option: string, path: string): string {
+  let bytes: Buffer
   try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8')
+    bytes = readAtMost(path, BYTES_MAX + 1)
   } catch (error) {
     throw new Error(`${option}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
+  if (bytes.length > BYTES_MAX) throw new Error(`${option}: ${path}: expected at most ${BYTES_MAX} bytes`)
+  return bytes.toString('utf8')
+}
+
+/** What a device or a pipe holds may have no end, and no size that could be asked for. */
+function readAtMost(path: string, bytesMax: number): Buffer {
+  const descriptor = path === '-' ? 0 : openSync(path, 'r')
+  const chunks: Buffer[] = []
+  try {
+    for (let left = bytesMax; left > 0; ) {
+      const chunk = Buffer.alloc(Math.min(left, 64 * 1024))
+      const read = readSync(descriptor, chunk)
+      if (read === 0) break
+      chunks.push(chunk.subarray(0, read))
+      left -= read
+    }
+  } finally {
+    if (descriptor !== 0) closeSync(descriptor)
+  }
+  return Buffer.concat(chunks)
 }

@@ -230,6 +230,8 @@ test.each<[args: string[], stderr: string]>([
   ],
   [['issue', '--profile', 'a'], 'expected --account, or --api'],
   [['issue', '--user', 'a'], 'expected --account'],
+  [['check', 'balance', '-H', '@/dev/zero'], '--header: /dev/zero: expected at most 16777216 bytes'],
+  [['check', 'balance', '-H', '@/nope'], '--header: /nope cannot be read (ENOENT)'],
   [['matrix', '--matrix', '/nope.json'], 'matrix: /nope.json cannot be read (ENOENT)'],
   [['serve', '--config', join(folder, 'matrix.yaml')], 'matrix: nope.json cannot be read (ENOENT)'],
   [['serve', '--data', noMatrix, '--http', 'off'], `data: ${noMatrix}: expected a folder`],
