@@ -109,7 +109,7 @@ function readAtMost(path: string, bytesMax: number): Buffer {
   try {
     for (let left = bytesMax; left > 0; ) {
       const chunk = Buffer.alloc(Math.min(left, 64 * 1024))
-      const read = readSync(descriptor, chunk)
+      const read = readWaiting(descriptor, chunk)
       if (read === 0) break
       chunks.push(chunk.subarray(0, read))
       left -= read
@@ -119,3 +119,17 @@ function readAtMost(path: string, bytesMax: number): Buffer {
   }
   return Buffer.concat(chunks)
 }
+
+/** A pipe that has nothing yet is waited for: Node makes standard input one that does not wait by itself. */
+function readWaiting(descriptor: number, into: Buffer): number {
+  for (;;)
+    try {
+      return readSync(descriptor, into)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS)
+    }
+}
+
+/** How often a pipe without input is looked at, in milliseconds. */
+const POLL_MS = 10

@@ -33,7 +33,9 @@ describe('issue and check', () => {
     expect(issued).toMatchObject({ code: 0, stdout: expect.stringMatching(/^X-Auth-Token: eyJ[\w.-]+\n$/) })
     // A pipe gets the token alone; what a person wants to know of it is on standard error.
     expect(issued.stderr).toContain(`iam_token_account_scoped, account ${account}, expires `)
-    const checked = await portcullis(['check', 'balance', '-H', '@-'], { input: issued.stdout })
+    // As from another command in a pipe, which needs a while.
+    const input = new Promise<string>((resolve) => setTimeout(resolve, 1_000, issued.stdout))
+    const checked = await portcullis(['check', 'balance', '-H', '@-'], { input })
     expect(checked).toMatchObject({ code: 0, stderr: '' })
     expect(checked.stdout).toMatch(/^allowed +balance\n/)
     const [, value = ''] = issued.stdout.trim().split(': ')

@@ -14,8 +14,8 @@ const program = fileURLToPath(new URL('../../../sidecar/portcullis.js', import.m
 
 export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>
-  /** What comes in on standard input. */
-  readonly input?: string
+  /** What comes in on standard input; a promise: when it is there. */
+  readonly input?: string | Promise<string>
   /** Where standard output goes instead of to the test: to a full disk, or to somebody who reads nothing and leaves. */
   readonly stdout?: 'full' | 'unread'
 }
@@ -60,7 +60,9 @@ export function start(
     stderr += text
   })
   // A process that ends before it has read its input is no fault of the test's.
-  child.stdin?.on('error', () => {}).end(input ?? '')
+  child.stdin?.on('error', () => {})
+  if (input instanceof Promise) void input.then((text) => child.stdin?.end(text))
+  else child.stdin?.end(input ?? '')
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, stdout, stderr }))
