@@ -62,7 +62,7 @@ const UNADVISED: Advised = { advice: NONE, conflicts: NONE }
 /**
  * Compiles a matrix. The engine keeps nothing of the object given: later changes to it have no effect.
  *
- * @throws TypeError where ids repeat or refer to nothing; a matrix from `loadMatrix` never does.
+ * @throws TypeError where ids repeat or refer to nothing, or where this is no matrix; one from `loadMatrix` never does.
  */
 export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
   refuseInconsistent(matrix)

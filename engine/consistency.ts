@@ -1,8 +1,9 @@
 /** Whether the ids of a matrix are unique and refer to something: a slip must not become a silent refusal. */
 import type { Claim, Matrix } from './matrix.ts'
 
-/** @throws TypeError naming the first id that repeats or refers to nothing */
+/** @throws TypeError naming the first id that repeats or refers to nothing, or where this is no matrix at all */
 export function refuseInconsistent(matrix: Matrix): void {
+  refuseOther(matrix)
   const kinds = uniqueIds('token kinds', matrix.tokenKinds)
   const apis = uniqueIds('apis', matrix.apis)
   const statements = uniqueIds('statements', matrix.statements)
@@ -22,6 +23,15 @@ export function refuseInconsistent(matrix: Matrix): void {
     refer(where, [...conflict.kinds, ...conflict.cells.map((cell) => cell.kind)], kinds)
     refer(where, conflict.statements, statements)
   }
+}
+
+/** A caller without types may bring anything. */
+function refuseOther(matrix: Partial<Matrix> | null | undefined): void {
+  for (const part of ['tokenKinds', 'apis', 'statements', 'conflicts'] as const)
+    if (!Array.isArray(matrix?.[part]))
+      throw new TypeError(
+        `\`${part}\`: expected a list, as in a matrix from \`loadMatrix\` or \`parseMatrix\` of portcullis/matrix`,
+      )
 }
 
 function kindsOf(claim: Claim): readonly string[] {

@@ -1,6 +1,6 @@
 /** What `compile` refuses, and that it keeps nothing of the object given. */
 import { expect, test } from 'vitest'
-import { compile, type Engine } from '../../engine/index.ts'
+import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { cells, scopeFor } from '../helpers/oracle.ts'
 import { planted, smallMatrix } from '../helpers/small-matrix.ts'
@@ -24,6 +24,19 @@ test.each<[path: string, value: unknown, message: string]>([
 ])('a matrix with %s = %j is refused', (path, value, message) => {
   const matrix = planted(smallMatrix(), path, value)
   expect(() => compile(matrix)).toThrow(new TypeError(message))
+})
+
+test.each<[what: string, value: unknown, part: string]>([
+  ['nothing', undefined, 'tokenKinds'],
+  ['an empty object', {}, 'tokenKinds'],
+  ['the text of the file', JSON.stringify(smallMatrix()), 'tokenKinds'],
+  ['a matrix without statements', { ...smallMatrix(), statements: undefined }, 'statements'],
+])('%s is refused, with where a matrix comes from', (_, value, part) => {
+  expect(() => compile(value as Matrix)).toThrow(
+    new TypeError(
+      `\`${part}\`: expected a list, as in a matrix from \`loadMatrix\` or \`parseMatrix\` of portcullis/matrix`,
+    ),
+  )
 })
 
 test('later changes to the matrix have no effect on the engine', () => {
