@@ -11,6 +11,7 @@ import { AuthorizationServiceClient } from '../gen/portcullis/v1/authorization.t
 import { type DirectoryClient, directoryClient } from './directory.ts'
 import { PortcullisError } from './error.ts'
 import {
+  apiList,
   type Check,
   type CheckAnswer,
   checkAnswer,
@@ -42,7 +43,8 @@ export const DEFAULT_ADDRESS = '127.0.0.1:50051'
 
 /**
  * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection is made at the first call, and made again when it broke.
- * Every method rejects with a {@link PortcullisError} where there is no answer; a denial is an answer.
+ * Every method rejects with a {@link PortcullisError} where there is no answer; a denial is an answer. A question that is none
+ * (a field missing, or of another type) rejects with a TypeError that names the field.
  */
 export function connect(address: string = DEFAULT_ADDRESS, options: ClientOptions = {}): Client {
   return new Client(address, options)
@@ -86,7 +88,7 @@ export class Client {
 
   /** Many checks in one round trip: same order, same length. */
   async checkBatch(checks: readonly Check[]): Promise<CheckAnswer[]> {
-    const request = { checks: checks.map(checkRequest) }
+    const request = { checks: checks.map((check, index) => checkRequest(check, `checks[${index}].`)) }
     const { results } = await this.#call(this.#stub.checkBatch, request)
     // A short answer would let the caller pair a question with another's answer.
     if (results.length !== checks.length)
@@ -146,7 +148,7 @@ export class Client {
 
   /** The smallest set of tokens that opens all the APIs. */
   async plan(apis: readonly string[]): Promise<PlanAnswer> {
-    return planAnswer(await this.#call(this.#stub.plan, { apis: [...apis] }))
+    return planAnswer(await this.#call(this.#stub.plan, { apis: apiList(apis) }))
   }
 
   /** The matrix that decides now. */

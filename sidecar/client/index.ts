@@ -13,6 +13,7 @@ export type {
   IssueQuestion,
   MatrixAnswer,
   PlanAnswer,
+  RequestHeaders,
   RevokedToken,
   VerifiedToken,
 } from './values.ts'

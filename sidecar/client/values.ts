@@ -19,11 +19,25 @@ export type Check = {
   readonly clientAddress?: string
 } & (
   | {
-      /** Request headers as they arrived: pairs of name and value, repetitions included. */
-      readonly credentials: Iterable<readonly [name: string, value: string]>
+      /** Request headers as they arrived, repetitions included. */
+      readonly credentials: RequestHeaders
     }
-  | { readonly token: { readonly kind: string; readonly scope: Scope } }
+  | { readonly token: TrustedToken }
 )
+
+/** Claims that the caller vouches for. */
+interface TrustedToken {
+  readonly kind: string
+  readonly scope: Scope
+}
+
+/**
+ * What `fetch` takes for headers (`Headers`, pairs, an object), and what Node has of a request: `request.headers`,
+ * `request.headersDistinct`. A name with several values is a header that was repeated.
+ */
+export type RequestHeaders =
+  | Iterable<readonly [name: string, value: string | readonly string[]]>
+  | { readonly [name: string]: string | readonly string[] | undefined }
 
 /** A credential that the sidecar vouches for. */
 export interface VerifiedToken {
@@ -121,19 +135,51 @@ export interface MatrixAnswer {
   readonly conflicts: readonly NamedConflict[]
 }
 
-export function checkRequest(check: Check): wire.CheckRequest {
+/**
+ * @param at where the check stands in what the caller gave, with a dot behind it
+ * @throws TypeError naming the field, where a caller without types brings something else
+ */
+export function checkRequest(check: Check, at = ''): wire.CheckRequest {
+  if (typeof check !== 'object' || check === null)
+    throw new TypeError(`${at.slice(0, -1) || 'check'}: expected an object`)
   return {
-    api: check.api,
-    subject:
-      'token' in check
-        ? { $case: 'token', value: { kind: check.token.kind, scope: scopeMessage(check.token.scope) } }
-        : {
-            $case: 'credentials',
-            value: { headers: Array.from(check.credentials, ([name, value]) => ({ name, value })) },
-          },
-    target: check.target && scopeMessage(check.target),
-    clientAddress: check.clientAddress ?? '',
+    api: text(`${at}api`, check.api),
+    subject: subjectOf(check, at),
+    // A target that is no scope must not pass for none.
+    target: check.target === undefined ? undefined : scopeMessage(check.target, `${at}target`),
+    clientAddress: text(`${at}clientAddress`, check.clientAddress ?? ''),
   }
+}
+
+function subjectOf(check: Check, at: string): wire.CheckRequest['subject'] {
+  const { credentials, token }: { credentials?: RequestHeaders; token?: TrustedToken } = check
+  if ((credentials === undefined) === (token === undefined))
+    throw new TypeError(`${at}credentials: expected request headers, or \`token\` in their place`)
+  if (credentials !== undefined)
+    return { $case: 'credentials', value: { headers: headersOf(credentials, `${at}credentials`) } }
+  const { kind, scope } = token as TrustedToken
+  return {
+    $case: 'token',
+    value: { kind: text(`${at}token.kind`, kind), scope: scopeMessage(scope, `${at}token.scope`) },
+  }
+}
+
+/** One header a value. The values are secrets: no error shows them. */
+function headersOf(credentials: RequestHeaders, field: string): { name: string; value: string }[] {
+  const refuse = () => new TypeError(`${field}: expected a Headers, pairs of name and value, or an object`)
+  if (typeof credentials !== 'object' || credentials === null) throw refuse()
+  const pairs =
+    Symbol.iterator in credentials
+      ? Array.from(credentials)
+      : Object.entries(credentials).filter(([, value]) => value !== undefined)
+  return pairs.flatMap((pair) => {
+    if (!Array.isArray(pair) || pair.length !== 2) throw refuse()
+    const [name, values] = pair
+    return [values].flat().map((value) => {
+      if (typeof name !== 'string' || typeof value !== 'string') throw refuse()
+      return { name, value }
+    })
+  })
 }
 
 export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
@@ -157,17 +203,24 @@ export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
   }
 }
 
+/** @throws TypeError naming the field, where a caller without types brings something else */
 export function issueRequest(question: IssueQuestion): wire.IssueRequest {
   return {
     requester:
       'password' in question
         ? { $case: 'password', value: { ...question.password } }
-        : { $case: 'profile', value: question.profile },
+        : { $case: 'profile', value: text('profile', question.profile) },
     purpose:
       'scope' in question
-        ? { $case: 'scope', value: scopeMessage(question.scope) }
-        : { $case: 'apis', value: { apis: [...question.apis], project: question.project ?? '' } },
+        ? { $case: 'scope', value: scopeMessage(question.scope, 'scope') }
+        : { $case: 'apis', value: { apis: apiList(question.apis), project: question.project ?? '' } },
   }
+}
+
+/** A string is iterable too, and would be asked about letter by letter. @throws TypeError */
+export function apiList(apis: readonly string[]): string[] {
+  if (!Array.isArray(apis)) throw new TypeError('apis: expected a list of ids')
+  return apis.map((api, index) => text(`apis[${index}]`, api))
 }
 
 export function issuedToken({ scope, conflicts, ...rest }: wire.IssueResponse): IssuedToken {
@@ -214,8 +267,15 @@ function conflictValue(conflict: WireConflict): NamedConflict {
   }
 }
 
-function scopeMessage({ account, project }: Scope): WireScope {
-  return { account, project: project ?? '' }
+function scopeMessage(scope: Scope, field: string): WireScope {
+  const { account, project }: Partial<Scope> = scope ?? {}
+  return { account: text(`${field}.account`, account), project: text(`${field}.project`, project ?? '') }
+}
+
+/** @throws TypeError that does not show the value */
+function text(field: string, value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError(`${field}: expected a string`)
+  return value
 }
 
 function scopeValue(scope: WireScope | undefined): Scope {

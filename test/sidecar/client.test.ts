@@ -178,6 +178,72 @@ describe('errors', () => {
   })
 })
 
+describe('from JavaScript', () => {
+  const token = secrets.staticToken
+  const reports = (credentials: unknown) => client.check({ api: 'reports', credentials } as Check)
+
+  test.each<[what: string, credentials: (value: string) => unknown]>([
+    ['a Headers', (value) => new Headers({ 'X-Token': value })],
+    ['pairs', (value) => [['X-Token', value]]],
+    ['a map', (value) => new Map([['X-Token', value]])],
+    ['an object', (value) => ({ 'X-Token': value })],
+    ['headers of Node', (value) => ({ accept: '*/*', cookie: undefined, 'x-token': value })],
+    ['distinct headers of Node', (value) => ({ accept: ['*/*'], 'x-token': [value] })],
+    ['pairs with a list of values', (value) => [['x-token', [value]]]],
+  ])('%s will do for headers', async (_, credentials) => {
+    expect(await reports(credentials(token))).toMatchObject({ reason: 'ALLOWED', verified: true })
+  })
+
+  test.each<[what: string, credentials: unknown]>([
+    ['an object', { 'X-Token': ['a', 'b'] }],
+    ['pairs', [['X-Token', ['a', 'b']]]],
+    [
+      'pairs of the same name',
+      [
+        ['X-Token', 'a'],
+        ['x-token', 'b'],
+      ],
+    ],
+  ])('a header that was repeated is two, in %s', async (_, credentials) => {
+    expect((await reports(credentials)).reason).toBe('CREDENTIAL_AMBIGUOUS')
+  })
+
+  const noHeaders = 'credentials: expected a Headers, pairs of name and value, or an object'
+  const neither = 'credentials: expected request headers, or `token` in their place'
+  const canary = 'canary-secret'
+  test.each<[what: string, check: unknown, message: string]>([
+    ['nothing', undefined, 'check: expected an object'],
+    ['no api', { credentials: [] }, 'api: expected a string'],
+    ['an api that is a number', { ...good, api: 1 }, 'api: expected a string'],
+    ['neither credentials nor a token', { api: 'x' }, neither],
+    ['both credentials and a token', { ...good, credentials: [] }, neither],
+    ['no credentials', { api: 'x', credentials: null }, noHeaders],
+    ['a line for credentials', { api: 'x', credentials: `X-Token: ${canary}` }, noHeaders],
+    ['one pair for all of them', { api: 'x', credentials: ['X-Token', canary] }, noHeaders],
+    ['a pair of three', { api: 'x', credentials: [['X-Token', canary, canary]] }, noHeaders],
+    ['a value that is a number', { api: 'x', credentials: { 'X-Token': 1 } }, noHeaders],
+    ['a pair without a value', { api: 'x', credentials: [['X-Token', undefined]] }, noHeaders],
+    ['a token that is a string', { api: 'x', token: canary }, 'token.kind: expected a string'],
+    ['a token without a scope', { api: 'x', token: { kind: 'k' } }, 'token.scope.account: expected a string'],
+    ['a target without an account', { ...good, target: {} }, 'target.account: expected a string'],
+    ['no target', { ...good, target: null }, 'target.account: expected a string'],
+    ['an address that is a number', { ...good, clientAddress: 1 }, 'clientAddress: expected a string'],
+  ])('%s is refused, with the field named and nothing shown', async (_, check, message) => {
+    await expect(client.check(check as Check)).rejects.toThrow(new TypeError(message))
+    await expect(client.checkBatch([good, check as Check])).rejects.toThrow(
+      new TypeError(check === undefined ? 'checks[1]: expected an object' : `checks[1].${message}`),
+    )
+    await expect(all(client.checkStream([good, check as Check]))).rejects.toThrow(new TypeError(message))
+  })
+
+  test('what is no list of apis is not taken for one', async () => {
+    const refused = new TypeError('apis: expected a list of ids')
+    await expect(client.plan('iam' as never)).rejects.toThrow(refused)
+    const password = { userName: 'account', account: ACCOUNT, password: 'x' }
+    await expect(client.issue({ password } as never)).rejects.toThrow(refused)
+  })
+})
+
 describe('connections', () => {
   test('a Unix socket will do', async () => {
     const onSocket = await runSidecar({ flags: { 'grpc.address': `unix:${newFolder()}/sidecar.sock` } })
