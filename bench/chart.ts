@@ -1,15 +1,22 @@
 /**
  * Results as a chart: a bar a row on a logarithmic scale from 1, which is what the row is compared with, so that twice as
- * much and half as much are equally far from it. The same results make the same SVG, byte for byte.
+ * much and half as much are equally far from it. The same results and bounds make the same SVG, byte for byte.
  */
-import type { JudgedRow, SuiteResults } from './results.ts'
+import { gateOf } from './gates.ts'
+import type { SuiteResults } from './results.ts'
+import type { Row } from './suite.ts'
 import { drawSvg, FAINT, FONT, INK, titleOf } from './svg.ts'
 import { figureText, number } from './text.ts'
 
 /** One line of the chart, from top to bottom. */
 type Line =
   | { readonly type: 'heading'; readonly text: string }
-  | { readonly type: 'row'; readonly row: JudgedRow }
+  | {
+      readonly type: 'row'
+      readonly row: Row
+      /** Largest ratio that passes, where there is one. */
+      readonly bound: number | undefined
+    }
 
 const WIDTH = 980
 const ROW_HEIGHT = 38
@@ -30,7 +37,7 @@ const LEGEND =
 
 /** Every row of one suite; those that are compared with nothing have a figure and no bar. */
 export function suiteChart(results: SuiteResults, command: string): string {
-  const lines = sorted(results.rows).map((row): Line => ({ type: 'row', row }))
+  const lines = sorted(results.rows).map((row) => rowLine(results.suite, row))
   return draw(`Portcullis: ${results.suite}`, [results], lines, command)
 }
 
@@ -39,13 +46,18 @@ export function overviewChart(suites: readonly SuiteResults[], command: string):
   const lines = suites.flatMap(({ suite, rows }): Line[] => {
     const compared = sorted(rows).filter(({ ratio }) => ratio !== undefined)
     const heading: Line[] = compared.length === 0 ? [] : [{ type: 'heading', text: suite }]
-    return [...heading, ...compared.map((row): Line => ({ type: 'row', row }))]
+    return [...heading, ...compared.map((row) => rowLine(suite, row))]
   })
   return draw('Portcullis: what it costs, in terms of what it is compared with', suites, lines, command)
 }
 
+function rowLine(suite: string, row: Row): Line {
+  const gate = gateOf(suite, row)
+  return { type: 'row', row, bound: gate?.of === 'ratio' ? gate.bound : undefined }
+}
+
 /** The largest ratio first; what has none comes last. */
-function sorted(rows: readonly JudgedRow[]): JudgedRow[] {
+function sorted(rows: readonly Row[]): Row[] {
   return rows.toSorted((one, other) => (other.ratio?.median ?? -1) - (one.ratio?.median ?? -1))
 }
 
@@ -84,7 +96,7 @@ interface Span {
 /** From the least to the most, 1 among them, with room for the ratio beside the longest bar of either side. */
 function spanOf(lines: readonly Line[]): Span {
   const values = lines.flatMap((line) =>
-    line.type === 'row' ? [...logOf(line.row.ratio?.median), ...logOf(boundOf(line.row))] : [],
+    line.type === 'row' ? [...logOf(line.row.ratio?.median), ...logOf(line.bound)] : [],
   )
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
   const sides = least < 0 && most > 0 ? 2 : 1
@@ -122,7 +134,7 @@ function bars(lines: readonly Line[], span: Span) {
     type: 'bar',
     barWidth: 16,
     silent: true,
-    data: lines.map((line) => (line.type === 'row' ? bar(line.row, span) : { value: '-' })),
+    data: lines.map((line) => (line.type === 'row' ? bar(line.row, line.bound, span) : { value: '-' })),
     markLine: {
       // Behind the bars.
       z: 0,
@@ -135,13 +147,13 @@ function bars(lines: readonly Line[], span: Span) {
   }
 }
 
-function bar(row: JudgedRow, span: Span) {
+function bar(row: Row, bound: number | undefined, span: Span) {
   const [value] = logOf(row.ratio?.median)
   if (value === undefined) return { value: '-' }
   const less = value < 0
-  const [bound = value] = logOf(boundOf(row))
+  const [tick = value] = logOf(bound)
   // Behind the tick, where that comes behind the bar.
-  const behind = less ? 0 : Math.max(0, ((bound - value) * PLOT_WIDTH) / (span.max - span.min))
+  const behind = less ? 0 : Math.max(0, ((tick - value) * PLOT_WIDTH) / (span.max - span.min))
   return {
     value,
     itemStyle: { color: less ? LESS : MORE, borderRadius: less ? [3, 0, 0, 3] : [0, 3, 3, 0] },
@@ -164,7 +176,7 @@ function bounds(lines: readonly Line[]) {
     silent: true,
     itemStyle: { color: BOUND },
     data: lines.flatMap((line, index) =>
-      line.type === 'row' ? logOf(boundOf(line.row)).map((value) => [value, index]) : [],
+      line.type === 'row' ? logOf(line.bound).map((value) => [value, index]) : [],
     ),
   }
 }
@@ -209,10 +221,6 @@ function figuresText(line: Line): string {
 /** `1.22 ×`; far below 1 as a fraction, which is easier to take in: `1/1,560 ×`. */
 export function ratioText(ratio: number): string {
   return ratio > 0 && ratio < 0.1 ? `1/${number(1 / ratio)} ×` : `${number(ratio)} ×`
-}
-
-function boundOf({ gate }: JudgedRow): number | undefined {
-  return gate?.of === 'ratio' ? gate.bound : undefined
 }
 
 /** Nothing where there is no bar to draw. */

@@ -3,10 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { overviewChart, suiteChart } from './chart.ts'
-import { type Gate, gateOf, type Verdict, verdictOf } from './gates.ts'
 import type { Row, Skipped, SuiteReport } from './suite.ts'
 
-/** What one run of a suite found, and where. */
+/** What one run of a suite found, and where: figures alone. Whoever shows them takes the bounds of today (gates.ts). */
 export interface SuiteResults {
   readonly suite: string
   /** ISO 8601, in UTC. */
@@ -15,14 +14,9 @@ export interface SuiteResults {
   readonly node: string
   readonly cpu: string
   readonly answersChecked: number
-  readonly rows: readonly JudgedRow[]
+  readonly rows: readonly Row[]
   /** Rows that could not be measured here, with the reason. */
   readonly skipped: readonly Skipped[]
-}
-
-export interface JudgedRow extends Row {
-  readonly gate?: Gate
-  readonly verdict: Verdict
 }
 
 /** What `docs/bench.json` holds: the latest results of every suite that was run. */
@@ -46,13 +40,8 @@ export function resultsOf(suite: string, report: SuiteReport): SuiteResults {
     cpu: cpuModel(),
     answersChecked: report.answersChecked,
     skipped: report.skipped ?? [],
-    rows: report.rows.map((row) => judged(suite, row)),
+    rows: report.rows,
   }
-}
-
-function judged(suite: string, row: Row): JudgedRow {
-  const gate = gateOf(suite, row)
-  return { ...row, ...(gate && { gate }), verdict: verdictOf(gate, row) }
 }
 
 /** Writes `bench/results/<suite>.json` and its chart, and returns their paths. */
@@ -60,24 +49,35 @@ export function writeResults(results: SuiteResults): string[] {
   return writePair(RESULTS, results.suite, results, suiteChart(results, COMMAND))
 }
 
-/** The latest results of these suites, in this order, by the bounds of today; a suite that was never run is left out. */
+/** The latest results of these suites, in this order; a suite that was never run is left out. */
 export function readResults(suites: readonly string[]): SuiteResults[] {
   return suites
     .map((suite) => join(RESULTS, `${suite}.json`))
     .filter((path) => existsSync(path))
     .map((path) => JSON.parse(readFileSync(path, 'utf8')) as SuiteResults)
-    .map(({ suite, rows, ...results }) => ({
-      suite,
-      ...results,
-      // A bound that was taken away since must not stay.
-      rows: rows.map(({ gate: _gate, ...row }) => judged(suite, row)),
-    }))
+    .map(({ rows, ...results }) => ({ ...results, rows: rows.map(figuresAlone) }))
+}
+
+/** Files of earlier runs hold the bounds of their day too. */
+function figuresAlone({ id, what, a, b, ratio, method }: Row): Row {
+  return { id, what, a, ...(b && { b }), ...(ratio && { ratio }), method }
 }
 
 /** Writes `docs/bench.json` and `docs/bench.svg`, and returns their paths. */
 export function writeDocs(suites: readonly SuiteResults[]): string[] {
   const docs: BenchDocs = { command: COMMAND, suites }
-  return writePair(DOCS, 'bench', docs, overviewChart(suites, COMMAND))
+  return writePair(DOCS, 'bench', docs, docsChart(docs))
+}
+
+/** What `docs/bench.json` holds; nothing where it is not there. */
+export function readDocs(): BenchDocs {
+  const path = join(DOCS, 'bench.json')
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { command: COMMAND, suites: [] }
+}
+
+/** What `docs/bench.svg` shows: these figures with the bounds of today. */
+export function docsChart({ suites, command }: BenchDocs): string {
+  return overviewChart(suites, command)
 }
 
 export function cpuModel(): string {

@@ -1,16 +1,20 @@
 /** The charts, from given results: everything is on them, and the same results make the same picture. */
 import { expect, test } from 'vitest'
 import { overviewChart, ratioText, suiteChart } from '../../bench/chart.ts'
-import type { JudgedRow, SuiteResults } from '../../bench/results.ts'
+import { gates } from '../../bench/gates.ts'
+import type { SuiteResults } from '../../bench/results.ts'
+import type { Row } from '../../bench/suite.ts'
 
 const COMMAND = 'npm run bench'
+/** The colour of a bound. */
+const TICK = '#c2410c'
 const ENGINE = results('engine', [
   row('decide, 90 cells', 'two Map.get', 1.7),
   row('decide, far below', 'a slow engine', 0.000_64),
-  { ...row('compile', 'nothing', 1), ratio: undefined, b: undefined } as unknown as JudgedRow,
+  { ...row('compile', 'nothing', 1), ratio: undefined, b: undefined } as unknown as Row,
 ])
 const SIDECAR = results('sidecar', [
-  { ...row('Check of claims', 'constant', 1.22), gate: gate(1.4), verdict: 'ok' },
+  row('Check of claims', 'constant', 1.22),
   row('Check of <a> & "b"', 'constant', 12.5),
 ])
 
@@ -46,6 +50,15 @@ test.each<{ what: string; suites: SuiteResults[]; shown: string[] }>([
   expect(textsOf(svg).filter((text) => ['engine', 'sidecar'].includes(text))).toEqual(shown)
 })
 
+test('a tick stands at the bound of gates.ts, and nowhere else', () => {
+  const bounded = gates.find(({ of }) => of === 'ratio')
+  const ticks = (id: string, name: string) =>
+    overviewChart([results(name, [{ ...row('a row', 'another', 1.2), id }])], COMMAND).split(TICK).length - 1
+  expect(ticks(bounded?.row ?? '', bounded?.suite ?? '')).toBe(1)
+  expect(ticks('no-such-row', bounded?.suite ?? '')).toBe(0)
+  expect(ticks(bounded?.row ?? '', 'no-such-suite')).toBe(0)
+})
+
 test('the same results make the same chart, whatever was drawn before', () => {
   const first = overviewChart([ENGINE, SIDECAR], COMMAND)
   suiteChart(SIDECAR, COMMAND)
@@ -61,7 +74,7 @@ test('no two texts begin at the same place', () => {
   expect(new Set(places).size).toBe(places.length)
 })
 
-function results(suite: string, rows: readonly JudgedRow[]): SuiteResults {
+function results(suite: string, rows: readonly Row[]): SuiteResults {
   return {
     suite,
     date: '2026-11-21T10:00:00.000Z',
@@ -73,7 +86,7 @@ function results(suite: string, rows: readonly JudgedRow[]): SuiteResults {
   }
 }
 
-function row(what: string, against: string, median: number): JudgedRow {
+function row(what: string, against: string, median: number): Row {
   return {
     id: what,
     what,
@@ -81,12 +94,7 @@ function row(what: string, against: string, median: number): JudgedRow {
     b: { name: against, value: 12.3 / median, unit: 'ns' },
     ratio: { median, p10: median, p90: median, pairs: 1 },
     method: 'as told',
-    verdict: 'not gated',
   }
-}
-
-function gate(bound: number) {
-  return { suite: 'sidecar', row: 'Check of claims', of: 'ratio', bound, because: 'it is' } as const
 }
 
 /** What can be read, without the marks of SVG. */

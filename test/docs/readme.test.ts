@@ -1,16 +1,18 @@
 /** Holds the README to the code: what it shows is what a reader gets. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { gates } from '../../bench/gates.ts'
+import { docsChart, readDocs } from '../../bench/results.ts'
 import { REASONS } from '../../engine/index.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { startDemo } from '../helpers/demo.ts'
-import { benchmarksPart, blocksOf, derivedParts, launcher, partOf, readme } from './readme.ts'
+import { benchmarksPart, blocksOf, chart, derivedParts, launcher, partOf, readme } from './readme.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -30,16 +32,22 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
 
   test('the benchmarks are shown with their command, date, figures and bounds, and not at all where there are none', () => {
     const ratio = { median: 1.222, p10: 1, p90: 2, pairs: 3 }
+    const made = {
+      date: '2026-11-21T10:00:00.000Z',
+      node: '24.21.0',
+      cpu: '2 × a processor',
+      answersChecked: 1,
+      skipped: [],
+    }
+    const [claims, memory] = ['check-claims', 'memory'].map(
+      (id) => gates.find(({ row }) => row === id)?.bound,
+    )
     const part = benchmarksPart({
       command: 'npm run bench',
       suites: [
         {
+          ...made,
           suite: 'sidecar',
-          date: '2026-11-21T10:00:00.000Z',
-          node: '24.21.0',
-          cpu: '2 × a processor',
-          answersChecked: 1,
-          skipped: [],
           rows: [
             {
               id: 'check-claims',
@@ -48,23 +56,24 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
               b: { name: 'constant', value: 29, unit: 'µs CPU' },
               ratio,
               method: '',
-              gate: { suite: 'sidecar', row: 'check-claims', of: 'ratio', bound: 1.3, because: '' },
-              verdict: 'ok',
-            },
-            {
-              id: 'ready',
-              what: 'until ready',
-              a: { name: 'serve', value: 240.4, unit: 'ms' },
-              gate: { suite: 'sidecar', row: 'ready', of: 'figure', bound: 500, because: '' },
-              method: '',
-              verdict: 'ok',
             },
             {
               id: 'neither',
               what: 'neither compared nor bounded',
               a: { name: 'deny', value: 14, unit: 'ns' },
               method: '',
-              verdict: 'not gated',
+            },
+          ],
+        },
+        {
+          ...made,
+          suite: 'growth',
+          rows: [
+            {
+              id: 'memory',
+              what: 'memory a token',
+              a: { name: 'more', value: 101.7, unit: 'bytes' },
+              method: '',
             },
           ],
         },
@@ -74,12 +83,22 @@ describe('what follows from the code is current (npx node test/docs/readme.ts wr
     expect(part).toContain('`npm run bench`, 2026-11-21, Node 24.21.0 on 2 × a processor')
     expect(part).toContain(
       `|---|---|---|---|---|---|
-| sidecar | Check of claims: 34.9 µs CPU | constant: 29 µs CPU | 1.22 × | 1 × – 2 × | ≤ 1.3 × |
-| sidecar | until ready: 240 ms |  |  |  | ≤ 500 ms |
+| sidecar | Check of claims: 34.9 µs CPU | constant: 29 µs CPU | 1.22 × | 1 × – 2 × | ≤ ${claims} × |
+| growth | memory a token: 102 bytes |  |  |  | ≤ ${memory} bytes |
 
 `,
     )
     expect(benchmarksPart({ command: 'npm run bench', suites: [] })).toBe('')
+  })
+
+  test('the chart is drawn from the figures of today’s table and its bounds', () => {
+    expect(readFileSync(chart, 'utf8')).toBe(docsChart(readDocs()))
+  })
+
+  test('docs/bench.json holds figures alone: no bound that could differ from bench/gates.ts', () => {
+    const known = ['id', 'what', 'a', 'b', 'ratio', 'method']
+    const others = readDocs().suites.flatMap(({ rows }) => rows.flatMap((row) => Object.keys(row)))
+    expect(others.filter((key) => !known.includes(key))).toEqual([])
   })
 
   test('links lead somewhere', () => {

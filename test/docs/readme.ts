@@ -1,15 +1,17 @@
 /** The parts of the README that follow from the code, and how to read the others out of it. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ratioText } from '../../bench/chart.ts'
-import type { BenchDocs, JudgedRow } from '../../bench/results.ts'
+import { gateOf } from '../../bench/gates.ts'
+import { type BenchDocs, docsChart, readDocs } from '../../bench/results.ts'
+import type { Row } from '../../bench/suite.ts'
 import { figureText } from '../../bench/text.ts'
 import { scalarKeys } from '../../sidecar/config/config.ts'
 
 const path = fileURLToPath(new URL('../../README.md', import.meta.url))
-/** What `npm run bench -- --docs` writes. */
-const benchmarks = fileURLToPath(new URL('../../docs/bench.json', import.meta.url))
+/** Drawn from the same figures and bounds as the README's table. */
+export const chart = fileURLToPath(new URL('../../docs/bench.svg', import.meta.url))
 export const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
 
 /** Name of the part → what has to stand between `<!-- name -->` and `<!-- /name -->`. */
@@ -27,16 +29,15 @@ export const derivedParts: Readonly<Record<string, () => string>> = {
     const table = execFileSync(process.execPath, [launcher, 'matrix'], { encoding: 'utf8' })
     return `\`\`\`text\n$ npx portcullis matrix\n${table}\`\`\``
   },
-  benchmarks: () =>
-    existsSync(benchmarks) ? benchmarksPart(JSON.parse(readFileSync(benchmarks, 'utf8'))) : '',
+  benchmarks: () => benchmarksPart(readDocs()),
 }
 
 /** The chart with how it was made, and its figures for whoever cannot see it; nothing where nothing is compared or bounded. */
 export function benchmarksPart({ command, suites }: BenchDocs): string {
   const lines = suites.flatMap(({ suite, rows }) =>
     rows
-      .filter(({ ratio, gate }) => ratio !== undefined || gate !== undefined)
-      .map((row) => `| ${[suite, ...benchmarkCells(row)].join(' | ')} |`),
+      .filter((row) => row.ratio !== undefined || gateOf(suite, row) !== undefined)
+      .map((row) => `| ${[suite, ...benchmarkCells(suite, row)].join(' | ')} |`),
   )
   if (lines.length === 0) return ''
   const all = (values: readonly string[]) => [...new Set(values)].sort().join(', ')
@@ -57,7 +58,9 @@ export function benchmarksPart({ command, suites }: BenchDocs): string {
   ].join('\n')
 }
 
-function benchmarkCells({ what, a, b, ratio, gate }: JudgedRow): string[] {
+function benchmarkCells(suite: string, row: Row): string[] {
+  const { what, a, b, ratio } = row
+  const gate = gateOf(suite, row)
   const bound =
     gate && (gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ ...a, value: gate.bound }))
   return [
@@ -87,7 +90,7 @@ export function blocksOf(text: string, language: string): string[] {
   )
 }
 
-/** Writes the derived parts into the README: `node test/docs/readme.ts`. */
+/** Writes the derived parts into the README, and its chart: `node test/docs/readme.ts`. */
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   let text = readme()
   for (const [name, part] of Object.entries(derivedParts))
@@ -96,4 +99,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       (_match, before) => `${before}${part()}\n<!-- /${name} -->`,
     )
   writeFileSync(path, text)
+  writeFileSync(chart, docsChart(readDocs()))
 }
