@@ -1,8 +1,10 @@
 /** Standard output that cannot be written: nobody is shown a stack, and no failure looks like a denial. */
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { newFolder } from '../helpers/sidecar.ts'
-import { run } from './support/processes.ts'
+import { connect } from '../../sidecar/client/index.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../helpers/sidecar.ts'
+import { run, start } from './support/processes.ts'
 
 const CONTESTED = ['explain', 'audit-logs', 'iam_token_account_scoped', '--strict']
 const FULL = 'portcullis: standard output cannot be written (ENOSPC)\n'
@@ -28,4 +30,16 @@ describe('a development sidecar that cannot say what its secrets are stops, and 
     expect(await run(args, { stdout, environment: { TMPDIR } })).toEqual({ code, stdout: '', stderr })
     expect(readdirSync(TMPDIR)).toEqual([])
   })
+})
+
+test('a sidecar whose ready line nobody reads serves all the same', async () => {
+  const folder = newFolder()
+  const address = `unix:${folder}/sidecar.sock`
+  const args = ['serve', '--grpc', address, '--http', 'off', '--data', join(folder, 'data')]
+  const { ended, signal } = start(args, { stdout: 'unread' })
+  const client = connect(address)
+  whenTheFileEnds(() => client.close())
+  await eventually(() => client.getMatrix().catch(() => undefined))
+  signal('SIGTERM')
+  expect(await ended).toMatchObject({ code: 0 })
 })
