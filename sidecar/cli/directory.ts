@@ -4,7 +4,7 @@ import type { Administration } from '../authority/administration.ts'
 import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
 import { columns } from '../columns.ts'
 import { expectDataFolder } from '../data-folder.ts'
-import { jsonOf, print, printJson } from './output.ts'
+import { print, printJson } from './output.ts'
 
 interface DirectoryOptions {
   readonly data?: string
@@ -36,7 +36,7 @@ export function addDirectoryCommand(program: Command): void {
       const accounts = await administering({ ...options, there: true }, (administration) =>
         administration.listing(),
       )
-      if (options.json) printJson(jsonOf({ accounts }))
+      if (options.json) printJson({ accounts })
       else print(columns(accounts.flatMap(accountRows)))
     })
   withOptions(directory.command('replace-password'))

@@ -1,7 +1,7 @@
 /** `portcullis matrix`: the table, readable in a terminal. */
 import type { Command } from 'commander'
 import { columns } from '../columns.ts'
-import { print, printJson } from './output.ts'
+import { print } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 
 export function addMatrixCommand(program: Command): void {
@@ -13,7 +13,8 @@ export function addMatrixCommand(program: Command): void {
     const { matrixTable } = await import('./table.ts')
     const { matrix, engine } = readRules(options)
     if (options.json) {
-      printJson({ digest: engine.digest, strict: engine.strict, ...matrix })
+      // With the keys of a matrix file.
+      print(JSON.stringify({ digest: engine.digest, strict: engine.strict, ...matrix }))
       return
     }
     const others = engine.conflicts.filter((conflict) => conflict.cells.length === 0)

@@ -23,13 +23,13 @@ export function guardOutput(): void {
   })
 }
 
-/** Prints lines, or the value as JSON. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
+/** Prints the value as one line of JSON, by the habits of `jsonOf`. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value))
+  print(JSON.stringify(jsonOf(value)))
 }
 
 /** How fields of a name are shown that are not shown as they come. */
