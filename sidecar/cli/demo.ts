@@ -82,7 +82,7 @@ export async function prepareDemo(
       const { administerDirectory } = await import('./administer-directory.ts')
       return administerDirectory(quiet, populate)
     },
-    welcome: (serving, demo) => welcome(serving, readRules(config).engine, demo),
+    welcome: (serving, demo) => welcome(serving, readRules(config).engine, demo, data),
     remove,
   }
 }
@@ -117,6 +117,7 @@ function welcome(
   serving: Serving,
   engine: Engine,
   { account, project, serviceUser, staticToken }: Demo,
+  data: string,
 ): string {
   const elsewhere =
     serving.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${serving.grpcAddress}`]
@@ -130,6 +131,7 @@ ${columns([
       ? 'off'
       : `http://${serving.httpAddress} (/identity/v3, /healthz, /readyz)`,
   ],
+  ['  data', data],
   ['  matrix', serving.matrixDigest],
 ])}
 
@@ -151,6 +153,7 @@ ${[
   'npx portcullis check balance -H "$TOKEN"        # allowed: balance takes an account-scoped IAM token',
   'npx portcullis check reports -H "$TOKEN"        # denied: reports takes a static token only',
   `npx portcullis check reports -H 'X-Token: ${staticToken}'`,
+  `npx portcullis project create ${account} another --data '${data}'    # administration takes the data folder`,
   'npx portcullis explain audit-logs               # what the source says, and where it contradicts itself',
 ]
   .map((line) => `  ${line}`)

@@ -160,8 +160,9 @@ describe('the commands that a development sidecar suggests', () => {
         .join('\n')
       const { stdout } = await run('bash', ['-c', script])
       const exits = Array.from(stdout.matchAll(/^exit (\d)$/gm), ([, code]) => code)
-      expect(exits).toEqual(['0', '1', '0', '0'])
+      expect(exits).toEqual(['0', '1', '0', '0', '0'])
       expect(stdout).toContain('denied    reports: TOKEN_KIND_NOT_ACCEPTED')
+      expect(stdout).toMatch(/^name +another$/m)
     } finally {
       await demo.stop()
     }
