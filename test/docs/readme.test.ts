@@ -1,6 +1,7 @@
 /** Holds the README to the code: what it shows is what a reader gets. */
-import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -145,6 +146,36 @@ describe('the files shown are accepted', () => {
     writeFileSync(file, profiles)
     expect(readConfig({ file })).toMatchObject(parse(profiles))
   })
+})
+
+test('what “Run it” says works from top to bottom', { timeout: 120_000 }, async () => {
+  const section = text.slice(text.indexOf('\n## Run it\n'))
+  const [directory = ''] = blocksOf(section, 'yaml')
+  const [starting = '', administering = ''] = blocksOf(section, 'sh')
+  const cwd = join(folder, 'run-it')
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'directory.yaml'), directory)
+  // The port of HTTP may be another's on this machine.
+  const env = { ...process.env, PORTCULLIS_HTTP_ADDRESS: 'off', NODE: process.execPath, LAUNCHER: launcher }
+  const script = (block: string) => `set -e\n${block.replaceAll('npx portcullis', '"$NODE" "$LAUNCHER"')}`
+  const [apply = '', serve = ''] = starting.trim().split('\n')
+  const applied = await run('bash', ['-c', script(apply)], { cwd, env })
+  expect(applied.stdout).toContain('created 1 account')
+  const sidecar = spawn('bash', ['-c', script(`exec ${serve}`)], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(sidecar, 'exit')
+  try {
+    const [ready] = await Promise.race([once(sidecar.stdout, 'data'), ended])
+    expect(String(ready)).toMatch(/^ready: gRPC on unix:/)
+    const { stdout } = await run('bash', ['-c', script(administering)], { cwd, env })
+    expect(stdout).toMatch(/ address_restriction\.set +234567 /)
+  } finally {
+    sidecar.kill('SIGTERM')
+    await ended
+  }
 })
 
 describe('the commands that a development sidecar suggests', () => {
