@@ -129,9 +129,9 @@ export const gates: readonly Gate[] = [
     suite: 'start',
     row: 'ready',
     of: 'ratio',
-    bound: 3.5,
+    bound: 4,
     because:
-      'the aim is 350 ms where a bare server takes 100; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js',
+      'the aim is 350 ms where a bare server takes 100, and the rest is room for a busy machine; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js',
   },
   {
     suite: 'start',

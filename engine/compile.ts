@@ -94,9 +94,6 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     return decision
   }
 
-  const faults = (reasons: readonly CredentialReason[], api: CompiledApi, advised?: Advised) =>
-    new Map(reasons.map((reason) => [reason, build(reason, api, undefined, advised)]))
-
   cells.push(alike(build('UNKNOWN_API')))
   for (const row of matrix.apis) {
     const bearing = byApi.get(row.id) ?? NONE
@@ -106,26 +103,35 @@ export function compile(matrix: Matrix, options: CompileOptions = {}): Engine {
     rows.set(api.id, cells.length)
     for (const kind of kinds) {
       const verdict = verdicts.get(kind.id) as Reason
-      const parts = (advised: Advised) =>
-        buildCell(kind, verdict, (reason) => build(reason, api, kind, advised))
+      const cell = (advised: Advised, byHolder?: Map<string, Cell>): Cell =>
+        buildCell(kind, verdict, (reason) => build(reason, api, kind, advised), byHolder)
       const byHolder = advice.get(kind.id)
-      const advised =
-        byHolder &&
-        mapValues(
-          byHolder,
-          (said): Cell => ({
-            ...parts(said),
-            advised: undefined,
-            faults: faults(KNOWN_TOKEN_REASONS, api, said),
-          }),
-        )
-      cells.push({ ...parts(UNADVISED), advised, faults: undefined })
+      cells.push(cell(UNADVISED, byHolder && mapValues(byHolder, (advised) => cell(advised))))
     }
-    cells.push(alike(build('UNKNOWN_TOKEN_KIND', api), faults(CREDENTIAL_REASONS, api)))
+    cells.push(alike(build('UNKNOWN_TOKEN_KIND', api)))
   }
 
+  // After all cells: what a decision looks at stays close together in memory.
+  const faults = mapValues(
+    apis,
+    (api) => new Map(CREDENTIAL_REASONS.map((reason) => [reason, build(reason, api)])),
+  )
+  const advisedFault = (reason: CredentialReason, id: string, { advice, conflicts }: Advised) => {
+    const fault: Decision = Object.freeze({ ...(faults.get(id)?.get(reason) as Decision), advice, conflicts })
+    decisions.push(fault)
+    return fault
+  }
+  const advisedFaults = mapValues(advice, (byHolder) =>
+    mapValues(byHolder, (said) =>
+      mapValues(
+        apis,
+        ({ id }) => new Map(KNOWN_TOKEN_REASONS.map((reason) => [reason, advisedFault(reason, id, said)])),
+      ),
+    ),
+  )
+
   const places = new Map(kinds.map((kind, place) => [kind.id, place]))
-  const answers: Answers = { cells, rows, places, firstHandle: nextHandle }
+  const answers: Answers = { cells, rows, places, faults, advisedFaults, firstHandle: nextHandle }
   nextHandle += cells.length
   const headers = new CredentialNames(kinds.map((kind) => kind.header))
   return Object.freeze({
@@ -193,7 +199,8 @@ function buildCell(
   kind: TokenKind,
   verdict: Reason,
   build: (reason: Reason) => Decision,
-): Omit<Cell, 'advised' | 'faults'> {
+  advised?: ReadonlyMap<string, Cell>,
+): Cell {
   const said = build(verdict)
   return {
     projectBound: kind.scopeLevel === 'project',
@@ -203,6 +210,7 @@ function buildCell(
     // A cell that denies never gets as far as the target.
     accountMismatch: said.allowed ? build('ACCOUNT_MISMATCH') : said,
     projectMismatch: said.allowed && kind.scopeLevel === 'project' ? build('PROJECT_MISMATCH') : said,
+    advised,
   }
 }
 

@@ -64,9 +64,11 @@ function holderConflicts(
       .filter(({ claim }) => claim.type === 'issued_to' && claim.holder === holder)
       .map(({ id }) => id),
   )
-  return conflicts.filter(
-    (conflict, index) =>
-      conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),
+  return Object.freeze(
+    conflicts.filter(
+      (conflict, index) =>
+        conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),
+    ),
   )
 }
 

@@ -13,9 +13,15 @@ export interface Answers {
   readonly rows: ReadonlyMap<string, number>
   /** Kind → the place of its cell among those of an API. */
   readonly places: ReadonlyMap<string, number>
+  /** The denials of credentials that are no good, by API. */
+  readonly faults: ReadonlyMap<string, Faults>
+  /** Those among them that have advice: kind → type of holder → by API. */
+  readonly advisedFaults: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, Faults>>>
   /** What is added to the place of a cell in the list to make its handle. */
   readonly firstHandle: number
 }
+
+export type Faults = ReadonlyMap<CredentialReason, Decision>
 
 /** The answers for one API and one kind. */
 export interface Cell {
@@ -30,8 +36,6 @@ export interface Cell {
   readonly projectMismatch: Decision
   /** The same answers with advice, for the types of holder that the source gives advice about. */
   readonly advised: ReadonlyMap<string, Cell> | undefined
-  /** The denials of credentials that are no good. Only in what an API answers to all other kinds, and in what has advice. */
-  readonly faults: ReadonlyMap<CredentialReason, Decision> | undefined
 }
 
 /** Picks the answer, in descending precedence of the reasons. Total, and allocates nothing. */
@@ -74,15 +78,13 @@ export function deny(
   kind?: string,
   holder?: string,
 ): Decision {
-  const { cells, rows, places } = answers
+  const { cells, rows, places, faults, advisedFaults } = answers
   const row = rows.get(api)
   if (row === undefined) return unknownApi(answers)
-  const others = cells[row + places.size] as Cell
-  const place = kind === undefined ? undefined : places.get(kind)
   const advised =
-    place === undefined || holder === undefined ? undefined : cells[row + place]?.advised?.get(holder)
+    kind === undefined || holder === undefined ? undefined : advisedFaults.get(kind)?.get(holder)?.get(api)
   // A reason that is none is a mistake of the caller's, and still a denial.
-  return (advised ?? others).faults?.get(reason) ?? others.faults?.get(reason) ?? others.verdict
+  return advised?.get(reason) ?? faults.get(api)?.get(reason) ?? (cells[row + places.size] as Cell).verdict
 }
 
 function placeOf({ rows, places }: Answers, kind: string, api: string): number {
@@ -95,7 +97,7 @@ function unknownApi({ cells }: Answers): Decision {
 }
 
 /** A cell with one answer to every question. */
-export function alike(decision: Decision, faults?: ReadonlyMap<CredentialReason, Decision>): Cell {
+export function alike(decision: Decision): Cell {
   return {
     projectBound: false,
     invalidScope: decision,
@@ -104,7 +106,6 @@ export function alike(decision: Decision, faults?: ReadonlyMap<CredentialReason,
     accountMismatch: decision,
     projectMismatch: decision,
     advised: undefined,
-    faults,
   }
 }
 

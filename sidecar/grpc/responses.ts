@@ -28,7 +28,9 @@ export class EncodedAnswers {
     for (const decision of engine.decisions()) {
       const bare = encodeDecision(decision)
       this.#bare.set(decision, bare)
-      this.#claims.set(decision, Buffer.concat([bare, encodeCacheFor(cacheForMs)]))
+      // Advice is about holders, whom claims do not name.
+      if (decision.advice.length === 0)
+        this.#claims.set(decision, Buffer.concat([bare, encodeCacheFor(cacheForMs)]))
     }
   }
 
