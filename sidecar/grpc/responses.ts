@@ -28,13 +28,12 @@ export class EncodedAnswers {
     for (const decision of engine.decisions()) {
       const bare = encodeDecision(decision)
       this.#bare.set(decision, bare)
-      // Advice is about holders, whom claims do not name.
       if (decision.advice.length === 0)
         this.#claims.set(decision, Buffer.concat([bare, encodeCacheFor(cacheForMs)]))
     }
   }
 
-  /** The answer to claims: it changes only with the matrix. */
+  /** The answer to claims: it changes only with the matrix. @param decision without advice, which is about holders */
   forClaims(decision: Decision): Buffer {
     return this.#claims.get(decision) as Buffer
   }
