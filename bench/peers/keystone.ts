@@ -37,7 +37,8 @@ export async function installKeystone(): Promise<string> {
 export async function startKeystone(programs: string, folder: string): Promise<Keystone> {
   const address = await freeAddress()
   const identityUrl = `http://${address}/identity`
-  const password = randomBytes(18).toString('base64url')
+  // Hexadecimal: one that began with a hyphen would be taken for an option.
+  const password = randomBytes(18).toString('hex')
   await prepare(programs, folder, identityUrl, password)
   const server = await ForeignServer.start({
     command: join(programs, 'uwsgi'),

@@ -70,9 +70,12 @@ export class Passwords {
   }
 }
 
-/** 144 random bits, without characters that a shell or a URL would change. */
+/** 144 random bits, without characters that a shell or a URL would change, and never like an option of a command. */
 export function newPassword(): string {
-  return randomBytes(18).toString('base64url')
+  for (;;) {
+    const password = randomBytes(18).toString('base64url')
+    if (!password.startsWith('-')) return password
+  }
 }
 
 function parse(hash: string): { parameters: typeof PARAMETERS; nonce: Buffer; tag: Buffer } {

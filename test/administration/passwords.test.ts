@@ -1,8 +1,9 @@
-/** Passwords that were hashed with other parameters than today's are hashed anew at their next login. */
+/** Passwords: what new ones look like, and those that were hashed with other parameters than today's. */
 import { argon2Sync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { newPassword } from '../../sidecar/authority/password.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../helpers/sidecar.ts'
 
 const running = await runSidecar()
@@ -67,4 +68,8 @@ test('a password that is replaced meanwhile stays replaced', async () => {
   await expect(issued(running, secrets)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
   const login = { userName: 'account', account: ACCOUNT, password: value }
   await running.client.issue({ password: login, scope: { account: ACCOUNT } })
+})
+
+test('a new one is no option of a command, and nothing that a shell or a URL would change', () => {
+  for (let times = 0; times < 2_000; times++) expect(newPassword()).toMatch(/^[A-Za-z0-9_][A-Za-z0-9_-]{23}$/)
 })
