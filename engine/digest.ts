@@ -95,7 +95,7 @@ function sha256Hex(message: Uint8Array): string {
 
 const rotate = (word: number, bits: number): number => (word >>> bits) | (word << (32 - bits))
 
-/** One round of FIPS 180-4 §6.2.2. Indexes are in range by construction, hence the casts. */
+/** One block of FIPS 180-4 §6.2.2. Indexes are in range by construction, hence the casts. */
 function compress(state: Uint32Array, schedule: Uint32Array, view: DataView, offset: number): void {
   const w = schedule as unknown as number[]
   for (let t = 0; t < 16; t++) w[t] = view.getUint32(offset + t * 4)

@@ -112,16 +112,16 @@ export class AccountAdministration {
 
   /** Restricts the account's tokens to these ranges (CIDR, IPv4 and IPv6); none: no restriction (§1). */
   setAddressRestriction(actor: string, account: string, ranges: readonly string[]): Promise<string[]> {
-    const canonical = ranges.map((range, index) => {
-      const reading = readRange(range)
-      if (!reading.ok) throw invalidArgument({ field: `ranges[${index}]`, expected: reading.expected })
-      return reading.range
-    })
     if (ranges.length > ADDRESS_RANGES_MAX)
       throw invalidArgument({
         field: 'ranges',
         expected: `at most ${ADDRESS_RANGES_MAX} ranges, not ${ranges.length}`,
       })
+    const canonical = ranges.map((range, index) => {
+      const reading = readRange(range)
+      if (!reading.ok) throw invalidArgument({ field: `ranges[${index}]`, expected: reading.expected })
+      return reading.range
+    })
     return this.change(actor, '', async (change) => {
       const record = found(await change.account(account), noAccount(account))
       await change.setAddressRules(record, canonical)

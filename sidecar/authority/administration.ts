@@ -114,7 +114,7 @@ export class Administration extends AccountAdministration {
     return this.parts.store.records.userById(id)
   }
 
-  /** Sets what is given and leaves the rest. */
+  /** Sets what is given and leaves the rest. @param allow throws where it may not be done to this user */
   updateUser(
     actor: string,
     account: string,
@@ -126,11 +126,13 @@ export class Administration extends AccountAdministration {
       readonly owner?: boolean | undefined
       readonly roles?: readonly string[] | undefined
     },
+    allow: (user: UserRecord) => void = () => {},
   ): Promise<UserRecord> {
     checkRoles(to.roles ?? [])
     checkPermissions(to.permissions ?? [])
     return this.change(actor, '', async (change) => {
       const user = await userIn(change, account, name, type)
+      allow(user)
       if (to.enabled !== undefined && to.enabled !== user.enabled)
         await change.setUserEnabled(user, to.enabled)
       if (to.permissions !== undefined) await change.setPermissions(user, to.permissions)
@@ -140,10 +142,19 @@ export class Administration extends AccountAdministration {
     })
   }
 
-  deleteUser(actor: string, account: string, name: string, type: UserType): Promise<void> {
-    return this.change(actor, '', async (change) =>
-      change.deleteUser(await userIn(change, account, name, type)),
-    )
+  /** @param allow throws where it may not be done to this user */
+  deleteUser(
+    actor: string,
+    account: string,
+    name: string,
+    type: UserType,
+    allow: (user: UserRecord) => void = () => {},
+  ): Promise<void> {
+    return this.change(actor, '', async (change) => {
+      const user = await userIn(change, account, name, type)
+      allow(user)
+      await change.deleteUser(user)
+    })
   }
 
   /** Replaces a service user's password (§5.1); their tokens no longer stand. The new one is shown this once. */

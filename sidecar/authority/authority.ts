@@ -1,4 +1,4 @@
-/** What verifies and issues tokens. The embedded one stands on a directory; an upstream one on an identity endpoint. */
+/** What verifies and issues tokens. The embedded one stands on a directory. */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../secret.ts'
 

@@ -209,7 +209,8 @@ function grantsOf(permissions: readonly Permission[]): string[] {
 }
 
 function sameSet(one: readonly string[], other: readonly string[]): boolean {
-  return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each))
+  const [ones, others] = [new Set(one), new Set(other)]
+  return ones.size === others.size && one.every((each) => others.has(each))
 }
 
 /**

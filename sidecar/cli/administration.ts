@@ -47,9 +47,8 @@ export function addAdministrationCommands(program: Command): void {
       const answer = await asking({ ...options, ...(await identityOf(options)) }, (client: Client) =>
         run(client.directory, values, options),
       )
-      const shown = jsonOf(answer, SHOWN) as Shown
-      if (options.json) printJson(shown)
-      else print(describe(shown))
+      if (options.json) printJson(answer, SHOWN)
+      else print(describe(jsonOf(answer, SHOWN) as Shown))
     })
   }
 }

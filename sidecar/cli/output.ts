@@ -28,8 +28,8 @@ export function print(text: string): void {
 }
 
 /** Prints the value as one line of JSON, by the habits of `jsonOf`. */
-export function printJson(value: unknown): void {
-  print(JSON.stringify(jsonOf(value)))
+export function printJson(value: unknown, fields?: FieldsShown): void {
+  print(JSON.stringify(jsonOf(value, fields)))
 }
 
 /** How fields of a name are shown that are not shown as they come. */

@@ -32,7 +32,7 @@ export function addServeCommand(program: Command): void {
     .option('--json', 'when ready, print one line of JSON and nothing else')
     .addHelpText(
       'after',
-      '\nEvery key of the configuration can be set by a variable, PORTCULLIS_GRPC_ADDRESS for `grpc.address`.\nSIGHUP reads the matrix file again; SIGTERM and SIGINT let calls finish and stop. With workers, signal the process that was started.',
+      '\nEvery key of the configuration that takes one value can be set by a variable, PORTCULLIS_GRPC_ADDRESS for `grpc.address`.\nSIGHUP reads the matrix file again; SIGTERM and SIGINT let calls finish and stop. With workers, signal the process that was started.',
     )
     .action(serve)
 }

@@ -215,10 +215,17 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     wire.UpdateControlPanelUserRequest,
     wire.UpdateControlPanelUserResponse,
     async ({ account, name, enabled, owner, roles }, { administration, actor, principal }) => {
-      const before = await administration.user(account, name, 'control_panel_user')
-      if (before.owner || owner !== undefined) authorizeAsOwner(principal)
       const to = { enabled, owner, roles: roles?.roles }
-      const user = await administration.updateUser(actor, account, name, 'control_panel_user', to)
+      const user = await administration.updateUser(
+        actor,
+        account,
+        name,
+        'control_panel_user',
+        to,
+        (before) => {
+          if (before.owner || owner !== undefined) authorizeAsOwner(principal)
+        },
+      )
       return { user: controlPanelUserMessage(user) }
     },
   ),
@@ -227,9 +234,9 @@ const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Cal
     wire.DeleteControlPanelUserRequest,
     wire.DeleteControlPanelUserResponse,
     async ({ account, name }, { administration, actor, principal }) => {
-      const { owner } = await administration.user(account, name, 'control_panel_user')
-      if (owner) authorizeAsOwner(principal)
-      await administration.deleteUser(actor, account, name, 'control_panel_user')
+      await administration.deleteUser(actor, account, name, 'control_panel_user', ({ owner }) => {
+        if (owner) authorizeAsOwner(principal)
+      })
       return {}
     },
   ),
