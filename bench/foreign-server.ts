@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CommandFailed } from '../test/interop/helpers/command.ts'
+import { CommandFailed } from '../test/support/interop/command.ts'
 import { MeasuredProcess } from './server-process.ts'
 
 /** What Linux counts processor time in, whatever the kernel was built with. */

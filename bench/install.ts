@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CommandFailed, run } from '../test/interop/helpers/command.ts'
+import { CommandFailed, run } from '../test/support/interop/command.ts'
 
 /** Whether the packages are there, or the reason why not. */
 export type Installed = { readonly ok: true } | { readonly ok: false; readonly why: string }

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CommandFailed, run } from '../test/interop/helpers/command.ts'
+import { CommandFailed, run } from '../test/support/interop/command.ts'
 import { type Contender, contend } from './contender.ts'
 import { accepts, ForeignServer, freeAddress, requireProc } from './foreign-server.ts'
 import { CHECK_PATH, framed } from './load.ts'

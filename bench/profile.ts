@@ -6,7 +6,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { columns } from '../sidecar/columns.ts'
+import { columns } from '../sidecar/base/text-table.ts'
 import { ORIGINS, sharesByOrigin } from './cpu-profile.ts'
 import { flameGraph, ORIGIN_NAMES, percent } from './flame.ts'
 import { profileSidecar } from './profiled.ts'

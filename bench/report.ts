@@ -1,5 +1,5 @@
 /** A suite's report as a table for people. */
-import { columns } from '../sidecar/columns.ts'
+import { columns } from '../sidecar/base/text-table.ts'
 import { gateOf, verdictOf } from './gates.ts'
 import { cpuModel } from './results.ts'
 import type { Row, Size, SuiteReport } from './suite.ts'

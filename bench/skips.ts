@@ -1,5 +1,5 @@
 /** Rows that need foreign software, where that software cannot be had. */
-import { CommandFailed } from '../test/interop/helpers/command.ts'
+import { CommandFailed } from '../test/support/interop/command.ts'
 import { reasonOf } from './install.ts'
 import type { Skipped } from './suite.ts'
 

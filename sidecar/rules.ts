@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { compile, type Engine, type Matrix } from '../engine/index.ts'
 import { loadMatrix, MATRIX_BYTES_MAX, MatrixError, supportMatrix } from '../matrix/index.ts'
-import { WatchedFile } from './watched-file.ts'
+import { WatchedFile } from './base/watched-file.ts'
 
 export interface RulesOptions {
   /** Matrix file; absent: the shipped matrix, which never changes. */

@@ -6,7 +6,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Effect } from '@cerbos/api/cerbos/effect/v1/effect_pb'
 import { CheckResourcesRequestSchema } from '@cerbos/api/cerbos/request/v1/request_pb'
 import { CheckResourcesResponseSchema } from '@cerbos/api/cerbos/response/v1/response_pb'
-import { CommandFailed } from '../../test/interop/helpers/command.ts'
+import { CommandFailed } from '../../test/support/interop/command.ts'
 import { accepts, ForeignServer, freeAddress } from '../foreign-server.ts'
 import type { Asked, Rule } from './peer.ts'
 

@@ -1,6 +1,6 @@
 /** Servers with what they are asked: each is started, answers everything rightly, and only then is asked at speed. */
 import type { Engine } from '../../engine/index.ts'
-import { revoke, tokenFor } from '../../test/interop/identity/support.ts'
+import { revoke, tokenFor } from '../../test/support/interop/identity.ts'
 import { Load } from '../load.ts'
 import { Http1Load, http1Request } from '../load-http1.ts'
 import { cellQuestions } from '../questions.ts'

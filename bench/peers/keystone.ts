@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { installed, run } from '../../test/interop/helpers/command.ts'
+import { installed, run } from '../../test/support/interop/command.ts'
 import { ForeignServer, freeAddress } from '../foreign-server.ts'
 
 const PACKAGES = ['keystone==30.0.0', 'uwsgi==2.0.31']

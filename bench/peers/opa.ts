@@ -1,7 +1,7 @@
 /** Open Policy Agent: obtained from the Go module proxy, and what it decides by. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installed, run } from '../../test/interop/helpers/command.ts'
+import { installed, run } from '../../test/support/interop/command.ts'
 import type { Rule } from './peer.ts'
 
 const MODULE = 'github.com/open-policy-agent/opa@v1.22.0'

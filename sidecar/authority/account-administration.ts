@@ -1,11 +1,11 @@
 /** Administration of accounts: their projects, and the address ranges that they restrict their tokens to. */
 import type { KeyObject } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
+import { invalidArgument, NoAnswer } from '../base/call-error.ts'
 import { type DirectoryChange, NoSuchProject } from '../directory/change.ts'
 import { AlreadyThere } from '../directory/database.ts'
 import type { AccountRecord, Page, ProjectRecord } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
-import { invalidArgument, NoAnswer } from '../errors.ts'
 import { readRange } from './addresses.ts'
 import type { IamTokenSigner } from './iam-token.ts'
 import { checkName, found, noAccount, noProject } from './lookups.ts'

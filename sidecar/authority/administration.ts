@@ -1,6 +1,8 @@
 /** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
 import { userInfo } from 'node:os'
 import type { Scope, TokenKind } from '../../engine/index.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import { Secret } from '../base/secret.ts'
 import type { DirectoryChange } from '../directory/change.ts'
 import type {
   AccountRecord,
@@ -13,8 +15,6 @@ import type {
   UserRecord,
   UserType,
 } from '../directory/directory.ts'
-import { NoAnswer } from '../errors.ts'
-import { Secret } from '../secret.ts'
 import { AccountAdministration } from './account-administration.ts'
 import type { IssuedToken } from './authority.ts'
 import {

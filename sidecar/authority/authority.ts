@@ -1,6 +1,6 @@
 /** What verifies and issues tokens. The embedded one stands on a directory. */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
-import type { Secret } from '../secret.ts'
+import type { Secret } from '../base/secret.ts'
 
 /** Who holds a token. */
 export interface Subject {

@@ -1,9 +1,10 @@
 /** The directory as a file: bringing the records to what it says, and writing them down for a look. */
+
+import { type FieldViolation, invalidArgument, NoAnswer } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 import type { DirectoryChange } from '../directory/change.ts'
 import type { AccountRecord, Page, Permission, UserRecord, UserType } from '../directory/directory.ts'
 import type { DirectoryRecords } from '../directory/records.ts'
-import { type FieldViolation, invalidArgument, NoAnswer } from '../errors.ts'
-import type { Secret } from '../secret.ts'
 
 /** What a directory file says; its schema is `config/directory.schema.json`. */
 export interface DirectoryFile {

@@ -1,12 +1,12 @@
 /** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
 import { hash, type KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
+import { addressNotAllowed, NoAnswer } from '../base/call-error.ts'
+import { Secret } from '../base/secret.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Answer } from '../directory/database.ts'
 import type { Directory, Grant, ServiceUser, Standing } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
-import { addressNotAllowed, NoAnswer } from '../errors.ts'
-import { Secret } from '../secret.ts'
 import { counted, isAllowed } from './addresses.ts'
 import type {
   Authority,
@@ -19,9 +19,9 @@ import type {
 } from './authority.ts'
 import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
+import { Recent } from './lazy-lru-cache.ts'
 import { canBeName } from './lookups.ts'
 import type { Passwords } from './password.ts'
-import { Recent } from './recent.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 

@@ -5,7 +5,7 @@
  */
 import { randomBytes, sign, verify } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import { NoAnswer } from '../errors.ts'
+import { NoAnswer } from '../base/call-error.ts'
 import type { VerifiedToken } from './authority.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
 

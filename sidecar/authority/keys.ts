@@ -12,9 +12,9 @@ import {
 } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { TokenKind } from '../../engine/index.ts'
-import { readOrCreate, replaceFile, withLock } from '../data-folder.ts'
+import { readOrCreate, replaceFile, withLock } from '../base/data-folder.ts'
+import { WatchedFile } from '../base/watched-file.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
-import { WatchedFile } from '../watched-file.ts'
 
 export type KeyState = 'staged' | 'active' | 'retired'
 

@@ -1,6 +1,7 @@
 /** What administration is given, checked; and what it looks for, or the error that names what is not there. */
+
+import { invalidArgument, notFound } from '../base/call-error.ts'
 import type { Permission, UserRecord, UserType } from '../directory/directory.ts'
-import { invalidArgument, notFound } from '../errors.ts'
 
 export async function userIn(
   records: { user(account: string, name: string, type: UserType): Promise<UserRecord | undefined> },

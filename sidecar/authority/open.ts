@@ -3,9 +3,14 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
-import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../data-folder.ts'
+import {
+  ADMINISTRATOR_TOKEN_FILE,
+  openDataFolder,
+  readOrCreate,
+  SIGNING_KEYS_FILE,
+} from '../base/data-folder.ts'
+import { Secret } from '../base/secret.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
-import { Secret } from '../secret.ts'
 import { Administration } from './administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import { IamTokenSigner } from './iam-token.ts'

@@ -2,8 +2,8 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import pLimit from 'p-limit'
-import { NoAnswer } from '../errors.ts'
-import type { Secret } from '../secret.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 
 /** OWASP's second choice for argon2id: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 }

@@ -2,8 +2,8 @@
  * Failed logins, counted by user and address together: who guesses is slowed down, and nobody else is. A login in flight
  * takes one of the failures that are left, so that a burst makes no more guesses than one after the other would.
  */
-import { NoAnswer } from '../errors.ts'
-import { Recent } from './recent.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import { Recent } from './lazy-lru-cache.ts'
 
 export interface ThrottleLimits {
   /** Failures after which a user's logins from an address wait. */

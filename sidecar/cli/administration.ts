@@ -1,7 +1,7 @@
 /** `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of `administration-rows.ts`. */
 import type { Command } from 'commander'
+import { columns } from '../base/text-table.ts'
 import type { Client } from '../client/index.ts'
-import { columns } from '../columns.ts'
 import type { Scope } from '../gen/portcullis/v1/decision.ts'
 import type { Permission, PermissionScope } from '../gen/portcullis/v1/directory.ts'
 import { type AdministrationOptions, ROWS } from './administration-rows.ts'

@@ -1,8 +1,8 @@
 /** `portcullis check`: asks a sidecar whether a credential opens an API. */
 import type { Command } from 'commander'
 import type { Scope } from '../../engine/index.ts'
+import { columns } from '../base/text-table.ts'
 import type { Check, CheckAnswer } from '../client/index.ts'
-import { columns } from '../columns.ts'
 import { addConnectionOptions, type ConnectionOptions, collect, EXIT, print, printJson } from './output.ts'
 
 interface CheckOptions extends ConnectionOptions {

@@ -1,9 +1,9 @@
 /** Connecting to a sidecar from the command line, and reading secrets without putting them on it. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseAddress } from '../address.ts'
+import { parseAddress } from '../base/address.ts'
+import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
 import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
-import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../data-folder.ts'
 import type { ConnectionOptions } from './output.ts'
 
 /** Most that is read of a file or of standard input, in bytes. */

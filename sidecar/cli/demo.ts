@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Engine } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration.ts'
+import { packageVersion } from '../base/package.ts'
+import { columns } from '../base/text-table.ts'
 import { DEFAULT_ADDRESS } from '../client/index.ts'
-import { columns } from '../columns.ts'
 import type { Config } from '../config/config.ts'
-import { packageVersion } from '../package.ts'
 import type { Serving, Sidecar } from '../sidecar.ts'
+import { matrixTable } from './matrix-table.ts'
 import { readRules } from './rules.ts'
-import { matrixTable } from './table.ts'
 
 /** What the demo account holds. */
 export interface Demo {

@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import type { Administration } from '../authority/administration.ts'
 import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
-import { columns } from '../columns.ts'
-import { expectDataFolder } from '../data-folder.ts'
+import { expectDataFolder } from '../base/data-folder.ts'
+import { columns } from '../base/text-table.ts'
 import { print, printJson } from './output.ts'
 
 interface DirectoryOptions {

@@ -1,7 +1,7 @@
 /** `portcullis explain`: why an API takes a kind of token or not, down to the words of the source. */
 import type { Command } from 'commander'
 import type { Decision, Engine, Matrix, Statement, TokenKind } from '../../engine/index.ts'
-import { columns } from '../columns.ts'
+import { columns } from '../base/text-table.ts'
 import { EXIT, print, printJson } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 

@@ -1,8 +1,8 @@
 /** `portcullis keys`: the keys that sign IAM tokens. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { columns } from '../columns.ts'
-import { DEFAULT_DATA_FOLDER, expectDataFolder, SIGNING_KEYS_FILE } from '../data-folder.ts'
+import { DEFAULT_DATA_FOLDER, expectDataFolder, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
+import { columns } from '../base/text-table.ts'
 import { DATA_DEFAULT, print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
 

@@ -1,7 +1,7 @@
 /** `portcullis lint`: checks a matrix file and shows its conflicts. */
 import type { Command } from 'commander'
 import type { LintReport } from '../../matrix/index.ts'
-import { columns } from '../columns.ts'
+import { columns } from '../base/text-table.ts'
 import { EXIT, print, printJson } from './output.ts'
 
 export function addLintCommand(program: Command): void {

@@ -1,6 +1,6 @@
 /** `portcullis matrix`: the table, readable in a terminal. */
 import type { Command } from 'commander'
-import { columns } from '../columns.ts'
+import { columns } from '../base/text-table.ts'
 import { print } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 
@@ -10,7 +10,7 @@ export function addMatrixCommand(program: Command): void {
     .description('Show which API accepts which kind of token, with the conflicts of the source.')
   addRulesOptions(command).action(async (options: RulesOptions) => {
     const { readRules } = await import('./rules.ts')
-    const { matrixTable } = await import('./table.ts')
+    const { matrixTable } = await import('./matrix-table.ts')
     const { matrix, engine } = readRules(options)
     if (options.json) {
       // With the keys of a matrix file.

@@ -1,7 +1,7 @@
 /** What every command shares: exit codes, errors, and lines for people. */
 import type { Command } from 'commander'
+import { DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
 import { PortcullisError } from '../client/error.ts'
-import { DEFAULT_DATA_FOLDER } from '../data-folder.ts'
 
 export const EXIT = { done: 0, denied: 1, noAnswer: 2 } as const
 

@@ -1,7 +1,7 @@
 /** `portcullis plan`: the smallest set of tokens that opens the APIs of a job. */
 import type { Command } from 'commander'
 import type { PlannedToken } from '../../matrix/index.ts'
-import { columns } from '../columns.ts'
+import { columns } from '../base/text-table.ts'
 import { EXIT, print, printJson } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { distance } from '../distance.ts'
+import { distance } from '../base/edit-distance.ts'
 import { readMatrix } from '../rules.ts'
 
 export interface RulesOptions {

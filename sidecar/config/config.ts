@@ -1,8 +1,8 @@
 /** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
 import { problemText } from '../../matrix/index.ts'
 import { problemsBy } from '../../matrix/schema.ts'
-import { distance } from '../distance.ts'
-import { Secret } from '../secret.ts'
+import { distance } from '../base/edit-distance.ts'
+import { Secret } from '../base/secret.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'

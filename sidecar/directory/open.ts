@@ -1,5 +1,5 @@
 /** Opens the directory: a file of this host, or a PostgreSQL that several hosts share. */
-import type { Secret } from '../secret.ts'
+import type { Secret } from '../base/secret.ts'
 import { DirectoryStore } from './store.ts'
 import { DirectoryVerification } from './verification.ts'
 

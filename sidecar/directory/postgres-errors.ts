@@ -1,6 +1,6 @@
 /** What PostgreSQL and the connection to it report, as errors of the directory. */
 import { DatabaseError } from 'pg'
-import { invalidArgument, NoAnswer } from '../errors.ts'
+import { invalidArgument, NoAnswer } from '../base/call-error.ts'
 import { AlreadyThere } from './database.ts'
 
 const UNIQUE_VIOLATION = '23505'

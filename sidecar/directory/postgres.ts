@@ -4,8 +4,8 @@
  */
 import pLimit from 'p-limit'
 import { type ClientConfig, Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg'
-import { NoAnswer } from '../errors.ts'
-import type { Secret } from '../secret.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 import type { Database, Parameters, Queries } from './database.ts'
 import { ChangeListener, type ChangeWatcher } from './listener.ts'
 import { withNumbers } from './named-parameters.ts'

@@ -1,6 +1,6 @@
 /** What the directory holds, for those who administer it: single records, and lists by page. */
 
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../base/call-error.ts'
 import type { Queries } from './database.ts'
 import type {
   AccountRecord,

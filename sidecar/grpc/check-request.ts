@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
-import { type FieldViolation, invalidArgument, type NoAnswer } from '../errors.ts'
+import { type FieldViolation, invalidArgument, type NoAnswer } from '../base/call-error.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
 import { Fields } from './fields.ts'
 import { notAMessage } from './handler.ts'

@@ -1,8 +1,8 @@
 /** One call of `portcullis.v1.DirectoryService`: what it needs, and what it does with a message that was read. */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { Administration } from '../authority/administration.ts'
-import type { Services } from '../services.ts'
 import type { Need, Principal } from '../usecases/directory.ts'
+import type { Services } from '../usecases/services.ts'
 import { decoded } from './handler.ts'
 
 /** What the work of a call is given. */

@@ -9,9 +9,9 @@ import type {
   UserRecord,
 } from '../authority/administration.ts'
 import type { IssuedToken } from '../authority/authority.ts'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../base/call-error.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../usecases/services.ts'
 
 export function permissionsOf(path: string, permissions: readonly wire.Permission[]): Permission[] {
   return permissions.map(({ scope, projects }, index) => {

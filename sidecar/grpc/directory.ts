@@ -1,8 +1,8 @@
 /** `portcullis.v1.DirectoryService`: one row a call: what it needs, and what it does. */
 import type { AccountRecord, Page } from '../authority/administration.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
-import type { Services } from '../services.ts'
 import { actorOf, authorize, authorizeAsOwner, identify } from '../usecases/directory.ts'
+import type { Services } from '../usecases/services.ts'
 import { type Call, call } from './directory-call.ts'
 import {
   accountMessage,

@@ -1,8 +1,8 @@
 /** What the handlers of every service share: bytes in, bytes out, errors translated in one place. */
 import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
-import { isLoopback } from '../address.ts'
-import { NoAnswer } from '../errors.ts'
+import { isLoopback } from '../base/address.ts'
+import { NoAnswer } from '../base/call-error.ts'
 import { serviceError } from './status.ts'
 
 export type Unary = handleUnaryCall<Buffer, Buffer>

@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, unlinkSync } from 'node:
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { type Server, ServerCredentials } from '@grpc/grpc-js'
-import { isLoopback, type ListenAddress, parseAddress } from '../address.ts'
+import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 
 /** Files (PEM) of a listener that others can reach. The client's certificate is always asked for. */
 export interface TlsFiles {

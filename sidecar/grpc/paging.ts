@@ -1,6 +1,6 @@
 /** Lists by page: a page token is the key of the last record before it. */
 import type { Page } from '../authority/administration.ts'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../base/call-error.ts'
 
 const PAGE_SIZE_DEFAULT = 100
 const PAGE_SIZE_MAX = 1000

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
-import { packageFolder } from '../package.ts'
+import { packageFolder } from '../base/package.ts'
 import { failure } from './handler.ts'
 
 const VERSIONS = ['v1', 'v1alpha'] as const

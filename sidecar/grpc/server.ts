@@ -1,7 +1,7 @@
 /** The gRPC server: the service, health and reflection, with every limit set. */
 import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
 import { HealthService } from '../gen/health/v1/health.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../usecases/services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
 import { healthHandlers } from './health.ts'

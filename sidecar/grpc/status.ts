@@ -1,6 +1,6 @@
 /** The one place where an error becomes a gRPC status, with `google.rpc` details in the trailer. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
-import { type ErrorCode, NoAnswer } from '../errors.ts'
+import { type ErrorCode, NoAnswer } from '../base/call-error.ts'
 import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
 import { Status } from '../gen/google/rpc/status.ts'
 

@@ -1,6 +1,6 @@
 /** The one place where an error becomes an HTTP status, in the wrapper that Keystone's clients read. */
 import type { FastifyReply } from 'fastify'
-import { type ErrorCode, NoAnswer } from '../errors.ts'
+import { type ErrorCode, NoAnswer } from '../base/call-error.ts'
 import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
 
 // Not imported: an import has Node make every export of the module, and this one exports a WebSocket client, which

@@ -1,6 +1,5 @@
 /** The identity endpoint on the wire (§4.1), for clients that speak Keystone v3. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Services } from '../services.ts'
 import {
   authenticate,
   type IdentityServices,
@@ -9,6 +8,7 @@ import {
   type TokenQuestion,
   validate,
 } from '../usecases/identity.ts'
+import type { Services } from '../usecases/services.ts'
 import { type Site, versionDocument } from './catalog.ts'
 import { jsonBodyOf, sendJson } from './json.ts'
 import { readLogin } from './login-body.ts'

@@ -1,7 +1,7 @@
 /** JSON over HTTP: request bodies read strictly, answers sent as Keystone sends them. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/json.ts'
-import { NoAnswer } from '../errors.ts'
+import { NoAnswer } from '../base/call-error.ts'
 
 /** What is said where the content type is another. */
 export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'

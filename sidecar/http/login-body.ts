@@ -3,8 +3,8 @@
  * named twice, the password may be empty; unknown keys are passed over.
  */
 import { readIssuanceBody } from '../../engine/index.ts'
-import { type FieldViolation, invalidArgument, NoAnswer } from '../errors.ts'
-import { Secret } from '../secret.ts'
+import { type FieldViolation, invalidArgument, NoAnswer } from '../base/call-error.ts'
+import { Secret } from '../base/secret.ts'
 import { type AccountReference, type Login, loginFailed } from '../usecases/identity.ts'
 
 /** How many methods are looked at. */

@@ -1,10 +1,10 @@
 /** The HTTP server: who may talk to it and for how long, whether the process lives and answers, the identity endpoint. */
 import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { isLoopback, parseAddress } from '../address.ts'
 import { readRange } from '../authority/addresses.ts'
-import { NoAnswer } from '../errors.ts'
-import type { Services } from '../services.ts'
+import { isLoopback, parseAddress } from '../base/address.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import type { Services } from '../usecases/services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { addIdentityRoutes } from './identity.ts'

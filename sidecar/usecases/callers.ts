@@ -1,7 +1,7 @@
 /** Who may do more than ask with their own credential: callers, known by a token each. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { NoAnswer } from '../errors.ts'
-import type { Secret } from '../secret.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 
 export interface Caller {
   readonly name: string

@@ -2,9 +2,9 @@
 import type { Engine } from '../../engine/index.ts'
 import type { Administration, UserRecord } from '../authority/administration.ts'
 import type { Authority } from '../authority/authority.ts'
-import { NoAnswer } from '../errors.ts'
-import { askerOf } from './asker.ts'
+import { NoAnswer } from '../base/call-error.ts'
 import type { Callers } from './callers.ts'
+import { askerOf } from './requester.ts'
 
 /** Who asks. */
 export type Principal =

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto'
 import type { CredentialHeaders, Engine, Scope } from '../../engine/index.ts'
 import type { Authority, VerifiedToken } from '../authority/authority.ts'
 import { canBeName } from '../authority/lookups.ts'
-import { NoAnswer, notFound } from '../errors.ts'
-import type { Secret } from '../secret.ts'
-import { askerOf } from './asker.ts'
+import { NoAnswer, notFound } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 import { administers } from './directory.ts'
 import { kindForScope } from './issue.ts'
+import { askerOf } from './requester.ts'
 
 /** An account by its number, or by the id that the directory gave it. */
 export type AccountReference = { readonly name: string } | { readonly id: string }

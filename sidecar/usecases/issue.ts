@@ -3,8 +3,8 @@ import type { Engine, NamedConflict, Scope, TokenKind } from '../../engine/index
 import { article } from '../../engine/messages.ts'
 import { planTokens, preferred } from '../../matrix/plan.ts'
 import type { Authority, PasswordRequester } from '../authority/authority.ts'
-import { invalidArgument, NoAnswer } from '../errors.ts'
-import type { Secret } from '../secret.ts'
+import { invalidArgument, NoAnswer } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 
 /** A credential that the sidecar's configuration holds, resolved. */
 export interface Profile {

@@ -1,5 +1,5 @@
 /** Credentials that the configuration holds, so that a job needs no secret of its own. */
-import { NoAnswer } from '../errors.ts'
+import { NoAnswer } from '../base/call-error.ts'
 import type { Caller } from './callers.ts'
 import type { Profile } from './issue.ts'
 

@@ -2,8 +2,8 @@
 import type { Engine } from '../../engine/index.ts'
 import type { Authority } from '../authority/authority.ts'
 import { longestLifetimeMs } from '../authority/keys.ts'
-import { NoAnswer } from '../errors.ts'
-import type { Secret } from '../secret.ts'
+import { NoAnswer } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
 
 /** Which token; `caller` is who asks, where they said. */

@@ -5,7 +5,7 @@
  */
 import type { Siblings } from '../directory/open.ts'
 import type { FromWorker } from './messages.ts'
-import { Questions } from './questions.ts'
+import { Questions } from './pending-calls.ts'
 
 /** The other workers, as a worker sees them. */
 export class OtherWorkers implements Siblings {

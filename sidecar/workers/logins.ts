@@ -5,9 +5,9 @@
  * part of what checking a password takes.
  */
 import type { LoginAttempt, LoginThrottle, Settle } from '../authority/throttle.ts'
-import { NoAnswer } from '../errors.ts'
+import { NoAnswer } from '../base/call-error.ts'
 import type { LoginAnswer, LoginQuestion, LoginSettled } from './messages.ts'
-import { Questions } from './questions.ts'
+import { Questions } from './pending-calls.ts'
 
 /** A worker's side: asks the primary. */
 export class PrimaryThrottle implements LoginThrottle {

@@ -1,8 +1,8 @@
 /** What the primary and its workers say to each other, over the channel that Node opens between them. */
 import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
+import type { ErrorCode } from '../base/call-error.ts'
+import { Secret } from '../base/secret.ts'
 import type { Config } from '../config/config.ts'
-import type { ErrorCode } from '../errors.ts'
-import { Secret } from '../secret.ts'
 
 /** From a worker to the primary. */
 export type FromWorker =

@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { LoginThrottle } from '../authority/throttle.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, Listening } from './messages.ts'
-import { Questions } from './questions.ts'
+import { Questions } from './pending-calls.ts'
 
 /** What the workers have in common, which the primary looks after. */
 export interface Shared {

@@ -1,7 +1,15 @@
 /** The audit trail: who changed what, and when; for whom it is; no secret in it. */
 import { describe, expect, test } from 'vitest'
 import type { DirectoryClient } from '../../sidecar/client/index.ts'
-import { ACCOUNT_SCOPE, account, administer, client, directory, projectsScope, running } from './support.ts'
+import {
+  ACCOUNT_SCOPE,
+  account,
+  administer,
+  client,
+  directory,
+  projectsScope,
+  running,
+} from '../support/administration.ts'
 
 administer()
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../sidecar/client/index.ts'
 import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
-import { ACCOUNT, newFile, OTHER_ACCOUNT, runSidecar } from '../helpers/sidecar.ts'
+import { ACCOUNT, newFile, OTHER_ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 type Caller =
   | 'administrator'

@@ -1,6 +1,5 @@
 /** What administration does to the directory and to tokens: created, listed, changed, disabled, deleted. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { newFolder, runSidecar } from '../helpers/sidecar.ts'
 import {
   ACCOUNT_SCOPE,
   account,
@@ -11,7 +10,8 @@ import {
   projectsScope,
   reasonOf,
   running,
-} from './support.ts'
+} from '../support/administration.ts'
+import { newFolder, runSidecar } from '../support/sidecar.ts'
 
 administer()
 

@@ -8,7 +8,7 @@ import { addAdministrationCommands } from '../../sidecar/cli/administration.ts'
 import { ROWS } from '../../sidecar/cli/administration-rows.ts'
 import { addDirectoryCommand } from '../../sidecar/cli/directory.ts'
 import { addKeysCommand } from '../../sidecar/cli/keys.ts'
-import { newFile, PEOPLE, runSidecar } from '../helpers/sidecar.ts'
+import { newFile, PEOPLE, runSidecar } from '../support/sidecar.ts'
 
 const contract = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, readFileSync(new URL('../../proto/portcullis.binpb', import.meta.url))),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../helpers/sidecar.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const secrets = await populate(running)

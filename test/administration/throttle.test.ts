@@ -11,9 +11,9 @@ import {
   type LoginOutcome,
   type Settle,
 } from '../../sidecar/authority/throttle.ts'
+import { Secret } from '../../sidecar/base/secret.ts'
 import { remoteAddress } from '../../sidecar/grpc/handler.ts'
-import { Secret } from '../../sidecar/secret.ts'
-import { ACCOUNT, newFolder, populate, runSidecar } from '../helpers/sidecar.ts'
+import { ACCOUNT, newFolder, populate, runSidecar } from '../support/sidecar.ts'
 
 const FAILURES = 3
 const PAUSE_MS = 5_000

@@ -4,7 +4,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ROOT } from '../helpers/sources.ts'
+import { ROOT } from '../support/sources.ts'
 
 test('sidecar/gen is what buf generates from proto/', { timeout: 120_000 }, () => {
   const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))

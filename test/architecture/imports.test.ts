@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { expect, test } from 'vitest'
-import { importsOf, ROOT, type Source, sourcesIn } from '../helpers/sources.ts'
+import { importsOf, ROOT, type Source, sourcesIn } from '../support/sources.ts'
 
 interface Rule {
   readonly invariant: string

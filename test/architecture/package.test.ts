@@ -4,8 +4,8 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cells, scopeFor } from '../helpers/oracle.ts'
-import { ROOT } from '../helpers/sources.ts'
+import { cells, scopeFor } from '../support/oracle.ts'
+import { ROOT } from '../support/sources.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-package-')))
 const consumer = join(folder, 'consumer')
@@ -87,7 +87,7 @@ test.each([
   expect(content).toEqual(JSON.parse(readFileSync(join(ROOT, source), 'utf8')))
 })
 
-test.each(['portcullis/engine', 'portcullis/dist/engine/index.js', 'portcullis/dist/sidecar/secret.js'])(
+test.each(['portcullis/engine', 'portcullis/dist/engine/index.js', 'portcullis/dist/sidecar/base/secret.js'])(
   'what is private stays private: %s',
   (specifier) => {
     const code = evaluate(`await import('${specifier}').then(() => 'imported', (error) => error.code)`)

@@ -1,6 +1,6 @@
 /** Style that can be checked by a machine: small files that say what they are for, and nothing left lying about. */
 import { expect, test } from 'vitest'
-import { sources } from '../helpers/sources.ts'
+import { sources } from '../support/sources.ts'
 
 /** Most lines that a file has. A longer one has more than one reason to exist. */
 const LINES_MAX = 400

@@ -1,9 +1,9 @@
 /** What is remembered of a directory: for how long, for whom, and when it is forgotten. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { NoAnswer } from '../../sidecar/base/call-error.ts'
 import { CachedDirectory } from '../../sidecar/directory/cached.ts'
 import type { Directory, IamTokenGround, Standing, StaticToken } from '../../sidecar/directory/directory.ts'
-import { NoAnswer } from '../../sidecar/errors.ts'
 
 const STALENESS_MS = 5_000
 

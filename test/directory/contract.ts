@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Database } from '../../sidecar/directory/database.ts'
 import type { DirectoryStore } from '../../sidecar/directory/store.ts'
+import type { Location } from '../support/directory/process.ts'
 import { auditContract } from './contract/audit.ts'
 import { namesContract } from './contract/names.ts'
 import { processesContract } from './contract/processes.ts'
 import { recordsContract } from './contract/records.ts'
 import { standingContract } from './contract/standing.ts'
 import { transactionsContract } from './contract/transactions.ts'
-import type { Location } from './support/process.ts'
 
 /** A directory that was just made. */
 export interface Place {

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenedAuthority } from '../../sidecar/authority/open.ts'
-import { type Host, startHost } from './support/host.ts'
-import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from './support/scene.ts'
+import { type Host, startHost } from '../support/directory/host.ts'
+import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from '../support/directory/scene.ts'
 
 const folder = newFolder()
 const data = join(folder.path, 'data')

@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { startWorker } from '../support/directory/process.ts'
 import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
-import { startWorker } from './support/process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-directory-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -12,7 +12,7 @@ import { gates } from '../../bench/gates.ts'
 import { docsChart, readDocs } from '../../bench/results.ts'
 import { REASONS } from '../../engine/index.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
-import { startDemo } from '../helpers/demo.ts'
+import { startDemo } from '../support/demo.ts'
 import { benchmarksPart, blocksOf, chart, derivedParts, launcher, partOf, readme } from './readme.ts'
 
 const run = promisify(execFile)

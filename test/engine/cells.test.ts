@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { cells, printedApis, printedKinds, scopeFor } from '../helpers/oracle.ts'
+import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
 
 const engine = compile(supportMatrix)
 

@@ -3,10 +3,10 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compile, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { engine, strictEngine } from '../helpers/engines.ts'
-import { matricesWithQuestions, questions } from '../helpers/generated.ts'
-import { makersOfAnything } from '../helpers/hostile.ts'
-import { cells, scopeFor } from '../helpers/oracle.ts'
+import { engine, strictEngine } from '../support/engines.ts'
+import { matricesWithQuestions, questions } from '../support/generated.ts'
+import { makersOfAnything } from '../support/hostile.ts'
+import { cells, scopeFor } from '../support/oracle.ts'
 
 test('on the shipped matrix a handle decides as the names do', () => {
   fc.assert(

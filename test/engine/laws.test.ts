@@ -10,8 +10,8 @@ import {
   REASONS,
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { engine, strictEngine } from '../helpers/engines.ts'
-import { matricesWithQuestions, questions } from '../helpers/generated.ts'
+import { engine, strictEngine } from '../support/engines.ts'
+import { matricesWithQuestions, questions } from '../support/generated.ts'
 import {
   hostileMakers,
   INHERITED_NAMES,
@@ -20,8 +20,8 @@ import {
   makersOfAnything,
   makersOfRecords,
   throwingGetters,
-} from '../helpers/hostile.ts'
-import { cells, printedApis, printedKinds, scopeFor } from '../helpers/oracle.ts'
+} from '../support/hostile.ts'
+import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
 
 const MODES: readonly [mode: string, engine: Engine][] = [
   ['default', engine],

@@ -8,8 +8,8 @@ import {
   PROJECT_KIND,
   STATIC_KIND,
   strictEngine,
-} from '../helpers/engines.ts'
-import { scopeFor } from '../helpers/oracle.ts'
+} from '../support/engines.ts'
+import { scopeFor } from '../support/oracle.ts'
 
 test.each<[reason: CredentialReason, api: string, message: string]>([
   [

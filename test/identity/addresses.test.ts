@@ -1,7 +1,7 @@
 /** Where requests come from and what they call the server: restrictions (§1), proxies, names, the catalog's addresses. */
 import { describe, expect, test } from 'vitest'
-import { newFile, runSidecar } from '../helpers/sidecar.ts'
-import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from './support.ts'
+import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
+import { newFile, runSidecar } from '../support/sidecar.ts'
 
 const RESTRICTED = errorOf(
   403,

@@ -12,7 +12,9 @@ vi.mock('node:crypto', async (importOriginal) => {
   return { ...original, argon2, default: { ...original, argon2 } }
 })
 
-const { ACCOUNT, changed, errorOf, idsOf, loginBody, startIdentity, TOKENS } = await import('./support.ts')
+const { ACCOUNT, changed, errorOf, idsOf, loginBody, startIdentity, TOKENS } = await import(
+  '../support/identity.ts'
+)
 
 const sidecar = await startIdentity()
 const { ask, passwordOf } = sidecar

@@ -1,7 +1,7 @@
 /** Whatever is sent, there is an answer in the wrapper, never a failure of the server, and no secret comes back. */
 import * as fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { about, changed, loginBody, type Response, startIdentity, TOKENS } from './support.ts'
+import { about, changed, loginBody, type Response, startIdentity, TOKENS } from '../support/identity.ts'
 
 const CANARY = 'canary-9b2d5f31'
 

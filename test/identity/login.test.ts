@@ -1,6 +1,6 @@
 /** Logging in (§4.1): what is issued, how it is described, and that it is what the rest of the sidecar takes. */
 import { expect, test } from 'vitest'
-import { ACCOUNT, about, changed, idsOf, loginBody, startIdentity, TOKENS } from './support.ts'
+import { ACCOUNT, about, changed, idsOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
 
 const sidecar = await startIdentity()
 const ids = await idsOf(sidecar)

@@ -1,6 +1,6 @@
 /** Paths that are not there, methods that a path does not take: the wrapper, and Allow. */
 import { expect, test } from 'vitest'
-import { errorOf, loginBody, startIdentity, TOKENS } from './support.ts'
+import { errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
 
 /** Planted in paths; it must never come back. */
 const CANARY = 'canary-7c9e6679'

@@ -11,7 +11,7 @@ import {
   type Request,
   startIdentity,
   TOKENS,
-} from './support.ts'
+} from '../support/identity.ts'
 
 /** Planted wherever a value may go; it must never come back. */
 const CANARY = 'canary-7c9e6679'

@@ -1,7 +1,7 @@
 /** What is no proper HTTP, too large or too slow: answered in the wrapper or not at all, and the next one is served. */
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { about, errorOf, startIdentity, TOKENS } from './support.ts'
+import { about, errorOf, startIdentity, TOKENS } from '../support/identity.ts'
 
 const sidecar = await startIdentity()
 const { ask, port, tokenFor, running } = sidecar

@@ -8,7 +8,7 @@ import {
   type RequestHeaders,
   startIdentity,
   TOKENS,
-} from './support.ts'
+} from '../support/identity.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

@@ -1,10 +1,10 @@
 /** The 90 cells of §5.4, asked by clients in other languages. */
 import { beforeAll, expect, test } from 'vitest'
-import { cells, printedApis, printedKinds, scopeFor } from '../helpers/oracle.ts'
-import type { Ask } from './helpers/client.ts'
-import { inEveryLanguage } from './helpers/languages.ts'
-import { issueRow } from './helpers/rows.ts'
-import type { Sidecar } from './helpers/sidecar.ts'
+import type { Ask } from '../support/interop/client.ts'
+import { inEveryLanguage } from '../support/interop/languages.ts'
+import { issueRow } from '../support/interop/rows.ts'
+import type { Sidecar } from '../support/interop/sidecar.ts'
+import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
 
 inEveryLanguage((ask, sidecar) => {
   test.each(cells())('§5.4: whether $api accepts $kind is $accepted', async (cell) => {

@@ -1,9 +1,9 @@
 /** Batches, streams and watches: order, length and identity hold in every language. */
 import { expect, test } from 'vitest'
-import { cells, scopeFor } from '../helpers/oracle.ts'
-import type { Row } from './helpers/client.ts'
-import { inEveryLanguage } from './helpers/languages.ts'
-import { checkRow, issueRow, responseOf } from './helpers/rows.ts'
+import type { Row } from '../support/interop/client.ts'
+import { inEveryLanguage } from '../support/interop/languages.ts'
+import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
+import { cells, scopeFor } from '../support/oracle.ts'
 
 /** The longest batch that the sidecar takes by default. */
 const BATCH_LENGTH_MAX = 1000

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { installPeers } from '../../bench/install.ts'
 import { suites } from '../../bench/suites.ts'
 import { runAtSmokeSize } from '../bench/expected.ts'
-import { repository, run } from './helpers/command.ts'
+import { repository, run } from '../support/interop/command.ts'
 
 /** The first run compiles OPA and uWSGI. */
 const TEST_MS_MAX = 600_000

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { blocksOf, readme } from '../docs/readme.ts'
-import { run } from './helpers/command.ts'
-import { type Sidecar, startSidecar } from './helpers/sidecar.ts'
+import { run } from '../support/interop/command.ts'
+import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
 
 const python = inject('python')
 

@@ -1,7 +1,7 @@
 /** Reflection: clients that know nothing of the protos learn the contract from the sidecar. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type CommandOptions, run } from './helpers/command.ts'
-import { type Sidecar, startSidecar } from './helpers/sidecar.ts'
+import { type CommandOptions, run } from '../support/interop/command.ts'
+import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
 import type { Available } from './setup.ts'
 
 const SERVICE = 'portcullis.v1.AuthorizationService'

@@ -1,9 +1,9 @@
 /** Where there is no answer: the same status, reason and fields in every language. */
 import { expect, test } from 'vitest'
-import type { Row } from './helpers/client.ts'
-import { inEveryLanguage } from './helpers/languages.ts'
-import { issueRow, refusalOf, responseOf } from './helpers/rows.ts'
-import type { Sidecar } from './helpers/sidecar.ts'
+import type { Row } from '../support/interop/client.ts'
+import { inEveryLanguage } from '../support/interop/languages.ts'
+import { issueRow, refusalOf, responseOf } from '../support/interop/rows.ts'
+import type { Sidecar } from '../support/interop/sidecar.ts'
 
 type Fault = readonly [
   title: string,

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { CommandFailed, run } from './helpers/command.ts'
-import { generateGo, installGo, installGrpcurl } from './helpers/go.ts'
-import { generatePython, installPython, pythonProgram } from './helpers/python.ts'
+import { CommandFailed, run } from '../support/interop/command.ts'
+import { generateGo, installGo, installGrpcurl } from '../support/interop/go.ts'
+import { generatePython, installPython, pythonProgram } from '../support/interop/python.ts'
 
 /** A program that can be started, or the reason why there is none. */
 export type Available =

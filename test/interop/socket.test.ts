@@ -1,9 +1,9 @@
 /** A Unix socket, the recommended listener in production, from every language. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cells, scopeFor } from '../helpers/oracle.ts'
-import { inEveryLanguage } from './helpers/languages.ts'
-import { checkRow, issueRow, responseOf } from './helpers/rows.ts'
+import { inEveryLanguage } from '../support/interop/languages.ts'
+import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
+import { cells, scopeFor } from '../support/oracle.ts'
 
 inEveryLanguage(
   (ask, sidecar) => {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startClient } from './helpers/client.ts'
-import { languages } from './helpers/languages.ts'
-import { startSidecar } from './helpers/sidecar.ts'
+import { startClient } from '../support/interop/client.ts'
+import { languages } from '../support/interop/languages.ts'
+import { startSidecar } from '../support/interop/sidecar.ts'
 
 let folder: string
 let config: string

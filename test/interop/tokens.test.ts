@@ -1,8 +1,8 @@
 /** The life of a token, from `Issue` to `Revoke`, as clients in other languages live it. */
 import { expect, test } from 'vitest'
-import { inEveryLanguage } from './helpers/languages.ts'
-import type { Header } from './helpers/rows.ts'
-import { checkRow, issueRow, responseOf } from './helpers/rows.ts'
+import { inEveryLanguage } from '../support/interop/languages.ts'
+import type { Header } from '../support/interop/rows.ts'
+import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
 
 inEveryLanguage((ask, sidecar) => {
   /** A scope, the kind that `Issue` answers with, an API that takes it and one that does not. */

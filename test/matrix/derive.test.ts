@@ -3,8 +3,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Claim, Conflict, Matrix } from '../../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, lintMatrix } from '../../matrix/index.ts'
-import { matrices } from '../helpers/generated.ts'
-import { smallMatrix } from '../helpers/small-matrix.ts'
+import { matrices } from '../support/generated.ts'
+import { smallMatrix } from '../support/small-matrix.ts'
 
 /**
  * Each type of claim against the rows of the small matrix: lobby accepts both kinds, library the day pass, cellar the room key.

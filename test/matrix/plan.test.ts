@@ -3,9 +3,9 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../helpers/engines.ts'
-import { matrices } from '../helpers/generated.ts'
-import { printedApis } from '../helpers/oracle.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
+import { matrices } from '../support/generated.ts'
+import { printedApis } from '../support/oracle.ts'
 
 interface Row {
   readonly claim: string

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from '../../sidecar/grpc/responses.ts'
-import { engine } from '../helpers/engines.ts'
+import { engine } from '../support/engines.ts'
 
 const CACHE_FOR_MS = 30_500
 const NOW_MS = 1_790_000_000_123

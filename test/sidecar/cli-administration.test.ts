@@ -1,8 +1,8 @@
 /** The administration commands as a person meets them: what they say they did, and what they refuse to do by accident. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { newFile, newFolder } from '../helpers/sidecar.ts'
-import { run, serve } from './support/processes.ts'
+import { run, serve } from '../support/processes.ts'
+import { newFile, newFolder } from '../support/sidecar.ts'
 
 const data = join(newFolder(), 'data')
 const { ready } = await serve(['--data', data])

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../helpers/sidecar.ts'
-import { run, start } from './support/processes.ts'
+import { run, start } from '../support/processes.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/sidecar.ts'
 
 const CONTESTED = ['explain', 'audit-logs', 'iam_token_account_scoped', '--strict']
 const FULL = 'portcullis: standard output cannot be written (ENOSPC)\n'

@@ -1,6 +1,7 @@
 /** The client of the package: errors as values of one type, deadlines, reconnecting, and nothing that fails open. */
 import { describe, expect, test } from 'vitest'
 import { type Check, connect, PortcullisError } from '../../sidecar/client/index.ts'
+import { fakeSidecar } from '../support/fake-sidecar.ts'
 import {
   ACCOUNT,
   eventually,
@@ -9,8 +10,7 @@ import {
   populate,
   runSidecar,
   whenTheFileEnds,
-} from '../helpers/sidecar.ts'
-import { fakeSidecar } from './support/fake-sidecar.ts'
+} from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const { client } = running

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import schema from '../../sidecar/config/config.schema.json' with { type: 'json' }
 import { ConfigError, type ConfigSources, readConfig } from '../../sidecar/index.ts'
-import { newFile, newFolder, runSidecar } from '../helpers/sidecar.ts'
+import { newFile, newFolder, runSidecar } from '../support/sidecar.ts'
 
 type Flags = NonNullable<ConfigSources['flags']>
 /** Planted wherever a value can stand: no message may show it. */

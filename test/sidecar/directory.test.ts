@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { commandLine } from '../../sidecar/authority/administration.ts'
 import type { DirectoryFile } from '../../sidecar/index.ts'
-import { ACCOUNT, PEOPLE, runSidecar } from '../helpers/sidecar.ts'
+import { ACCOUNT, PEOPLE, runSidecar } from '../support/sidecar.ts'
 
 type Account = DirectoryFile['accounts'][number]
 const administration = async () => (await runSidecar()).sidecar.administration

@@ -9,10 +9,10 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { ACCOUNT, eventually, newFolder, runSidecar, whenTheFileEnds } from '../helpers/sidecar.ts'
-import { BlackBox } from './support/black-box.ts'
-import { ACK, callOf, END_HEADERS, FRAME, field, frame, frameReader, PREFACE } from './support/frames.ts'
-import { serve } from './support/processes.ts'
+import { BlackBox } from '../support/black-box.ts'
+import { ACK, callOf, END_HEADERS, FRAME, field, frame, frameReader, PREFACE } from '../support/frames.ts'
+import { serve } from '../support/processes.ts'
+import { ACCOUNT, eventually, newFolder, runSidecar, whenTheFileEnds } from '../support/sidecar.ts'
 
 /** Attackers at the same time. Each connects again when it is cut off. */
 const ATTACKERS = 2

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
-import { whenTheFileEnds } from '../helpers/sidecar.ts'
-import { ROOT } from '../helpers/sources.ts'
-import { serve } from './support/processes.ts'
+import { serve } from '../support/processes.ts'
+import { whenTheFileEnds } from '../support/sidecar.ts'
+import { ROOT } from '../support/sources.ts'
 
 test('without HTTP nothing is made from strings: reading a matrix, issuing, checking, stopping', async () => {
   const matrix = join(ROOT, 'matrix/support-matrix.json')

@@ -1,7 +1,7 @@
 /** The HTTP listener: whether the process lives and answers, and that no page in a browser can ask it (DNS rebinding). */
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { runSidecar } from '../helpers/sidecar.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const { sidecar } = await runSidecar({ flags: { 'http.address': '127.0.0.1:0' } })
 const address = sidecar.httpAddress ?? ''

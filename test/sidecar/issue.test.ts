@@ -1,9 +1,9 @@
 /** Holds `Issue` to §5.1 (who gets which token), §4.1 (which scope gives which kind) and one answer for every failed login. */
 import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../helpers/sidecar.ts'
-import { credentialQuestion } from './support/answers.ts'
-import { BlackBox, invalid, type Message, type Refusal, refused } from './support/black-box.ts'
+import { credentialQuestion } from '../support/answers.ts'
+import { BlackBox, invalid, type Message, type Refusal, refused } from '../support/black-box.ts'
+import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 // Failed logins are what is tested here; that many of them are slowed down is tested elsewhere.
 const running = await runSidecar({ flags: { 'login_throttle.failures': 1_000 } })

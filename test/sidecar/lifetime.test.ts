@@ -1,9 +1,9 @@
 /** Holds tokens to their lifetime (§8), and answers to how long they may be reused. */
 import { expect, test } from 'vitest'
 import type { Reason } from '../../engine/index.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../helpers/sidecar.ts'
-import { credentialQuestion } from './support/answers.ts'
-import { BlackBox } from './support/black-box.ts'
+import { credentialQuestion } from '../support/answers.ts'
+import { BlackBox } from '../support/black-box.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const LIFETIME_MS = 86_400_000
 /** A whole second, as tokens count them. */

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, newFile, newFolder, PEOPLE, populate, runSidecar } from '../helpers/sidecar.ts'
-import { credentialQuestion } from './support/answers.ts'
-import { BlackBox, type Message, type Refusal, refused } from './support/black-box.ts'
+import { credentialQuestion } from '../support/answers.ts'
+import { BlackBox, type Message, type Refusal, refused } from '../support/black-box.ts'
+import { ACCOUNT, newFile, newFolder, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
 
 const BILLING_TOKEN = 'billing-caller-token-0123456789abcdef'
 const NOBODY_TOKEN = 'nobody-caller-token-0123456789abcdef'

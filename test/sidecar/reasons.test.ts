@@ -1,9 +1,9 @@
 /** Holds the sidecar to the reasons of a denial (DESIGN §5) and to their order, as far as they go over the wire. */
 import { expect, test } from 'vitest'
 import { REASONS, type Reason } from '../../engine/index.ts'
-import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../helpers/sidecar.ts'
-import { credentialQuestion } from './support/answers.ts'
-import { BlackBox, type Message } from './support/black-box.ts'
+import { credentialQuestion } from '../support/answers.ts'
+import { BlackBox, type Message } from '../support/black-box.ts'
+import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const lenient = await runSidecar()
 const strict = await runSidecar({ folder: lenient.folder, flags: { strict: true } })

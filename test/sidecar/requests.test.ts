@@ -1,8 +1,8 @@
 /** What the contract refuses in a request: each fault with the path of its field, one by one and all together. */
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, runSidecar } from '../helpers/sidecar.ts'
-import { BlackBox, invalid, type Message, refused } from './support/black-box.ts'
-import { encoded, field, joined } from './support/bytes.ts'
+import { BlackBox, invalid, type Message, refused } from '../support/black-box.ts'
+import { encoded, field, joined } from '../support/bytes.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 const box = new BlackBox((await runSidecar()).address)
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { cells } from '../helpers/oracle.ts'
-import { ACCOUNT, eventually, newFolder, runSidecar } from '../helpers/sidecar.ts'
-import { BlackBox, type Message } from './support/black-box.ts'
+import { BlackBox, type Message } from '../support/black-box.ts'
+import { cells } from '../support/oracle.ts'
+import { ACCOUNT, eventually, newFolder, runSidecar } from '../support/sidecar.ts'
 
 type Named = { id: string }[]
 const REFUSED = 'the matrix file cannot be used; the last good one stays in force'

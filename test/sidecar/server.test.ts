@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test, vi } from 'vitest'
-import { ACCOUNT, newFolder, runSidecar } from '../helpers/sidecar.ts'
-import { BlackBox, type Message, protosOf, refused } from './support/black-box.ts'
+import { BlackBox, type Message, protosOf, refused } from '../support/black-box.ts'
+import { ACCOUNT, newFolder, runSidecar } from '../support/sidecar.ts'
 
 const SERVICE = 'portcullis.v1.AuthorizationService'
 const health = protosOf('grpc-health-check', 'proto/health/v1/health.proto')

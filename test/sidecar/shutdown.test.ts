@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { connect, PortcullisError } from '../../sidecar/client/index.ts'
-import { ACCOUNT, eventually, newFolder, whenTheFileEnds } from '../helpers/sidecar.ts'
-import { run, serve } from './support/processes.ts'
+import { run, serve } from '../support/processes.ts'
+import { ACCOUNT, eventually, newFolder, whenTheFileEnds } from '../support/sidecar.ts'
 
 const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
+import { run, serve } from '../support/processes.ts'
 import {
   ACCOUNT,
   eventually,
@@ -13,8 +14,7 @@ import {
   populate,
   runSidecar,
   whenTheFileEnds,
-} from '../helpers/sidecar.ts'
-import { run, serve } from './support/processes.ts'
+} from '../support/sidecar.ts'
 
 const CANARY = 'canary-5ec2e7'
 

@@ -1,9 +1,9 @@
 /** The client against a sidecar of another version, or one that lies: whatever is not a plain yes is a no. */
 import { expect, test } from 'vitest'
 import { type Check, type CheckAnswer, type Client, connect } from '../../sidecar/client/index.ts'
-import { ACCOUNT, whenTheFileEnds } from '../helpers/sidecar.ts'
-import { encoded, field, joined, tag } from './support/bytes.ts'
-import { fakeSidecar } from './support/fake-sidecar.ts'
+import { encoded, field, joined, tag } from '../support/bytes.ts'
+import { fakeSidecar } from '../support/fake-sidecar.ts'
+import { ACCOUNT, whenTheFileEnds } from '../support/sidecar.ts'
 
 /** A client of a server with these handlers. */
 async function clientOf(handlers: Parameters<typeof fakeSidecar>[0]): Promise<Client> {

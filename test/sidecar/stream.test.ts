@@ -1,8 +1,8 @@
 /** Holds `CheckStream` to its order under pressure, and calls to their deadlines and cancellations. */
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, eventually, populate, runSidecar } from '../helpers/sidecar.ts'
-import { BlackBox, type Message, refused } from './support/black-box.ts'
+import { BlackBox, type Message, refused } from '../support/black-box.ts'
+import { ACCOUNT, eventually, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const box = new BlackBox(running.address)

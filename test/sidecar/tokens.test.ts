@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Permission } from '../../sidecar/directory/directory.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../helpers/sidecar.ts'
-import { askBatch, credentialQuestion } from './support/answers.ts'
-import { BlackBox, type Message } from './support/black-box.ts'
+import { askBatch, credentialQuestion } from '../support/answers.ts'
+import { BlackBox, type Message } from '../support/black-box.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const INVALID = { allowed: false, reason: 'REASON_CREDENTIAL_INVALID', verified: false, token: null }

@@ -1,8 +1,8 @@
 /** Files that are followed: read when they change, refused once, and read after all when it was no fault of theirs. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { WatchedFile } from '../../sidecar/watched-file.ts'
-import { newFile } from '../helpers/sidecar.ts'
+import { WatchedFile } from '../../sidecar/base/watched-file.ts'
+import { newFile } from '../support/sidecar.ts'
 
 /** A file, and what was read of it and refused so far; `fault` is what the next reading meets. */
 function watched() {

@@ -1,9 +1,9 @@
 /** What the sidecar does with bytes that no generated code would send: it refuses them, says so, and goes on. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, populate, runSidecar } from '../helpers/sidecar.ts'
-import { BlackBox, type Message, type Refusal, refusalOf, refused } from './support/black-box.ts'
-import { encoded, field, joined, tag, varint } from './support/bytes.ts'
+import { BlackBox, type Message, type Refusal, refusalOf, refused } from '../support/black-box.ts'
+import { encoded, field, joined, tag, varint } from '../support/bytes.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 1_048_576
 const running = await runSidecar({ flags: { 'grpc.max_message_bytes': MESSAGE_BYTES_MAX } })

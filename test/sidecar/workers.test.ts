@@ -7,9 +7,9 @@ import { supportMatrix } from '../../matrix/index.ts'
 import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { connect } from '../../sidecar/client/index.ts'
 import { WorkerLogins } from '../../sidecar/workers/logins.ts'
-import { ACCOUNT, eventually, newFile, newFolder, PEOPLE, whenTheFileEnds } from '../helpers/sidecar.ts'
-import { BlackBox, refusalOf, refused } from './support/black-box.ts'
-import { type RunningProcess, run, serve } from './support/processes.ts'
+import { BlackBox, refusalOf, refused } from '../support/black-box.ts'
+import { type RunningProcess, run, serve } from '../support/processes.ts'
+import { ACCOUNT, eventually, newFile, newFolder, PEOPLE, whenTheFileEnds } from '../support/sidecar.ts'
 
 type Pool = Awaited<ReturnType<typeof serve>>
 

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { startWorker, type Worker } from '../../support/directory/process.ts'
 import type { Subject } from '../contract.ts'
-import { startWorker, type Worker } from '../support/process.ts'
 
 const KILLS = 20
 

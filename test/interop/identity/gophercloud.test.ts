@@ -11,7 +11,7 @@ import {
   type Login,
   obtained,
   startIdentitySidecar,
-} from './support.ts'
+} from '../../support/interop/identity.ts'
 
 const modules = await obtained('gophercloud', downloadGophercloud)
 

@@ -15,7 +15,7 @@ import {
   runToEnd,
   startIdentitySidecar,
   tokenFor,
-} from './support.ts'
+} from '../../support/interop/identity.ts'
 
 const clients = await obtained("Keystone's clients", installKeystoneClients)
 const programOf = (name: string) => join(clients.ok ? clients.value : '', name)

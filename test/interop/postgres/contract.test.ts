@@ -1,12 +1,12 @@
 /** The contract of the directory on a real PostgreSQL, remembered answers included. */
 import { afterAll, beforeAll, describe, inject } from 'vitest'
+import { Secret } from '../../../sidecar/base/secret.ts'
 import { CachedDirectory } from '../../../sidecar/directory/cached.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
-import { Secret } from '../../../sidecar/secret.ts'
 import { directoryContract } from '../../directory/contract.ts'
-import { PostgresServer } from './server.ts'
+import { PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 

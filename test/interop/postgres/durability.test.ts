@@ -1,8 +1,8 @@
 /** PostgreSQL is killed while a process writes: what was acknowledged is there afterwards, and nothing is half. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectWhole } from '../../directory/contract/processes.ts'
-import { openLocation, startWorker } from '../../directory/support/process.ts'
-import { PostgresServer } from './server.ts'
+import { openLocation, startWorker } from '../../support/directory/process.ts'
+import { PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const KILLS = 5

@@ -1,12 +1,12 @@
 /** What PostgreSQL and the way to it can do wrong, and what the directory makes of it. No secret is in any of it. */
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { NoAnswer } from '../../../sidecar/base/call-error.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres, type PostgresDatabase } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { NoAnswer } from '../../../sidecar/errors.ts'
-import { Secret } from '../../../sidecar/secret.ts'
-import { PostgresProxy } from './proxy.ts'
-import { CANARY, PostgresServer } from './server.ts'
+import { PostgresProxy } from '../../support/postgres/proxy.ts'
+import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const TIMEOUT_MS = 1_000

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
-import { Secret } from '../../../sidecar/secret.ts'
-import { type Host, startHost } from '../../directory/support/host.ts'
-import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from '../../directory/support/scene.ts'
-import { PostgresProxy } from './proxy.ts'
-import { CANARY, PostgresServer } from './server.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import { type Host, startHost } from '../../support/directory/host.ts'
+import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from '../../support/directory/scene.ts'
+import { PostgresProxy } from '../../support/postgres/proxy.ts'
+import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 50

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { Secret } from '../../../sidecar/secret.ts'
-import { makeAuthority, makeCertificate } from '../helpers/certificates.ts'
-import { CANARY, PostgresServer } from './server.ts'
+import { makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
+import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const UNTRUSTED =

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
-import { Secret } from '../../../sidecar/secret.ts'
-import { type Host, startHost } from '../../directory/support/host.ts'
-import { issueTo, newFolder, newScene, openAuthority, type Scene } from '../../directory/support/scene.ts'
-import { BlackBox } from '../../sidecar/support/black-box.ts'
-import { PostgresProxy } from './proxy.ts'
-import { CANARY, PostgresServer } from './server.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import { BlackBox } from '../../support/black-box.ts'
+import { type Host, startHost } from '../../support/directory/host.ts'
+import { issueTo, newFolder, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
+import { PostgresProxy } from '../../support/postgres/proxy.ts'
+import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 30

@@ -1,10 +1,10 @@
 /** What the protocols are given: the rules in force, the authority, and who may call. */
 import type { Logger } from 'pino'
-import type { Administration } from './authority/administration.ts'
-import type { Authority } from './authority/authority.ts'
-import type { Rules } from './rules.ts'
-import type { Callers } from './usecases/callers.ts'
-import type { Profile } from './usecases/issue.ts'
+import type { Administration } from '../authority/administration.ts'
+import type { Authority } from '../authority/authority.ts'
+import type { Rules } from '../rules.ts'
+import type { Callers } from './callers.ts'
+import type { Profile } from './issue.ts'
 
 export interface Services {
   readonly rules: Rules

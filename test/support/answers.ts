@@ -1,5 +1,5 @@
 /** Answers as another language reads them: what the engine decides, written out as the contract has it. */
-import type { Decision } from '../../../engine/index.ts'
+import type { Decision } from '../../engine/index.ts'
 import type { BlackBox, Message } from './black-box.ts'
 
 /** The message that a decision has to be on the wire, but for `verified`, `token` and `cache_for`. */

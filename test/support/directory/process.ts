@@ -7,11 +7,11 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { NoAnswer } from '../../../sidecar/base/call-error.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
 import { AlreadyThere } from '../../../sidecar/directory/database.ts'
 import { openDirectory } from '../../../sidecar/directory/open.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { NoAnswer } from '../../../sidecar/errors.ts'
-import { Secret } from '../../../sidecar/secret.ts'
 
 /** Where a directory is. */
 export type Location =

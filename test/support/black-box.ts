@@ -17,13 +17,13 @@ import {
 } from '@grpc/grpc-js'
 import { loadSync, type MessageTypeDefinition, type ServiceDefinition } from '@grpc/proto-loader'
 import { expect } from 'vitest'
-import { whenTheFileEnds } from '../../helpers/sidecar.ts'
+import { whenTheFileEnds } from './sidecar.ts'
 
 /** A message as proto-loader makes it: names of the proto, enums by name. */
 export type Message = Record<string, unknown>
 
 const OPTIONS = { keepCase: true, longs: Number, enums: String, defaults: true, oneofs: true }
-const protos = fileURLToPath(new URL('../../../proto', import.meta.url))
+const protos = fileURLToPath(new URL('../../proto', import.meta.url))
 const require = createRequire(import.meta.url)
 const contract = loadSync('portcullis/v1/authorization.proto', { ...OPTIONS, includeDirs: [protos] })
 const errorDetails = loadSync(['google/rpc/status.proto', 'google/rpc/error_details.proto'], {

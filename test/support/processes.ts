@@ -2,15 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { eventually, newFolder, whenTheFileEnds } from '../../helpers/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from './sidecar.ts'
 
 /** Where processes run: what they make by default must not end up in the checkout. */
 const workingFolder = newFolder()
 
 /** Compiled once, not by each process: half of what a short command costs. */
-const compileCache = fileURLToPath(new URL('../../../node_modules/.cache/portcullis-test', import.meta.url))
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/portcullis-test', import.meta.url))
 
-const program = fileURLToPath(new URL('../../../sidecar/portcullis.js', import.meta.url))
+const program = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
 
 export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>

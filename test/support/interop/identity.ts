@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { CommandFailed, installed, repository, run } from '../helpers/command.ts'
+import { CommandFailed, installed, repository, run } from './command.ts'
 
 const programs = import.meta.dirname
 

@@ -6,8 +6,8 @@ import { compile, type Reason } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open.ts'
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
 import type { SharedDirectory } from '../../../sidecar/directory/open.ts'
-import { Secret } from '../../../sidecar/secret.ts'
 import type { Host } from './host.ts'
 
 const { tokenKinds } = compile(supportMatrix)

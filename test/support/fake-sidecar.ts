@@ -5,8 +5,8 @@ import {
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
-import { whenTheFileEnds } from '../../helpers/sidecar.ts'
 import { contractService } from './black-box.ts'
+import { whenTheFileEnds } from './sidecar.ts'
 
 /** A real gRPC server that answers with any bytes whatever. */
 export async function fakeSidecar(handlers: UntypedServiceImplementation): Promise<string> {

@@ -1,6 +1,6 @@
 /** The matrix as a table for a terminal. */
 import type { Engine } from '../../engine/index.ts'
-import { columns } from '../columns.ts'
+import { columns } from '../base/text-table.ts'
 
 /** One row an API, one column a kind; a contested cell has a star, and the conflicts stand below. */
 export function matrixTable(engine: Engine): string {

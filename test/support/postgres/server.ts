@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { Certificate } from '../helpers/certificates.ts'
+import type { Certificate } from '../interop/certificates.ts'
 
 /** Part of every password that reaches the product here, so that outputs can be searched for it. */
 export const CANARY = 'canary-of-the-directory'

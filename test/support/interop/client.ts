@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { Available } from '../setup.ts'
+import type { Available } from '../../interop/setup.ts'
 
 /** A call: messages are JSON as protobuf defines it, with the field names of the protos. */
 export interface Row {

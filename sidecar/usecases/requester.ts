@@ -1,7 +1,7 @@
 /** Who asks with an IAM token of their own. */
 import type { Engine } from '../../engine/index.ts'
 import type { Authority, VerifiedToken } from '../authority/authority.ts'
-import { addressNotAllowed } from '../errors.ts'
+import { addressNotAllowed } from '../base/call-error.ts'
 
 /**
  * The token, if it is an IAM token that stands; no other credential speaks for anybody here, whatever it opens.

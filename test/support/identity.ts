@@ -1,13 +1,7 @@
 /** A sidecar with its identity endpoint, and how a test talks to that over HTTP. */
 import { request } from 'node:http'
 import type { DirectoryFile } from '../../sidecar/index.ts'
-import {
-  ACCOUNT,
-  OTHER_ACCOUNT,
-  type RunningSidecar,
-  runSidecar,
-  type SidecarOptions,
-} from '../helpers/sidecar.ts'
+import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar, runSidecar, type SidecarOptions } from './sidecar.ts'
 
 /** The names say what a person may do. */
 const PEOPLE: DirectoryFile = {
