@@ -1,7 +1,7 @@
 /** Administration of accounts: their projects, and the address ranges that they restrict their tokens to. */
 import type { KeyObject } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
-import { invalidArgument, NoAnswer } from '../base/call-error.ts'
+import { callError, invalidArgument } from '../base/call-error.ts'
 import { type DirectoryChange, NoSuchProject } from '../directory/change.ts'
 import { AlreadyThere } from '../directory/database.ts'
 import type { AccountRecord, Page, ProjectRecord } from '../directory/directory.ts'
@@ -25,7 +25,7 @@ export interface AdministrationParts {
 /** How many ranges an account can restrict its addresses to. */
 const ADDRESS_RANGES_MAX = 1000
 
-/** Every change names its actor, for the audit trail. Every method throws `NoAnswer` where there is no answer. */
+/** Every change names its actor, for the audit trail. Every method throws `CallError` where there is no answer. */
 export class AccountAdministration {
   protected readonly parts: AdministrationParts
 
@@ -145,10 +145,8 @@ export class AccountAdministration {
     try {
       return await this.parts.store.change(actor, work)
     } catch (error) {
-      if (error instanceof AlreadyThere)
-        throw new NoAnswer('ALREADY_EXISTS', `${subject} is there already`, { reason: 'ALREADY_EXISTS' })
-      if (error instanceof NoSuchProject)
-        throw new NoAnswer('FAILED_PRECONDITION', error.message, { reason: 'NO_SUCH_PROJECT' })
+      if (error instanceof AlreadyThere) throw callError('ALREADY_EXISTS', { what: subject })
+      if (error instanceof NoSuchProject) throw callError('NO_SUCH_PROJECT', error)
       throw error
     }
   }

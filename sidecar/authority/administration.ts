@@ -1,7 +1,7 @@
 /** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
 import { userInfo } from 'node:os'
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { DirectoryChange } from '../directory/change.ts'
 import type {
@@ -55,7 +55,7 @@ export type {
   UserType,
 }
 
-/** Every change names its actor, for the audit trail. Every method throws `NoAnswer` where there is no answer. */
+/** Every change names its actor, for the audit trail. Every method throws `CallError` where there is no answer. */
 export class Administration extends AccountAdministration {
   /** The password is shown this once. */
   async createServiceUser(
@@ -247,7 +247,7 @@ export class Administration extends AccountAdministration {
     const projectId = project === undefined ? undefined : (await this.project(account, project)).id
     const text = await records.panelToken(user.id, projectId ?? '')
     const claims = JSON.parse(
-      found(text, `control panel user \`${userName}\` has no such IAM token; reissue makes one`),
+      found(text, `such IAM token of control panel user \`${userName}\`; reissue makes one`),
     ) as IamClaims
     const { stands } = await verification.iamTokenStanding({
       tokenId: claims.jti,
@@ -258,12 +258,8 @@ export class Administration extends AccountAdministration {
       permissionScopes: [],
     })
     const expired = claims.exp !== undefined && claims.exp * 1000 <= this.parts.now()
-    if (!stands || expired)
-      throw new NoAnswer(
-        'FAILED_PRECONDITION',
-        `the IAM token of control panel user \`${userName}\` no longer stands; reissue makes a new one`,
-        { reason: expired ? 'CREDENTIAL_EXPIRED' : 'CREDENTIAL_REVOKED' },
-      )
+    if (expired) throw callError('CREDENTIAL_EXPIRED', { user: userName })
+    if (!stands) throw callError('CREDENTIAL_REVOKED', { user: userName })
     await this.change(actor, '', (change) => change.recordTokenCopied(user, claims.jti))
     return this.#issued(claims)
   }
@@ -322,14 +318,7 @@ export class Administration extends AccountAdministration {
   #staticKind(): string {
     const kinds = [...this.parts.tokenKinds()].filter((kind) => kind.obtained.by === 'control_panel')
     const [kind] = kinds
-    if (kind === undefined || kinds.length > 1)
-      throw new NoAnswer(
-        'FAILED_PRECONDITION',
-        `expected one token kind of the matrix to be obtained by control_panel, found ${kinds.length}`,
-        {
-          reason: 'NO_STATIC_KIND',
-        },
-      )
+    if (kind === undefined || kinds.length > 1) throw callError('NO_STATIC_KIND', { count: kinds.length })
     return kind.id
   }
 
@@ -337,13 +326,7 @@ export class Administration extends AccountAdministration {
     const level = project === undefined ? 'account' : 'project'
     for (const kind of this.parts.tokenKinds())
       if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
-    throw new NoAnswer(
-      'FAILED_PRECONDITION',
-      `no kind of token of the matrix can be issued with ${level} scope`,
-      {
-        reason: 'NO_KIND_FOR_SCOPE',
-      },
-    )
+    throw callError('NO_KIND_FOR_SCOPE', { level })
   }
 
   #issued(claims: IamClaims): IssuedToken {

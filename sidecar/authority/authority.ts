@@ -58,7 +58,7 @@ export interface Authority {
    */
   formOf(value: string): TokenKind['obtained']['by'] | undefined
   /**
-   * Verifies a credential. Never throws for what the credential is; `NoAnswer` where the directory does not answer.
+   * Verifies a credential. Never throws for what the credential is; `CallError` where the directory does not answer.
    *
    * @param clientAddress where the credential came from, for accounts that restrict addresses (§1)
    * @param evenExpired whether a token that expired in the last 48 hours is vouched for as if it had not
@@ -73,7 +73,7 @@ export interface Authority {
    * Issues a token of a kind for a scope, if §5.1 allows it.
    *
    * @param from by default this machine, at no endpoint that is restricted
-   * @throws NoAnswer
+   * @throws CallError
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
   /** Revokes a token; returns when that first happened. */

@@ -1,6 +1,6 @@
 /** The directory as a file: bringing the records to what it says, and writing them down for a look. */
 
-import { type FieldViolation, invalidArgument, NoAnswer } from '../base/call-error.ts'
+import { callError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { DirectoryChange } from '../directory/change.ts'
 import type { AccountRecord, Page, Permission, UserRecord, UserType } from '../directory/directory.ts'
@@ -181,11 +181,12 @@ export class DirectoryFileChange {
     if (there !== undefined) return { user: there, isNew: false }
     const other: UserType = type === 'service_user' ? 'control_panel_user' : 'service_user'
     if ((await this.#change.user(account.account, name, other)) !== undefined)
-      throw new NoAnswer(
-        'ALREADY_EXISTS',
-        `user \`${name}\` of account \`${account.account}\` is a ${other}, expected a ${type}`,
-        { reason: 'ALREADY_EXISTS' },
-      )
+      throw callError('USER_TYPE_DIFFERS', {
+        user: name,
+        account: account.account,
+        found: other,
+        expected: type,
+      })
     const made =
       type === 'service_user' ? this.#passwords.get(JSON.stringify([account.account, name])) : undefined
     await this.#change.createUser(account, { name, type, passwordHash: made?.hash })
@@ -217,7 +218,7 @@ function sameSet(one: readonly string[], other: readonly string[]): boolean {
 /**
  * What the schema of the file cannot say: each account and each user is there once.
  *
- * @throws NoAnswer that names what is repeated
+ * @throws CallError that names what is repeated
  */
 export function refuseRepetitions({ accounts }: DirectoryFile): void {
   const violations = [

@@ -1,7 +1,7 @@
 /** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
 import { hash, type KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import { addressNotAllowed, NoAnswer } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Answer } from '../directory/database.ts'
@@ -107,14 +107,14 @@ export class EmbeddedAuthority implements Authority {
       const user = await this.#userWith(requester)
       if (user === undefined) {
         outcome = 'failed'
-        throw loginFailed()
+        throw callError('LOGIN_FAILED', {})
       }
       // The identity endpoint answers every refusal as it answers a wrong password; the count must tell no more.
       const refused: LoginOutcome = from?.restricted ? 'failed' : 'succeeded'
       // Whoever asks elsewhere is not at the endpoint that the account restricts; the token they get still is.
       if (from?.restricted && !isAllowed(from.address, user.addresses)) {
         outcome = refused
-        throw addressNotAllowed()
+        throw callError('ADDRESS_NOT_ALLOWED', {})
       }
       const grant = await this.#grantFor(user, kind, scope)
       if (grant === undefined) {
@@ -163,7 +163,7 @@ export class EmbeddedAuthority implements Authority {
       const actor = `service_user ${user.id} (${user.name})`
       await this.#parts.store.change(actor, (change) => change.rehashPassword(user, hash))
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error
+      if (!(error instanceof CallError)) throw error
     }
   }
 
@@ -258,12 +258,6 @@ export class EmbeddedAuthority implements Authority {
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
-function loginFailed(): NoAnswer {
-  return new NoAnswer('UNAUTHENTICATED', 'the service user or the password is not right (§2.2)', {
-    reason: 'LOGIN_FAILED',
-  })
-}
-
 /** What a failed login is remembered by: a text that nobody is called is not kept, however long it is. */
 function bounded(name: string): string {
   return canBeName(name) ? name : hash('sha256', name, 'base64')
@@ -280,15 +274,16 @@ function judged(token: VerifiedToken, standing: Standing, clientAddress: string 
 }
 
 /** One text for a missing permission and for a project that does not exist: nobody learns which projects there are. */
-function permissionMissing(kind: TokenKind): NoAnswer {
+function permissionMissing(kind: TokenKind): CallError {
   const needed =
     kind.scopeLevel === 'project'
       ? 'a permission whose scope is Account, or one whose scope is Projects with that project selected'
       : 'a permission whose scope is Account'
-  return new NoAnswer('PERMISSION_DENIED', `${kind.title}: the service user needs ${needed} (§5.1)`, {
-    reason: 'PERMISSION_MISSING',
-    metadata: { kind: kind.id, permission_scopes: kind.permissionScopes.join(',') },
-  })
+  return callError(
+    'PERMISSION_MISSING',
+    { kind: kind.title, permission: needed },
+    { metadata: { kind: kind.id, permission_scopes: kind.permissionScopes.join(',') } },
+  )
 }
 
 /** Goes on at once where the answer is there, so that a check on this host stays synchronous. */

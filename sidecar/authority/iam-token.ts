@@ -5,7 +5,7 @@
  */
 import { randomBytes, sign, verify } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { VerifiedToken } from './authority.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
 
@@ -49,13 +49,10 @@ export class IamTokenSigner {
     return this.#ring.keys
   }
 
-  /** The token for these claims. @throws NoAnswer on a host that has public keys alone */
+  /** The token for these claims. @throws CallError on a host that has public keys alone */
   sign(claims: IamClaims): string {
     const key = this.#ring.keys.find(({ state }) => state === 'active')
-    if (key?.privateKey === undefined)
-      throw new NoAnswer('FAILED_PRECONDITION', 'this host checks tokens and has no key to sign them', {
-        reason: 'NO_SIGNING_KEY',
-      })
+    if (key?.privateKey === undefined) throw callError('NO_SIGNING_KEY', {})
     const signed = `${headerOf(key.keyId)}.${encode(claims)}`
     return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
   }

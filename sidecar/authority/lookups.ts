@@ -1,6 +1,6 @@
 /** What administration is given, checked; and what it looks for, or the error that names what is not there. */
 
-import { invalidArgument, notFound } from '../base/call-error.ts'
+import { callError, invalidArgument } from '../base/call-error.ts'
 import type { Permission, UserRecord, UserType } from '../directory/directory.ts'
 
 export async function userIn(
@@ -10,18 +10,18 @@ export async function userIn(
   type: UserType,
 ): Promise<UserRecord> {
   const what = type === 'service_user' ? 'service user' : 'control panel user'
-  return found(await records.user(account, name, type), `account \`${account}\` has no ${what} \`${name}\``)
+  return found(await records.user(account, name, type), `${what} \`${name}\` in account \`${account}\``)
 }
 
-export function found<T>(value: T | undefined, otherwise: string): T {
-  if (value === undefined) throw notFound(otherwise)
+/** @param what is looked for, as `NOT_FOUND` names it */
+export function found<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw callError('NOT_FOUND', { what })
   return value
 }
 
-export const noAccount = (account: string) => `there is no account \`${account}\``
-export const noProject = (account: string, name: string) =>
-  `account \`${account}\` has no project \`${name}\``
-export const noStaticToken = (name: string) => `there is no static token \`${name}\` that is not revoked`
+export const noAccount = (account: string) => `account \`${account}\``
+export const noProject = (account: string, name: string) => `project \`${name}\` in account \`${account}\``
+export const noStaticToken = (name: string) => `active static token \`${name}\``
 
 /** Longest name of a record, in characters. */
 export const NAME_LENGTH_MAX = 255
@@ -47,7 +47,7 @@ const ROLES_MAX = 100
 /** How many projects a user's permissions can select. */
 const SELECTED_PROJECTS_MAX = 1000
 
-/** @throws NoAnswer where there are more than any user needs: each is a row, and all of them stand in the audit trail */
+/** @throws CallError where there are more than any user needs: each is a row, and all of them stand in the audit trail */
 export function checkPermissions(permissions: readonly Permission[]): void {
   const selected = permissions.flatMap((permission) =>
     permission.scope === 'projects' ? permission.projects : [],

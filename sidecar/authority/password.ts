@@ -2,7 +2,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import pLimit from 'p-limit'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 
 /** OWASP's second choice for argon2id: 19 MiB, 2 passes, 1 lane. */
@@ -60,10 +60,7 @@ export class Passwords {
   }
 
   #derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS): Promise<Buffer> {
-    if (this.#limit.pendingCount >= this.#limits.waiting)
-      throw new NoAnswer('RESOURCE_EXHAUSTED', 'too many passwords are being checked; try again later', {
-        reason: 'PASSWORD_CHECKS_EXHAUSTED',
-      })
+    if (this.#limit.pendingCount >= this.#limits.waiting) throw callError('PASSWORD_CHECKS_EXHAUSTED', {})
     return this.#limit(() =>
       deriveTag('argon2id', { message: password, nonce, ...parameters, tagLength: TAG_LENGTH }),
     )

@@ -2,7 +2,7 @@
  * Failed logins, counted by user and address together: who guesses is slowed down, and nobody else is. A login in flight
  * takes one of the failures that are left, so that a burst makes no more guesses than one after the other would.
  */
-import { NoAnswer } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 import { Recent } from './lazy-lru-cache.ts'
 
 export interface ThrottleLimits {
@@ -30,7 +30,7 @@ export interface LoginThrottle {
   /**
    * Resolves when the password may be checked, which is after those that came first.
    *
-   * @throws NoAnswer `LOGIN_THROTTLED` where the pair of user and address has failed too often, now or while this waited,
+   * @throws CallError `LOGIN_THROTTLED` where the pair of user and address has failed too often, now or while this waited,
    *   or where too many of its logins wait
    */
   admit(attempt: LoginAttempt): Promise<Settle>
@@ -119,10 +119,11 @@ export class FailedLogins implements LoginThrottle {
   }
 }
 
-function throttled(why: string, retryMs: number): NoAnswer {
+function throttled(cause: string, retryMs: number): CallError {
   const seconds = Math.ceil(retryMs / 1000)
-  return new NoAnswer('RESOURCE_EXHAUSTED', `${why}; try again in ${seconds} s`, {
-    reason: 'LOGIN_THROTTLED',
-    metadata: { retry_after_seconds: String(seconds) },
-  })
+  return callError(
+    'LOGIN_THROTTLED',
+    { cause, seconds },
+    { metadata: { retry_after_seconds: String(seconds) } },
+  )
 }

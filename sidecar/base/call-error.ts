@@ -1,6 +1,6 @@
-/** The one error that use cases throw: there is no answer, and this is why. A denial is not an error. */
+/** Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer, and not an error. */
 
-/** Stable codes, named as gRPC names them; each protocol translates them in one place. */
+/** Stable codes, named as gRPC names them. Each protocol translates them in one place. */
 export type ErrorCode =
   | 'INVALID_ARGUMENT'
   | 'UNAUTHENTICATED'
@@ -11,6 +11,178 @@ export type ErrorCode =
   | 'RESOURCE_EXHAUSTED'
   | 'UNAVAILABLE'
   | 'CANCELLED'
+  | 'INTERNAL'
+
+interface CallErrorRow {
+  readonly code: ErrorCode
+  /** Shape of the message: `{name}` stands for a value. Never a secret. */
+  readonly message: string
+  /** Whether the same call may succeed later although the client changes nothing. */
+  readonly retry: boolean
+  /** Of an exhausted resource: `requester` where the requester alone has used it up, by asking too often. */
+  readonly exhaustedBy?: 'requester'
+  /** Of a failed login: whether the password was right. The identity endpoint tells its clients neither. */
+  readonly login?: 'wrong_password' | 'refused'
+}
+
+/** Every reason, by code. The protos and docs/clients.md list them; a test compares the three. */
+export const CALL_ERRORS = {
+  INVALID_ARGUMENT: { code: 'INVALID_ARGUMENT', message: '{violations}', retry: false },
+
+  CALLER_TOKEN_MISSING: {
+    code: 'UNAUTHENTICATED',
+    message: '{action} needs a caller token: metadata `authorization: Bearer …`',
+    retry: false,
+  },
+  CALLER_TOKEN_INVALID: {
+    code: 'UNAUTHENTICATED',
+    message: 'the caller token is unknown; expected one `authorization: Bearer …`',
+    retry: false,
+  },
+  REQUESTER_NOT_AUTHENTICATED: { code: 'UNAUTHENTICATED', message: 'expected {credential}', retry: false },
+  LOGIN_FAILED: {
+    code: 'UNAUTHENTICATED',
+    message: 'the name of the service user or the password is wrong',
+    retry: false,
+    login: 'wrong_password',
+  },
+  LOGIN_REFUSED: {
+    code: 'UNAUTHENTICATED',
+    message:
+      'the login failed; expected a service user, their password, a scope that they have a permission for, and an address that the account allows',
+    retry: false,
+  },
+  METHOD_NOT_SUPPORTED: {
+    code: 'UNAUTHENTICATED',
+    message: '{field}: expected a supported method: password',
+    retry: false,
+  },
+
+  ADDRESS_NOT_ALLOWED: {
+    code: 'PERMISSION_DENIED',
+    message: 'the account restricts client addresses, and this address is not allowed',
+    retry: false,
+    login: 'refused',
+  },
+  PERMISSION_MISSING: {
+    code: 'PERMISSION_DENIED',
+    message: '{kind}: the service user needs {permission}',
+    retry: false,
+    login: 'refused',
+  },
+  PROFILE_NOT_ALLOWED: {
+    code: 'PERMISSION_DENIED',
+    message: 'caller `{caller}` may not use that profile',
+    retry: false,
+  },
+  CALLER_NOT_OPERATOR: {
+    code: 'PERMISSION_DENIED',
+    message: 'caller `{caller}` may not {action}: it is not an operator',
+    retry: false,
+  },
+  NOT_ADMINISTRATOR: { code: 'PERMISSION_DENIED', message: 'only {who} may do this', retry: false },
+  NOT_OWNER: {
+    code: 'PERMISSION_DENIED',
+    message: 'only an owner of the account may make, change or delete an owner',
+    retry: false,
+  },
+  NOT_HOLDER_NOR_ADMINISTRATOR: {
+    code: 'PERMISSION_DENIED',
+    message:
+      'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it',
+    retry: false,
+  },
+  ACCOUNT_SCOPE_REQUIRED: {
+    code: 'PERMISSION_DENIED',
+    message: "revoking another user's token needs an account-scoped token",
+    retry: false,
+  },
+
+  NO_KIND_FOR_SCOPE: {
+    code: 'FAILED_PRECONDITION',
+    message: 'the matrix has no token kind that can be issued with {level} scope',
+    retry: false,
+  },
+  NO_SINGLE_KIND: {
+    code: 'FAILED_PRECONDITION',
+    message: 'no single kind of token opens all of these APIs; {plan}',
+    retry: false,
+  },
+  NO_STATIC_KIND: {
+    code: 'FAILED_PRECONDITION',
+    message: 'expected one token kind of the matrix to be obtained by control_panel, found {count}',
+    retry: false,
+  },
+  NO_SUCH_PROJECT: {
+    code: 'FAILED_PRECONDITION',
+    message: 'account `{account}` has no project `{project}`',
+    retry: false,
+  },
+  NOT_ISSUABLE: {
+    code: 'FAILED_PRECONDITION',
+    message: '{kind} is not issued by an API request{steps}',
+    retry: false,
+  },
+  NO_SIGNING_KEY: {
+    code: 'FAILED_PRECONDITION',
+    message: 'this host checks tokens and has no key to sign them',
+    retry: false,
+  },
+  CREDENTIAL_EXPIRED: {
+    code: 'FAILED_PRECONDITION',
+    message: 'the IAM token of control panel user `{user}` has expired; reissue it',
+    retry: false,
+  },
+  CREDENTIAL_REVOKED: {
+    code: 'FAILED_PRECONDITION',
+    message: 'the IAM token of control panel user `{user}` is no longer active; reissue it',
+    retry: false,
+  },
+
+  NOT_FOUND: { code: 'NOT_FOUND', message: 'there is no {what}', retry: false },
+  CREDENTIAL_INVALID: {
+    code: 'NOT_FOUND',
+    message: 'no authority vouches for the token, so there is nothing to revoke',
+    retry: false,
+  },
+
+  ALREADY_EXISTS: { code: 'ALREADY_EXISTS', message: '{what} already exists', retry: false },
+  USER_TYPE_DIFFERS: {
+    code: 'ALREADY_EXISTS',
+    message: 'user `{user}` of account `{account}` is a {found}, expected a {expected}',
+    retry: false,
+  },
+
+  LOGIN_THROTTLED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: '{cause}; try again in {seconds} s',
+    retry: true,
+    exhaustedBy: 'requester',
+  },
+  PASSWORD_CHECKS_EXHAUSTED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'too many passwords are being checked; try again later',
+    retry: true,
+  },
+  DIRECTORY_EXHAUSTED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'too many {what} wait for the directory; try again later',
+    retry: true,
+  },
+  DIRECTORY_FULL: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'the directory has no space left',
+    retry: true,
+  },
+
+  DIRECTORY_UNAVAILABLE: { code: 'UNAVAILABLE', message: 'the directory does not answer', retry: true },
+  STOPPING: { code: 'UNAVAILABLE', message: 'the sidecar is stopping', retry: true },
+
+  INTERNAL: { code: 'INTERNAL', message: 'internal error', retry: false },
+} as const satisfies Readonly<Record<string, CallErrorRow>>
+
+/** Machine-readable, stable: `reason` of `google.rpc.ErrorInfo`. */
+export type CallErrorReason = keyof typeof CALL_ERRORS
 
 /** A field of the request that is not as expected. Never holds the value. */
 export interface FieldViolation {
@@ -19,56 +191,66 @@ export interface FieldViolation {
   readonly expected: string
 }
 
-export interface NoAnswerDetails {
-  /** Machine-readable reason in upper snake case, stable. */
-  readonly reason: string
+export interface CallErrorDetails {
   readonly violations?: readonly FieldViolation[]
   /** Further facts for a machine; never a secret. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** For the log alone: no client is told. */
   readonly cause?: unknown
 }
 
-/** There is no answer. A client treats it as a denial. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer'
+/** A call gets no answer. A client treats that as a denial. */
+export class CallError extends Error {
+  override readonly name = 'CallError'
+  readonly reason: CallErrorReason
   readonly code: ErrorCode
-  readonly reason: string
   readonly violations: readonly FieldViolation[]
   readonly metadata: Readonly<Record<string, string>>
 
-  constructor(code: ErrorCode, message: string, details: NoAnswerDetails) {
+  /** @param message of the shape that the table has for the reason; `callError` makes it */
+  constructor(reason: CallErrorReason, message: string, details: CallErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
-    this.code = code
-    this.reason = details.reason
+    this.reason = reason
+    this.code = CALL_ERRORS[reason].code
     this.violations = details.violations ?? []
     this.metadata = details.metadata ?? {}
   }
+
+  /** What the table says of the reason. */
+  get row(): CallErrorRow {
+    return CALL_ERRORS[this.reason]
+  }
 }
 
-/** The request is not well formed; every violation is named, or the first of very many. */
-export function invalidArgument(...violations: readonly FieldViolation[]): NoAnswer {
+/** The names between braces in the shape of a message. */
+type Placeholder<Shape extends string> = Shape extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never
+
+type MessageValues<Reason extends CallErrorReason> = Readonly<
+  Record<Placeholder<(typeof CALL_ERRORS)[Reason]['message']>, string | number>
+>
+
+/** The error for a reason, with the values that its message names. */
+export function callError<Reason extends CallErrorReason>(
+  reason: Reason,
+  values: MessageValues<Reason>,
+  details?: CallErrorDetails,
+): CallError {
+  const message = CALL_ERRORS[reason].message.replace(/\{(\w+)\}/g, (_, name: string) =>
+    String((values as Readonly<Record<string, string | number>>)[name]),
+  )
+  return new CallError(reason, message, details)
+}
+
+/** The request is not well formed. Names every violation, or the first of very many. */
+export function invalidArgument(...violations: readonly FieldViolation[]): CallError {
   const named = violations.slice(0, VIOLATIONS_MAX)
   const more = violations.length - named.length
   const parts = named.map(({ field, expected }) => `${field}: expected ${expected}`)
   const message = [...parts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
-  return new NoAnswer('INVALID_ARGUMENT', message, { reason: 'INVALID_ARGUMENT', violations: named })
+  return callError('INVALID_ARGUMENT', { violations: message }, { violations: named })
 }
 
 /** How many violations are named: they travel in trailers, for which clients have little room. */
 const VIOLATIONS_MAX = 20
-
-/** Something that was named is not there. */
-export function notFound(message: string): NoAnswer {
-  return new NoAnswer('NOT_FOUND', message, { reason: 'NOT_FOUND' })
-}
-
-/** The account restricts client addresses (§1), and whoever asks is elsewhere. */
-export function addressNotAllowed(): NoAnswer {
-  return new NoAnswer(
-    'PERMISSION_DENIED',
-    'the account restricts client addresses, and this one is not among those allowed (§1)',
-    {
-      reason: 'ADDRESS_NOT_ALLOWED',
-    },
-  )
-}

@@ -264,8 +264,13 @@ export const EXPIRED_TOKEN_MS_MAX = 48 * 60 * 60 * 1000
 export class NoSuchProject extends Error {
   override readonly name = 'NoSuchProject'
 
+  readonly account: string
+  readonly project: string
+
   constructor(account: string, project: string) {
     super(`account \`${account}\` has no project \`${project}\``)
+    this.account = account
+    this.project = project
   }
 }
 

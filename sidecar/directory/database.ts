@@ -9,7 +9,7 @@ export type Value = string | number | null | Buffer
 export type Parameters = Readonly<Record<string, Value>>
 
 export interface Queries {
-  /** Runs one statement; its rows, if it returns any. @throws NoAnswer where the database does not answer */
+  /** Runs one statement; its rows, if it returns any. @throws CallError where the database does not answer */
   all(sql: string, parameters?: Parameters): Answer<Record<string, unknown>[]>
 }
 

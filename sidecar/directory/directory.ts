@@ -11,7 +11,7 @@ export type Permission =
   | { readonly scope: 'account' }
   | { readonly scope: 'projects'; readonly projects: readonly string[] }
 
-/** What verifying and issuing ask. Every call may throw `NoAnswer` when the store does not answer. */
+/** What verifying and issuing ask. Every call may throw `CallError` when the store does not answer. */
 export interface Directory {
   /** A number that changes whenever anybody has changed anything; `undefined`: nobody knows without asking. */
   version(): number | undefined

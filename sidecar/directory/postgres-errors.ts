@@ -1,6 +1,6 @@
 /** What PostgreSQL and the connection to it report, as errors of the directory. */
 import { DatabaseError } from 'pg'
-import { invalidArgument, NoAnswer } from '../base/call-error.ts'
+import { CallError, callError, invalidArgument } from '../base/call-error.ts'
 import { AlreadyThere } from './database.ts'
 
 const UNIQUE_VIOLATION = '23505'
@@ -23,28 +23,17 @@ export function translated(error: unknown): Error {
   if (code === CHARACTER_NOT_IN_REPERTOIRE)
     return invalidArgument({ field: 'name', expected: 'a text without NUL characters' })
   const cause = new Error(`PostgreSQL: ${whyNot(error)}`)
-  if (code === DISK_FULL)
-    return new NoAnswer('RESOURCE_EXHAUSTED', 'the directory has no room', {
-      reason: 'DIRECTORY_FULL',
-      cause,
-    })
+  if (code === DISK_FULL) return callError('DIRECTORY_FULL', {}, { cause })
   // Too many connections, no memory.
-  if (code?.startsWith('53'))
-    return new NoAnswer('RESOURCE_EXHAUSTED', 'the directory takes no more questions now; try again later', {
-      reason: 'DIRECTORY_EXHAUSTED',
-      cause,
-    })
-  return new NoAnswer('UNAVAILABLE', 'the directory does not answer', {
-    reason: 'DIRECTORY_UNAVAILABLE',
-    cause,
-  })
+  if (code?.startsWith('53')) return callError('DIRECTORY_EXHAUSTED', { what: 'questions' }, { cause })
+  return callError('DIRECTORY_UNAVAILABLE', {}, { cause })
 }
 
 /** Why a directory cannot be opened, for whoever starts the sidecar. */
 export function opening(error: unknown, key: string): Error {
   // What is wrong with the directory itself is said already.
   if (error instanceof Error && error.message.startsWith(`${key}: `)) return error
-  const { cause } = error instanceof NoAnswer ? error : translated(error)
+  const { cause } = error instanceof CallError ? error : translated(error)
   return new Error(
     `${key}: expected a directory that can be opened (${(cause as Error | undefined)?.message})`,
   )

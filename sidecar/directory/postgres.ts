@@ -4,7 +4,7 @@
  */
 import pLimit from 'p-limit'
 import { type ClientConfig, Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg'
-import { NoAnswer } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Database, Parameters, Queries } from './database.ts'
 import { ChangeListener, type ChangeWatcher } from './listener.ts'
@@ -232,8 +232,6 @@ const INT8 = 20
 const typeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === INT8 ? Number : types.getTypeParser(oid, format)
 
-function tooMany(what: string): NoAnswer {
-  return new NoAnswer('RESOURCE_EXHAUSTED', `too many ${what} wait for the directory; try again later`, {
-    reason: 'DIRECTORY_EXHAUSTED',
-  })
+function tooMany(what: string): CallError {
+  return callError('DIRECTORY_EXHAUSTED', { what })
 }

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import { AlreadyThere, type Database, type Parameters, type Queries } from './database.ts'
 import { withNumbers } from './named-parameters.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
@@ -192,12 +192,6 @@ function translated(error: unknown): unknown {
   if (errcode === SQLITE_CONSTRAINT_UNIQUE || errcode === SQLITE_CONSTRAINT_PRIMARYKEY)
     return new AlreadyThere('a row of that name is there already', { cause: error })
   return errcode === SQLITE_FULL
-    ? new NoAnswer('RESOURCE_EXHAUSTED', 'the directory has no room', {
-        reason: 'DIRECTORY_FULL',
-        cause: error,
-      })
-    : new NoAnswer('UNAVAILABLE', 'the directory does not answer', {
-        reason: 'DIRECTORY_UNAVAILABLE',
-        cause: error,
-      })
+    ? callError('DIRECTORY_FULL', {}, { cause: error })
+    : callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
 }

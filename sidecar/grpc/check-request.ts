@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
-import { type FieldViolation, invalidArgument, type NoAnswer } from '../base/call-error.ts'
+import { type CallError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
 import { Fields } from './fields.ts'
 import { notAMessage } from './handler.ts'
@@ -20,12 +20,12 @@ type Claims = Pick<ClaimsQuestion, 'kind' | 'scope'>
 /** Where a check stands in its request: alone or on a stream (a path), or at this index of a batch. */
 type Place = string | number
 
-/** @throws NoAnswer where the bytes are no such message, or do not say what the contract wants */
+/** @throws CallError where the bytes are no such message, or do not say what the contract wants */
 export function readCheck(bytes: Buffer): CheckQuestion {
   return whole(new Fields(bytes), '')
 }
 
-/** @throws NoAnswer with the index of the check that is at fault */
+/** @throws CallError with the index of the check that is at fault */
 export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[] {
   const questions: CheckQuestion[] = []
   const fields = new Fields(bytes)
@@ -166,7 +166,7 @@ function readScope(fields: Fields, earlier: Scope | undefined): Scope {
 }
 
 /** The rest of the batch is counted, and not read. */
-function tooMany(bytes: Buffer, lengthMax: number): NoAnswer {
+function tooMany(bytes: Buffer, lengthMax: number): CallError {
   let length = 0
   for (const fields = new Fields(bytes); fields.next(); fields.skip()) if (fields.number === 1) length++
   return invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, not ${length}` })
@@ -191,7 +191,7 @@ function violated(
     readonly target: Scope | undefined
     readonly clientAddress: string
   },
-): NoAnswer {
+): CallError {
   const violations: FieldViolation[] = []
   if (check.api === '') violations.push({ field: `${path}api`, expected: 'the id of an api' })
   if ((check.headers === undefined) === (check.claims === undefined))

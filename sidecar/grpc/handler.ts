@@ -2,7 +2,7 @@
 import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import { serviceError } from './status.ts'
 
 export type Unary = handleUnaryCall<Buffer, Buffer>
@@ -26,7 +26,7 @@ function same(bytes: Buffer): Buffer {
 
 /** Logs what the caller is not told, and makes the error that grpc-js sends. */
 export function failure(log: Logger, error: unknown): ReturnType<typeof serviceError> {
-  if (!(error instanceof NoAnswer))
+  if (!(error instanceof CallError))
     log.error({ err: error }, 'a call failed for a reason that should not occur')
   else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
     log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
@@ -67,12 +67,13 @@ export function decoded<T>(decode: () => T): T {
 }
 
 /** What is said of bytes that could not be read; a refusal for another reason stays as it is. */
-export function notAMessage(error: unknown, path = ''): NoAnswer {
-  if (error instanceof NoAnswer) return error
-  return new NoAnswer('INVALID_ARGUMENT', `${path}the bytes are no message of the contract`, {
-    reason: 'INVALID_ARGUMENT',
-    cause: error,
-  })
+export function notAMessage(error: unknown, path = ''): CallError {
+  if (error instanceof CallError) return error
+  return callError(
+    'INVALID_ARGUMENT',
+    { violations: `${path}expected a message of the contract, and the bytes are none` },
+    { cause: error },
+  )
 }
 
 /** What is asked of a call about who makes it. */

@@ -1,6 +1,6 @@
 /** The one place where an error becomes a gRPC status, with `google.rpc` details in the trailer. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
-import { type ErrorCode, NoAnswer } from '../base/call-error.ts'
+import { CallError, callError, type ErrorCode } from '../base/call-error.ts'
 import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
 import { Status } from '../gen/google/rpc/status.ts'
 
@@ -9,18 +9,14 @@ export const ERROR_DOMAIN = 'portcullis'
 
 /** What a handler hands to grpc-js. An unknown throwable says nothing of its cause; the caller of this logs it. */
 export function serviceError(error: unknown): Pick<ServiceError, 'code' | 'details' | 'metadata'> & Error {
-  const answer = error instanceof NoAnswer ? error : undefined
-  const code = answer === undefined ? status.INTERNAL : statusOf(answer.code)
-  const message = answer?.message ?? 'internal error'
+  const failed = error instanceof CallError ? error : callError('INTERNAL', {})
+  const { message, reason, violations } = failed
+  const code = statusOf(failed.code)
   const details = [
-    ErrorInfo.encode({
-      reason: answer?.reason ?? 'INTERNAL',
-      domain: ERROR_DOMAIN,
-      metadata: { ...answer?.metadata },
-    }).finish(),
+    ErrorInfo.encode({ reason, domain: ERROR_DOMAIN, metadata: { ...failed.metadata } }).finish(),
   ].map((value) => ({ typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: Buffer.from(value) }))
-  if (answer !== undefined && answer.violations.length > 0) {
-    const fieldViolations = answer.violations.map(({ field, expected }) => ({
+  if (violations.length > 0) {
+    const fieldViolations = violations.map(({ field, expected }) => ({
       field,
       description: `expected ${expected}`,
       reason: 'INVALID_FIELD',
@@ -56,5 +52,7 @@ function statusOf(code: ErrorCode): status {
       return status.UNAVAILABLE
     case 'CANCELLED':
       return status.CANCELLED
+    case 'INTERNAL':
+      return status.INTERNAL
   }
 }

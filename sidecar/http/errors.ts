@@ -1,6 +1,6 @@
 /** The one place where an error becomes an HTTP status, in the wrapper that Keystone's clients read. */
 import type { FastifyReply } from 'fastify'
-import { type ErrorCode, NoAnswer } from '../base/call-error.ts'
+import { CallError } from '../base/call-error.ts'
 import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
 
 // Not imported: an import has Node make every export of the module, and this one exports a WebSocket client, which
@@ -20,8 +20,8 @@ export interface HttpError {
 
 /** An unknown throwable says nothing of its cause; the caller of this logs it. */
 export function httpErrorOf(error: unknown): HttpError {
-  if (error instanceof NoAnswer) {
-    const status = statusOf(error.code, error.reason)
+  if (error instanceof CallError) {
+    const status = statusOf(error.row)
     const { message, metadata } = error
     if (status !== 429 && status !== 503) return { status, message }
     return { status, message, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
@@ -52,7 +52,7 @@ export function titleOf(status: number): string {
   return STATUS_CODES[status] ?? 'Error'
 }
 
-function statusOf(code: ErrorCode, reason: string): number {
+function statusOf({ code, exhaustedBy }: CallError['row']): number {
   switch (code) {
     case 'INVALID_ARGUMENT':
     case 'FAILED_PRECONDITION':
@@ -66,10 +66,11 @@ function statusOf(code: ErrorCode, reason: string): number {
     case 'ALREADY_EXISTS':
       return 409
     case 'RESOURCE_EXHAUSTED':
-      // Who asks too often waits; what has no room is not the asker's doing.
-      return reason === 'LOGIN_THROTTLED' ? 429 : 503
+      return exhaustedBy === 'requester' ? 429 : 503
     case 'UNAVAILABLE':
     case 'CANCELLED':
       return 503
+    case 'INTERNAL':
+      return 500
   }
 }

@@ -1,7 +1,7 @@
 /** JSON over HTTP: request bodies read strictly, answers sent as Keystone sends them. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/json.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 
 /** What is said where the content type is another. */
 export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
@@ -14,7 +14,7 @@ export function sendJson(reply: FastifyReply, status: number, value: object): Fa
     .send(Buffer.from(JSON.stringify(value)))
 }
 
-/** The value of a JSON body. A missing content type is taken for JSON, as Keystone does. @throws NoAnswer */
+/** The value of a JSON body. A missing content type is taken for JSON, as Keystone does. @throws CallError */
 export function jsonBodyOf(request: FastifyRequest): unknown {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (!/^(|application\/(json|[\w.-]+\+json))$/.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
@@ -30,6 +30,6 @@ export function jsonBodyOf(request: FastifyRequest): unknown {
   throw badBody(`the body: ${reading.problems[0]?.expected}`)
 }
 
-function badBody(message: string): NoAnswer {
-  return new NoAnswer('INVALID_ARGUMENT', message, { reason: 'INVALID_ARGUMENT' })
+function badBody(message: string): CallError {
+  return callError('INVALID_ARGUMENT', { violations: message })
 }

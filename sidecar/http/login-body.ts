@@ -3,9 +3,9 @@
  * named twice, the password may be empty; unknown keys are passed over.
  */
 import { readIssuanceBody } from '../../engine/index.ts'
-import { type FieldViolation, invalidArgument, NoAnswer } from '../base/call-error.ts'
+import { callError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
-import { type AccountReference, type Login, loginFailed } from '../usecases/identity.ts'
+import { type AccountReference, type Login, loginRefused } from '../usecases/identity.ts'
 
 /** How many methods are looked at. */
 const METHODS_MAX = 16
@@ -24,7 +24,7 @@ const OTHER_SCOPES = ['system', 'unscoped', 'OS-TRUST:trust']
 /** Stands where §2.2 asks for something that is not looked at. */
 const ANYTHING = '-'
 
-/** @param body parsed for this call alone: it is changed into the body of §2.2 and read as such @throws NoAnswer */
+/** @param body parsed for this call alone: it is changed into the body of §2.2 and read as such @throws CallError */
 export function readLogin(body: unknown): Login {
   const methods = valueAt(body, METHODS)
   if (methods !== undefined) checkMethods(methods)
@@ -80,11 +80,9 @@ function checkMethods(methods: unknown): void {
     throw invalidArgument({ field: METHODS, expected: 'the array ["password"]' })
   if (methods.length > METHODS_MAX)
     throw invalidArgument({ field: METHODS, expected: `at most ${METHODS_MAX} methods` })
-  if (methods.length === 0) throw loginFailed()
+  if (methods.length === 0) throw loginRefused()
   if (methods.some((method) => method !== 'password'))
-    throw new NoAnswer('UNAUTHENTICATED', `${METHODS}: expected methods that are supported: password`, {
-      reason: 'METHOD_NOT_SUPPORTED',
-    })
+    throw callError('METHOD_NOT_SUPPORTED', { field: METHODS })
 }
 
 /** The field as the client sent it: an id is read as a name. */

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { readRange } from '../authority/addresses.ts'
 import { isLoopback, parseAddress } from '../base/address.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { CallError } from '../base/call-error.ts'
 import type { Services } from '../usecases/services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
@@ -72,7 +72,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
     const { cause } = error
-    if (cause instanceof NoAnswer && cause.reason !== 'LOGIN_FAILED')
+    if (cause instanceof CallError && cause.row.login === 'refused')
       services.log.info(
         { reason: cause.reason, client_address: request.ip },
         'a login with the right password was refused; its client is told only that it failed',

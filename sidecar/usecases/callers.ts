@@ -1,6 +1,6 @@
 /** Who may do more than ask with their own credential: callers, known by a token each. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 
 export interface Caller {
@@ -18,7 +18,7 @@ export class Callers {
     this.#known = callers.map(({ token, caller }) => ({ digest: digestOf(token.reveal()), caller }))
   }
 
-  /** The caller that an `authorization` value names. None given: `undefined`. @throws NoAnswer where it names nobody */
+  /** The caller that an `authorization` value names. None given: `undefined`. @throws CallError where it names nobody */
   find(authorization: readonly string[]): Caller | undefined {
     const [value] = authorization
     if (value === undefined) return undefined
@@ -27,13 +27,7 @@ export class Callers {
       const digest = digestOf(token)
       for (const { digest: known, caller } of this.#known) if (timingSafeEqual(digest, known)) return caller
     }
-    throw new NoAnswer(
-      'UNAUTHENTICATED',
-      'the caller token is not known; expected one `authorization: Bearer …`',
-      {
-        reason: 'CALLER_TOKEN_INVALID',
-      },
-    )
+    throw callError('CALLER_TOKEN_INVALID', {})
   }
 }
 

@@ -44,7 +44,7 @@ export function checkClaims(engine: Engine, { api, kind, scope, target }: Claims
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @throws NoAnswer where the authority does not answer
+ * @throws CallError where the authority does not answer
  */
 export function checkCredentials(
   engine: Engine,

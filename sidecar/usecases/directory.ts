@@ -2,7 +2,7 @@
 import type { Engine } from '../../engine/index.ts'
 import type { Administration, UserRecord } from '../authority/administration.ts'
 import type { Authority } from '../authority/authority.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { Callers } from './callers.ts'
 import { askerOf } from './requester.ts'
 
@@ -38,19 +38,13 @@ export interface IdentificationServices {
   readonly callers: Callers
 }
 
-/** @throws NoAnswer: UNAUTHENTICATED where nobody, or nobody known, is named */
+/** @throws CallError: UNAUTHENTICATED where nobody, or nobody known, is named */
 export async function identify(services: IdentificationServices, caller: Identification): Promise<Principal> {
   const { administration, callers } = services
   const operator = callers.find(caller.authorization)
   if (operator !== undefined) {
     if (!operator.administrator)
-      throw new NoAnswer(
-        'PERMISSION_DENIED',
-        `caller \`${operator.name}\` may not administer the directory`,
-        {
-          reason: 'CALLER_NOT_ADMINISTRATOR',
-        },
-      )
+      throw callError('CALLER_NOT_OPERATOR', { caller: operator.name, action: 'administer the directory' })
     return { type: 'operator', name: operator.name }
   }
   const [value, ...more] = caller.iamToken
@@ -63,18 +57,17 @@ export async function identify(services: IdentificationServices, caller: Identif
       ? await administration.userById(token.subject.id)
       : undefined
   if (user === undefined)
-    throw new NoAnswer(
-      'UNAUTHENTICATED',
-      'expected a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)',
-      { reason: caller.iamToken.length > 0 ? 'CREDENTIAL_INVALID' : 'CALLER_TOKEN_MISSING' },
-    )
+    throw callError('REQUESTER_NOT_AUTHENTICATED', {
+      credential:
+        'a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)',
+    })
   return { type: 'user', user }
 }
 
 /**
  * @param account the account that the call is about; empty: every account
  * @param holder name of the control panel user that the call is about, where it is about one
- * @throws NoAnswer: PERMISSION_DENIED
+ * @throws CallError: PERMISSION_DENIED
  */
 export function authorize(principal: Principal, need: Need, account: string, holder = ''): void {
   if (principal.type === 'operator') return
@@ -88,33 +81,25 @@ export function authorize(principal: Principal, need: Need, account: string, hol
     self,
     self_or_administrator: self || administrator,
   }
-  if (!enough[need])
-    throw new NoAnswer('PERMISSION_DENIED', `this is for ${WHO[need]}`, { reason: 'NOT_ADMINISTRATOR' })
+  if (!enough[need]) throw callError('NOT_ADMINISTRATOR', { who: WHO[need] })
 }
 
-const ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE} (§5.1)`
+const ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE}`
 
 const WHO: Readonly<Record<Need, string>> = {
-  operator: 'an administrator of the sidecar',
+  operator: 'an operator',
   administrator: ADMINISTRATOR,
-  self: 'the control panel user whose token it is (§5.1)',
+  self: 'the control panel user whose token it is',
   self_or_administrator: `the control panel user themselves, ${ADMINISTRATOR}`,
 }
 
 /**
  * What is done to an owner, or makes one, is for owners: a user with `iam.admin` must not become one, nor get rid of one.
  *
- * @throws NoAnswer: PERMISSION_DENIED
+ * @throws CallError: PERMISSION_DENIED
  */
 export function authorizeAsOwner(principal: Principal): void {
-  if (principal.type === 'user' && !principal.user.owner)
-    throw new NoAnswer(
-      'PERMISSION_DENIED',
-      'only an owner of the account may do this to an owner, or make one',
-      {
-        reason: 'NOT_OWNER',
-      },
-    )
+  if (principal.type === 'user' && !principal.user.owner) throw callError('NOT_OWNER', {})
 }
 
 /** Whether a user administers their account (§5.1). */

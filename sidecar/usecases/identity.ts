@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { CredentialHeaders, Engine, Scope } from '../../engine/index.ts'
 import type { Authority, VerifiedToken } from '../authority/authority.ts'
 import { canBeName } from '../authority/lookups.ts'
-import { NoAnswer, notFound } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import { administers } from './directory.ts'
 import { kindForScope } from './issue.ts'
@@ -48,7 +48,7 @@ export interface IdentityServices {
 
 /** The records that names and ids are looked up in. */
 export interface IdentityRecords {
-  /** @throws NoAnswer where there is none */
+  /** @throws CallError where there is none */
   account(account: string): Promise<{ readonly id: string }>
   accountById(id: string): Promise<{ readonly account: string } | undefined>
   projectById(id: string): Promise<{ readonly account: string; readonly name: string } | undefined>
@@ -66,7 +66,7 @@ interface IdentityUser {
  * A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost.
  *
  * @param from address that the request came from
- * @throws NoAnswer
+ * @throws CallError
  */
 export async function logIn(
   { engine, authority, administration }: IdentityServices,
@@ -82,31 +82,20 @@ export async function logIn(
     })
     return { value, issued: await withRecords(administration, token) }
   } catch (error) {
-    const failed = error instanceof NoAnswer && LOGIN_FAILURES.has(error.reason)
-    throw failed ? loginFailed(error) : error
+    throw error instanceof CallError && error.row.login !== undefined ? loginRefused(error) : error
   }
 }
 
 /** The one answer to every login that fails. @param cause why it did, for the log alone */
-export function loginFailed(cause?: NoAnswer): NoAnswer {
-  return new NoAnswer(
-    'UNAUTHENTICATED',
-    'the login failed; expected a service user, their password, a scope that they have a permission for (§5.1), and an address that the account allows (§1)',
-    { reason: 'LOGIN_FAILED', cause },
-  )
+export function loginRefused(cause?: CallError): CallError {
+  return callError('LOGIN_REFUSED', {}, { cause })
 }
-
-const LOGIN_FAILURES: ReadonlySet<string> = new Set([
-  'LOGIN_FAILED',
-  'PERMISSION_MISSING',
-  'ADDRESS_NOT_ALLOWED',
-])
 
 /**
  * The token that is asked about, if it stands and the asker may know.
  *
  * @param evenExpired whether a token that expired in the last 48 hours is shown as if it had not
- * @throws NoAnswer
+ * @throws CallError
  */
 export async function validate(
   services: IdentityServices,
@@ -117,22 +106,18 @@ export async function validate(
   return withRecords(services.administration, token)
 }
 
-/** Revokes the token that is asked about, if it stands and the asker may. @throws NoAnswer */
+/** Revokes the token that is asked about, if it stands and the asker may. @throws CallError */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
   const { token, asker } = await standing(services, question, false)
   // Middleware validates with a token of its project; to end what others hold takes one for the account, as all administration does.
   if (asker.subject.id !== token.subject.id && asker.scope.project !== undefined)
-    throw new NoAnswer(
-      'PERMISSION_DENIED',
-      'the token of another is revoked with an account-scoped token of an administrator (§5.1)',
-      { reason: 'NOT_HOLDER_NOR_ADMINISTRATOR' },
-    )
+    throw callError('ACCOUNT_SCOPE_REQUIRED', {})
   const { tokenId, scope, expiresAtMs } = token
   const actor = `${asker.subject.type} ${asker.subject.id}`
   await services.authority.revoke({ tokenId, account: scope.account, expiresAtMs, actor })
 }
 
-/** The IAM token of whoever asks. @throws NoAnswer where there is not one that stands */
+/** The IAM token of whoever asks. @throws CallError where there is not one that stands */
 export async function authenticate(
   services: IdentityServices,
   { headers, clientAddress }: Pick<TokenQuestion, 'headers' | 'clientAddress'>,
@@ -142,8 +127,8 @@ export async function authenticate(
   const token = found.ok ? await askerOf(services, found.value, clientAddress) : undefined
   const header = engine.tokenKinds.get(token?.kind ?? '')?.header.toLowerCase()
   if (found.ok && token !== undefined && header === found.header) return token
-  throw new NoAnswer('UNAUTHENTICATED', 'expected one IAM token that stands, in the header that carries it', {
-    reason: 'ASKER_NOT_AUTHENTICATED',
+  throw callError('REQUESTER_NOT_AUTHENTICATED', {
+    credential: 'one active IAM token, in the header that carries it',
   })
 }
 
@@ -154,13 +139,9 @@ async function standing(
 ): Promise<{ readonly token: VerifiedToken; readonly asker: VerifiedToken }> {
   const asker = await authenticate(services, question)
   const token = await vouchedFor(services, question.subject, evenExpired)
-  if (token === undefined) throw notFound('there is no such token; expected an IAM token that stands')
+  if (token === undefined) throw callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
   if (!(await mayAskAbout(services.administration, asker, token)))
-    throw new NoAnswer(
-      'PERMISSION_DENIED',
-      'about a token, its holder may ask, the owner of its account and users with the role `iam.admin` (§5.1)',
-      { reason: 'NOT_HOLDER_NOR_ADMINISTRATOR' },
-    )
+    throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
   return { token, asker }
 }
 

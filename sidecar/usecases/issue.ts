@@ -3,7 +3,7 @@ import type { Engine, NamedConflict, Scope, TokenKind } from '../../engine/index
 import { article } from '../../engine/messages.ts'
 import { planTokens, preferred } from '../../matrix/plan.ts'
 import type { Authority, PasswordRequester } from '../authority/authority.ts'
-import { invalidArgument, NoAnswer } from '../base/call-error.ts'
+import { type CallError, callError, invalidArgument } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 
 /** A credential that the sidecar's configuration holds, resolved. */
@@ -32,7 +32,7 @@ export interface Issued {
 
 /**
  * @param from address of whoever asks, by which failed logins are counted; `undefined`: this machine
- * @throws NoAnswer: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
+ * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
  */
 export async function issue(
   engine: Engine,
@@ -78,13 +78,7 @@ export function kindForScope(engine: Engine, scope: Scope): TokenKind {
   const level = scope.project === undefined ? 'account' : 'project'
   for (const kind of engine.tokenKinds.values())
     if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
-  throw new NoAnswer(
-    'FAILED_PRECONDITION',
-    `no kind of token of the matrix can be issued with ${level} scope`,
-    {
-      reason: 'NO_KIND_FOR_SCOPE',
-    },
-  )
+  throw callError('NO_KIND_FOR_SCOPE', { level })
 }
 
 /** A kind that every one of the APIs accepts: one that can be issued, and of those the narrowest that the project allows. */
@@ -104,7 +98,7 @@ function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type:
   return usable
 }
 
-/** @param field where they stand in the request @throws NoAnswer that names those that the matrix does not have */
+/** @param field where they stand in the request @throws CallError that names those that the matrix does not have */
 export function refuseUnknownApis(engine: Engine, apis: readonly string[], field: string): void {
   const unknown = apis.flatMap((api, index) =>
     engine.apis.has(api) ? [] : [{ field: `${field}[${index}]`, expected: 'the id of an api of the matrix' }],
@@ -116,18 +110,17 @@ function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose
   return kind.scopeLevel === 'project' ? { account, project } : { account }
 }
 
-function noSingleKind(engine: Engine, apis: readonly string[]): NoAnswer {
+function noSingleKind(engine: Engine, apis: readonly string[]): CallError {
   const { tokens, unopened } = planTokens(engine, apis)
   const plan = tokens.map((token) => `${article(token.kind.title)} for ${token.apis.join(', ')}`)
   const parts = [
     ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
     ...(unopened.length > 0 ? [`no kind opens ${unopened.join(', ')}`] : []),
   ]
-  return new NoAnswer(
-    'FAILED_PRECONDITION',
-    `no single kind of token opens all of these APIs; ${parts.join('; ')}`,
+  return callError(
+    'NO_SINGLE_KIND',
+    { plan: parts.join('; ') },
     {
-      reason: 'NO_SINGLE_KIND',
       metadata: {
         ...Object.fromEntries(tokens.map((token) => [`plan_${token.kind.id}`, token.apis.join(',')])),
         ...(unopened.length > 0 && { unopened: unopened.join(',') }),
@@ -136,14 +129,13 @@ function noSingleKind(engine: Engine, apis: readonly string[]): NoAnswer {
   )
 }
 
-function notIssuable(kind: TokenKind): NoAnswer {
+function notIssuable(kind: TokenKind): CallError {
   const steps = kind.obtained.steps ?? []
   const how = steps.length > 0 ? `; in the control panel: ${steps.join(' ')}` : ''
-  return new NoAnswer(
-    'FAILED_PRECONDITION',
-    `${article(kind.title)} is not issued by an API request (§4.2)${how}`,
+  return callError(
+    'NOT_ISSUABLE',
+    { kind: article(kind.title), steps: how },
     {
-      reason: 'NOT_ISSUABLE',
       metadata: {
         kind: kind.id,
         ...Object.fromEntries(steps.map((step, index) => [`step_${index + 1}`, step])),

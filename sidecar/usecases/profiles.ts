@@ -1,5 +1,5 @@
 /** Credentials that the configuration holds, so that a job needs no secret of its own. */
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { Caller } from './callers.ts'
 import type { Profile } from './issue.ts'
 
@@ -9,25 +9,16 @@ export const PROFILES_ORIGIN = 'profiles of this sidecar'
 /**
  * The profile, if the caller is bound to it.
  *
- * @throws NoAnswer; a profile that does not exist and one that is not the caller's get the same answer
+ * @throws CallError; a profile that does not exist and one that is not the caller's get the same answer
  */
 export function profileFor(
   profiles: ReadonlyMap<string, Profile>,
   name: string,
   caller: Caller | undefined,
 ): Profile {
-  if (caller === undefined)
-    throw new NoAnswer(
-      'UNAUTHENTICATED',
-      'issuing by profile needs a caller token: metadata `authorization: Bearer …`',
-      {
-        reason: 'CALLER_TOKEN_MISSING',
-      },
-    )
+  if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'issuing by profile' })
   const profile = profiles.get(name)
   if (profile === undefined || !caller.profiles.has(name))
-    throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` is not bound to that profile`, {
-      reason: 'PROFILE_NOT_ALLOWED',
-    })
+    throw callError('PROFILE_NOT_ALLOWED', { caller: caller.name })
   return profile
 }

@@ -2,7 +2,7 @@
 import type { Engine } from '../../engine/index.ts'
 import type { Authority } from '../authority/authority.ts'
 import { longestLifetimeMs } from '../authority/keys.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
 
@@ -16,7 +16,7 @@ export interface Revoked {
   readonly revokedAtMs: number
 }
 
-/** @param nowMs wall clock, in milliseconds since the epoch. Revoking twice is no error, and revoking an expired token neither. @throws NoAnswer */
+/** @param nowMs wall clock, in milliseconds since the epoch. Revoking twice is no error, and revoking an expired token neither. @throws CallError */
 export async function revoke(
   engine: Engine,
   authority: Authority,
@@ -25,18 +25,9 @@ export async function revoke(
 ): Promise<Revoked> {
   if (revocation.type === 'token_id') {
     const { tokenId, caller } = revocation
-    if (caller === undefined)
-      throw new NoAnswer(
-        'UNAUTHENTICATED',
-        'revoking by token id needs a caller token: metadata `authorization: Bearer …`',
-        {
-          reason: 'CALLER_TOKEN_MISSING',
-        },
-      )
+    if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
     if (!caller.administrator)
-      throw new NoAnswer('PERMISSION_DENIED', `caller \`${caller.name}\` may not revoke by token id`, {
-        reason: 'CALLER_NOT_ADMINISTRATOR',
-      })
+      throw callError('CALLER_NOT_OPERATOR', { caller: caller.name, action: 'revoke by token id' })
     // Of a token that the authority has no record of, nothing is known but that it was issued before now.
     const lifetimeMs = longestLifetimeMs(engine.tokenKinds.values())
     const expiresAtMs = Number.isFinite(lifetimeMs) ? nowMs + lifetimeMs : undefined
@@ -45,10 +36,7 @@ export async function revoke(
   }
   const verification = await authority.verify(revocation.value.reveal(), engine.tokenKinds)
   const { token } = verification
-  if (token === undefined)
-    throw new NoAnswer('NOT_FOUND', 'no authority vouches for the token, so there is nothing to revoke', {
-      reason: 'CREDENTIAL_INVALID',
-    })
+  if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const { tokenId, expiresAtMs, scope } = token
   const actor = `whoever holds the token of ${token.subject.type} ${token.subject.id}`
   return {

@@ -5,7 +5,7 @@
  * part of what checking a password takes.
  */
 import type { LoginAttempt, LoginThrottle, Settle } from '../authority/throttle.ts'
-import { NoAnswer } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import type { LoginAnswer, LoginQuestion, LoginSettled } from './messages.ts'
 import { Questions } from './pending-calls.ts'
 
@@ -18,7 +18,7 @@ export class PrimaryThrottle implements LoginThrottle {
     this.#send = send
   }
 
-  /** @throws NoAnswer as every throttle, and `STOPPING` where the primary is gone */
+  /** @throws CallError as every throttle, and `STOPPING` where the primary is gone */
   async admit(attempt: LoginAttempt): Promise<Settle> {
     const id = await this.#admissions.ask((id) => this.#send({ type: 'login', id, attempt }))
     return (outcome) => this.#send({ type: 'login_settled', id, outcome })
@@ -26,12 +26,12 @@ export class PrimaryThrottle implements LoginThrottle {
 
   /** Hands an answer of the primary to whoever waits for it. */
   answered({ id, refusal }: LoginAnswer): void {
-    this.#admissions.answer(id, refusal && new NoAnswer(refusal.code, refusal.message, refusal))
+    this.#admissions.answer(id, refusal && new CallError(refusal.reason, refusal.message, refusal))
   }
 
   /** The primary is gone: nobody counts any more, so nobody may try. */
   close(): void {
-    this.#admissions.close(new NoAnswer('UNAVAILABLE', 'the sidecar is stopping', { reason: 'STOPPING' }))
+    this.#admissions.close(callError('STOPPING', {}))
   }
 }
 
@@ -52,9 +52,9 @@ export class WorkerLogins {
       else this.#inFlight.set(id, settle)
       return { type: 'login', id }
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error
-      const { code, message, reason, metadata } = error
-      return { type: 'login', id, refusal: { code, message, reason, metadata } }
+      if (!(error instanceof CallError)) throw error
+      const { message, reason, metadata } = error
+      return { type: 'login', id, refusal: { message, reason, metadata } }
     }
   }
 

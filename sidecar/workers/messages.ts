@@ -1,6 +1,6 @@
 /** What the primary and its workers say to each other, over the channel that Node opens between them. */
 import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
-import type { ErrorCode } from '../base/call-error.ts'
+import type { CallErrorReason } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { Config } from '../config/config.ts'
 
@@ -58,11 +58,10 @@ export interface LoginQuestion {
 export interface LoginAnswer {
   readonly type: 'login'
   readonly id: number
-  /** The parts of a `NoAnswer`; absent: admitted. */
+  /** The parts of a `CallError`; absent: admitted. */
   readonly refusal?: {
-    readonly code: ErrorCode
     readonly message: string
-    readonly reason: string
+    readonly reason: CallErrorReason
     readonly metadata: Readonly<Record<string, string>>
   }
 }

@@ -159,7 +159,7 @@ test.each<[what: string, ask: (directory: Directory) => Promise<unknown>]>([
     await expect(ask((clients.get(caller) as Client).directory)).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
       reason: 'NOT_OWNER',
-      message: 'only an owner of the account may do this to an owner, or make one',
+      message: 'only an owner of the account may make, change or delete an owner',
     })
 })
 
@@ -182,7 +182,7 @@ test('nobody gets the credentials of another control panel user, whoever adminis
     ])
       await expect(asking).rejects.toMatchObject({
         code: 'PERMISSION_DENIED',
-        message: 'this is for the control panel user whose token it is (§5.1)',
+        message: 'only the control panel user whose token it is may do this',
       })
   }
 })
@@ -192,7 +192,7 @@ test('a control panel user cannot look after the static tokens of another', asyn
   await expect(directory.listStaticTokens({ account: ACCOUNT, userName: 'owner' })).rejects.toMatchObject({
     code: 'PERMISSION_DENIED',
     message:
-      'this is for the control panel user themselves, the account owner or a user with the role iam.admin (§5.1)',
+      'only the control panel user themselves, the account owner or a user with the role iam.admin may do this',
   })
 })
 

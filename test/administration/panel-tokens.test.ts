@@ -32,7 +32,7 @@ describe('a control panel user’s IAM token (§5.1)', () => {
     },
   )
 
-  test('copied it is the same, reissued another, and the one before no longer stands', async () => {
+  test('copied it is the same, reissued another, and the one before is revoked', async () => {
     const { token: first } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
     const { token: copy } = await directory.copyControlPanelUserToken({ account, name: 'person' })
     expect(copy).toEqual(first)
@@ -60,7 +60,7 @@ describe('a control panel user’s IAM token (§5.1)', () => {
     await expect(directory.copyControlPanelUserToken({ account, name: 'person' })).rejects.toMatchObject({
       code: 'FAILED_PRECONDITION',
       reason,
-      message: 'the IAM token of control panel user `person` no longer stands; reissue makes a new one',
+      message: `the IAM token of control panel user \`person\` ${reason === 'CREDENTIAL_EXPIRED' ? 'has expired' : 'is no longer active'}; reissue it`,
     })
   })
 

@@ -1,7 +1,7 @@
 /** What is remembered of a directory: for how long, for whom, and when it is forgotten. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { NoAnswer } from '../../sidecar/base/call-error.ts'
+import { callError } from '../../sidecar/base/call-error.ts'
 import { CachedDirectory } from '../../sidecar/directory/cached.ts'
 import type { Directory, IamTokenGround, Standing, StaticToken } from '../../sidecar/directory/directory.ts'
 
@@ -223,7 +223,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
   })
 
   test('gets no answer where there is none, and that is not remembered', async () => {
-    const failure = new NoAnswer('UNAVAILABLE', 'the directory does not answer', { reason: 'TEST' })
+    const failure = callError('DIRECTORY_UNAVAILABLE', {})
     const answers = Array.from({ length: 3 }, ask)
     remote.asked[0]?.answer.reject(failure)
     for (const each of await Promise.allSettled(answers)) expect(each).toMatchObject({ reason: failure })

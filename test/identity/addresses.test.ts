@@ -6,7 +6,7 @@ import { newFile, runSidecar } from '../support/sidecar.ts'
 const RESTRICTED = errorOf(
   403,
   'Forbidden',
-  'the account restricts client addresses, and this one is not among those allowed (§1)',
+  'the account restricts client addresses, and this address is not allowed',
 )
 
 describe('an account that restricts addresses', async () => {

@@ -25,7 +25,7 @@ const projectBody = loginBody({ password: passwordOf('account'), project: 'alpha
 const post = (request: Omit<Request, 'method'>) => ask({ method: 'POST', path: TOKENS, ...request })
 
 const LOGIN_FAILED =
-  'the login failed; expected a service user, their password, a scope that they have a permission for (§5.1), and an address that the account allows (§1)'
+  'the login failed; expected a service user, their password, a scope that they have a permission for, and an address that the account allows'
 const USER = 'auth.identity.password.user'
 
 describe('every login that fails has the same answer', () => {
@@ -92,7 +92,7 @@ test.each<[claim: string, methods: unknown[]]>([
     headers: { 'www-authenticate': expect.stringContaining('Keystone uri=') },
   })
   expect(response.json).toEqual(
-    errorOf(401, 'Unauthorized', 'auth.identity.methods: expected methods that are supported: password'),
+    errorOf(401, 'Unauthorized', 'auth.identity.methods: expected a supported method: password'),
   )
 })
 

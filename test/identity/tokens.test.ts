@@ -21,16 +21,16 @@ const { administration } = running.sidecar
 const panelToken = async (user: string) =>
   (await administration.reissuePanelToken('test', ACCOUNT, user, undefined)).value.reveal()
 
-const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an IAM token that stands')
+const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an active IAM token')
 const FORBIDDEN = errorOf(
   403,
   'Forbidden',
-  'about a token, its holder may ask, the owner of its account and users with the role `iam.admin` (§5.1)',
+  'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it',
 )
 const UNAUTHORIZED = errorOf(
   401,
   'Unauthorized',
-  'expected one IAM token that stands, in the header that carries it',
+  'expected one active IAM token, in the header that carries it',
 )
 
 /** Another character in the middle of the signature; the last ones of a genuine token can be any. */
@@ -91,11 +91,7 @@ test('an administrator with a token of a project may validate tokens of others, 
   const headers = about(token, await tokenFor({ user: 'administrator', project: 'beta' }))
   expect((await ask({ path: TOKENS, headers })).status).toBe(200)
   expect((await ask({ method: 'DELETE', path: TOKENS, headers })).json).toEqual(
-    errorOf(
-      403,
-      'Forbidden',
-      'the token of another is revoked with an account-scoped token of an administrator (§5.1)',
-    ),
+    errorOf(403, 'Forbidden', "revoking another user's token needs an account-scoped token"),
   )
   expect((await ask({ path: TOKENS, headers: about(token) })).status).toBe(200)
 })

@@ -216,11 +216,11 @@ test.each<[args: string[], stderr: string]>([
   ],
   [
     ['account', 'list', '--iam-token-file', strange],
-    'UNAUTHENTICATED CREDENTIAL_INVALID: expected a caller token (--caller-token-file or --data) or an account-scoped IAM token (--iam-token-file)',
+    'UNAUTHENTICATED REQUESTER_NOT_AUTHENTICATED: expected a caller token (--caller-token-file or --data) or an account-scoped IAM token (--iam-token-file)',
   ],
   [
     ['revoke', '--token-id', 'A'.repeat(22), '--caller-token-file', newFile('gibberish')],
-    'UNAUTHENTICATED CALLER_TOKEN_INVALID: the caller token is not known; expected another in --caller-token-file or --data',
+    'UNAUTHENTICATED CALLER_TOKEN_INVALID: the caller token is unknown; expected another in --caller-token-file or --data',
   ],
   [
     ['issue', '--profile', 'a', '--account', '5'],
@@ -260,7 +260,7 @@ test.each<[args: string[], stderr: string]>([
   [[...ISSUE, '--password-file', '-'], '--password-file: expected a secret in the first line of -'],
   [
     ['issue', '--account', account, '--user', 'nobody'],
-    'UNAUTHENTICATED LOGIN_FAILED: the service user or the password is not right (§2.2)',
+    'UNAUTHENTICATED LOGIN_FAILED: the name of the service user or the password is wrong',
   ],
   [
     ['revoke', '-H', 'X-Token: gibberish'],

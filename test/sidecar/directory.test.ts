@@ -157,7 +157,7 @@ test('the password of a user who is not there cannot be replaced', async () => {
   for (const name of ['nobody', 'Account'])
     await expect(directory.replacePassword(ACCOUNT, name)).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      message: `account \`${ACCOUNT}\` has no service user \`${name}\``,
+      message: `there is no service user \`${name}\` in account \`${ACCOUNT}\``,
     })
 })
 

@@ -42,8 +42,8 @@ const missing = (kind: string): Refusal => ({
   reason: 'PERMISSION_MISSING',
   message:
     kind === PROJECT_KIND
-      ? 'project-scoped IAM token: the service user needs a permission whose scope is Account, or one whose scope is Projects with that project selected (§5.1)'
-      : 'account-scoped IAM token: the service user needs a permission whose scope is Account (§5.1)',
+      ? 'project-scoped IAM token: the service user needs a permission whose scope is Account, or one whose scope is Projects with that project selected'
+      : 'account-scoped IAM token: the service user needs a permission whose scope is Account',
   metadata: { kind, permission_scopes: kind === PROJECT_KIND ? 'account,projects' : 'account' },
   violations: [],
 })
@@ -100,7 +100,7 @@ describe('a failed login', () => {
   const FAILED: Refusal = {
     code: 'UNAUTHENTICATED',
     reason: 'LOGIN_FAILED',
-    message: 'the service user or the password is not right (§2.2)',
+    message: 'the name of the service user or the password is wrong',
     metadata: {},
     violations: [],
   }
@@ -209,7 +209,7 @@ describe('for a set of APIs', () => {
         refusal: {
           code: 'FAILED_PRECONDITION',
           reason: 'NOT_ISSUABLE',
-          message: `a static token is not issued by an API request (§4.2); in the control panel: ${STEPS.join(' ')}`,
+          message: `a static token is not issued by an API request; in the control panel: ${STEPS.join(' ')}`,
           metadata: {
             kind: 'static_token',
             ...Object.fromEntries(STEPS.map((step, index) => [`step_${index + 1}`, step])),

@@ -106,10 +106,10 @@ const NO_TOKEN = refusal(
 const WRONG_TOKEN = refusal(
   'UNAUTHENTICATED',
   'CALLER_TOKEN_INVALID',
-  'the caller token is not known; expected one `authorization: Bearer …`',
+  'the caller token is unknown; expected one `authorization: Bearer …`',
 )
 const notBound = (caller: string) =>
-  refusal('PERMISSION_DENIED', 'PROFILE_NOT_ALLOWED', `caller \`${caller}\` is not bound to that profile`)
+  refusal('PERMISSION_DENIED', 'PROFILE_NOT_ALLOWED', `caller \`${caller}\` may not use that profile`)
 
 test.each<[claim: string, profile: string, callerToken: string | undefined, Refusal]>([
   ['no caller token', 'billing', undefined, NO_TOKEN],
@@ -126,7 +126,7 @@ test.each<[claim: string, profile: string, callerToken: string | undefined, Refu
     'a profile whose password was replaced meanwhile',
     'stale',
     BILLING_TOKEN,
-    refusal('UNAUTHENTICATED', 'LOGIN_FAILED', 'the service user or the password is not right (§2.2)'),
+    refusal('UNAUTHENTICATED', 'LOGIN_FAILED', 'the name of the service user or the password is wrong'),
   ],
 ])('%s is refused', async (_claim, profile, callerToken, expected) => {
   expect(await refused(byProfile(profile, own, callerToken))).toEqual(expected)

@@ -140,14 +140,18 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     refusal(
       'UNAUTHENTICATED',
       'CALLER_TOKEN_INVALID',
-      'the caller token is not known; expected one `authorization: Bearer …`',
+      'the caller token is unknown; expected one `authorization: Bearer …`',
     ),
   ],
   [
     'a token id by a caller who is no administrator',
     { token_id: genuine.tokenId },
     JOB_TOKEN,
-    refusal('PERMISSION_DENIED', 'CALLER_NOT_ADMINISTRATOR', 'caller `job` may not revoke by token id'),
+    refusal(
+      'PERMISSION_DENIED',
+      'CALLER_NOT_OPERATOR',
+      'caller `job` may not revoke by token id: it is not an operator',
+    ),
   ],
   [
     'a token id of another form',

@@ -1,7 +1,7 @@
 /** What PostgreSQL and the way to it can do wrong, and what the directory makes of it. No secret is in any of it. */
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { NoAnswer } from '../../../sidecar/base/call-error.ts'
+import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres, type PostgresDatabase } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
@@ -201,7 +201,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
               })
           })
           .catch((caught: unknown) => caught)
-        expect(error).toBeInstanceOf(NoAnswer)
+        expect(error).toBeInstanceOf(CallError)
         expect(error).toMatchObject({ code, reason })
         expectNoSecret(error)
         expect(await store.records.account('half')).toBeUndefined()
@@ -226,7 +226,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       const error = await Promise.resolve(store.verification.serviceUser('123456', `${CANARY}\0`)).catch(
         (caught: unknown) => caught,
       )
-      expect(error).toMatchObject({ name: 'NoAnswer', code: 'INVALID_ARGUMENT' })
+      expect(error).toMatchObject({ name: 'CallError', code: 'INVALID_ARGUMENT' })
       expectNoSecret(error)
     })
   })

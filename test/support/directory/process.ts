@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { NoAnswer } from '../../../sidecar/base/call-error.ts'
+import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { AlreadyThere } from '../../../sidecar/directory/database.ts'
 import { openDirectory } from '../../../sidecar/directory/open.ts'
@@ -98,11 +98,11 @@ async function fill(store: DirectoryStore): Promise<void> {
     try {
       await makeAccount(store, `account-${number}`)
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error
+      if (!(error instanceof CallError)) throw error
       break
     }
   const first = await store.records.account('account-0')
-  const again = await makeAccount(store, 'again').catch((error: unknown) => (error as NoAnswer).code)
+  const again = await makeAccount(store, 'again').catch((error: unknown) => (error as CallError).code)
   writeSync(1, `${first?.account} ${again}\n`)
 }
 

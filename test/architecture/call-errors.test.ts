@@ -1,0 +1,35 @@
+/** The reasons why a call gets no answer: one closed table, and nobody compares with one. */
+import { expect, test } from 'vitest'
+import { CALL_ERRORS, callError } from '../../sidecar/base/call-error.ts'
+import { sourcesIn } from '../support/sources.ts'
+
+const reasons = Object.keys(CALL_ERRORS)
+
+test('no code but the table names a reason except to give it', () => {
+  const compared = new RegExp(`[!=]== '(?:${reasons.join('|')})'|case '(?:${reasons.join('|')})'`)
+  const codes = new Set<string>(Object.values(CALL_ERRORS).map(({ code }) => code))
+  const offences = sourcesIn('sidecar/')
+    .filter(({ path, generated }) => !generated && path !== 'sidecar/base/call-error.ts')
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => {
+        const [found] = compared.exec(line) ?? []
+        const name = found?.match(/'(.*)'/)?.[1] ?? ''
+        // A switch over codes is the translation of a protocol; reasons of decisions have names of their own.
+        const ofElsewhere = codes.has(name) || name === 'ADDRESS_NOT_ALLOWED'
+        return found === undefined || ofElsewhere ? [] : [`${path}:${index + 1}: ${found}`]
+      }),
+    )
+  expect(offences).toEqual([])
+})
+
+test('a message has the values in the places of its shape', () => {
+  expect(callError('NO_SUCH_PROJECT', { account: '123', project: 'alpha' })).toMatchObject({
+    code: 'FAILED_PRECONDITION',
+    reason: 'NO_SUCH_PROJECT',
+    message: 'account `123` has no project `alpha`',
+  })
+  // @ts-expect-error a value that the shape names is missing
+  expect(callError('NO_SUCH_PROJECT', { account: '123' }).message).toContain('undefined')
+  // @ts-expect-error a reason that is not in the table
+  expect(() => callError('SOMETHING_ELSE', {})).toThrow(TypeError)
+})
