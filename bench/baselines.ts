@@ -1,4 +1,4 @@
-/** Where the floor itself stands: the constant answer from grpc-js, in terms of servers that do less for it. */
+/** Where the floor itself active: the constant answer from grpc-js, in terms of servers that do less for it. */
 import { interleave, type Measure } from './compare.ts'
 import { type Contender, contend, costRow, unary } from './contender.ts'
 import type { Workload } from './load.ts'

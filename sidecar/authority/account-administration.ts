@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
 import { callError, invalidArgument } from '../base/call-error.ts'
 import { type DirectoryChange, NoSuchProject } from '../directory/change.ts'
-import { AlreadyThere } from '../directory/database.ts'
+import { AlreadyExists } from '../directory/database.ts'
 import type { AccountRecord, Page, ProjectRecord } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { readRange } from './addresses.ts'
@@ -145,7 +145,7 @@ export class AccountAdministration {
     try {
       return await this.parts.store.change(actor, work)
     } catch (error) {
-      if (error instanceof AlreadyThere) throw callError('ALREADY_EXISTS', { what: subject })
+      if (error instanceof AlreadyExists) throw callError('ALREADY_EXISTS', { what: subject })
       if (error instanceof NoSuchProject) throw callError('NO_SUCH_PROJECT', error)
       throw error
     }

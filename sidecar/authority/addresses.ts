@@ -44,7 +44,7 @@ export function isAllowed(address: string | undefined, ranges: readonly string[]
  * Whom an address stands for where logins are counted: an IPv6 network of 64 bits is one subscriber's, who has all of its
  * addresses. What is no address stands for itself; `undefined`: this machine, whichever of its own addresses it takes.
  */
-export function counted(address: string): string | undefined {
+export function throttleKey(address: string): string | undefined {
   const parsed = canonical(address)
   if (parsed === undefined) return address
   if (parsed.range() === 'loopback') return undefined

@@ -249,7 +249,7 @@ export class Administration extends AccountAdministration {
     const claims = JSON.parse(
       found(text, `such IAM token of control panel user \`${userName}\`; reissue makes one`),
     ) as IamClaims
-    const { stands } = await verification.iamTokenStanding({
+    const { active } = await verification.iamTokenStatus({
       tokenId: claims.jti,
       subjectId: user.id,
       generation: claims.gen,
@@ -259,7 +259,7 @@ export class Administration extends AccountAdministration {
     })
     const expired = claims.exp !== undefined && claims.exp * 1000 <= this.parts.now()
     if (expired) throw callError('CREDENTIAL_EXPIRED', { user: userName })
-    if (!stands) throw callError('CREDENTIAL_REVOKED', { user: userName })
+    if (!active) throw callError('CREDENTIAL_REVOKED', { user: userName })
     await this.change(actor, '', (change) => change.recordTokenCopied(user, claims.jti))
     return this.#issued(claims)
   }

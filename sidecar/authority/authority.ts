@@ -77,11 +77,11 @@ export interface Authority {
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
   /** Revokes a token; returns when that first happened. */
-  revoke(revocation: Revocation): Promise<number>
+  revoke(revocation: TokenRevocation): Promise<number>
 }
 
 /** A token that no longer stands, and who said so. */
-export interface Revocation {
+export interface TokenRevocation {
   readonly tokenId: string
   /** Empty: whoever asks does not know; the authority's own record counts, if it has one. */
   readonly account: string

@@ -2,24 +2,24 @@
 import { hash, type KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
-import type { Answer } from '../directory/database.ts'
-import type { Directory, Grant, ServiceUser, Standing } from '../directory/directory.ts'
+import type { Directory, Grant, ServiceUser, TokenStatus } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
-import { counted, isAllowed } from './addresses.ts'
+import { isAllowed, throttleKey } from './addresses.ts'
 import type {
   Authority,
   IssuedToken,
   Origin,
   PasswordRequester,
-  Revocation,
+  TokenRevocation,
   Verification,
   VerifiedToken,
 } from './authority.ts'
 import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
-import { Recent } from './lazy-lru-cache.ts'
+import { LazyLruCache } from './lazy-lru-cache.ts'
 import { canBeName } from './lookups.ts'
 import type { Passwords } from './password.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
@@ -47,16 +47,16 @@ interface RememberedIamToken {
   readonly token: VerifiedToken
   /** Of the holder, when the token was issued. */
   readonly generation: number
-  /** The kind that `standing` was asked about. */
+  /** The kind that `status` was asked about. */
   kind: TokenKind | undefined
-  standing: Standing | undefined
+  status: TokenStatus | undefined
   version: number | undefined
 }
 
 /** A static token that the directory knew at a version. */
 interface RememberedStaticToken {
   readonly token: VerifiedToken
-  readonly standing: Standing
+  readonly status: TokenStatus
   readonly version: number
 }
 
@@ -64,8 +64,8 @@ export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
   /** By SHA-256 of the token. Expiry is looked at on every call, and whether the directory is still at that version. */
-  readonly #iamTokens = new Recent<RememberedIamToken>(REMEMBERED_MAX)
-  readonly #staticTokens = new Recent<RememberedStaticToken>(REMEMBERED_MAX)
+  readonly #iamTokens = new LazyLruCache<RememberedIamToken>(REMEMBERED_MAX)
+  readonly #staticTokens = new LazyLruCache<RememberedStaticToken>(REMEMBERED_MAX)
   /** The keys that the remembered IAM tokens were verified with: one that was taken away vouches for nothing any more. */
   #keysRelied: readonly SigningKey[] = []
 
@@ -99,7 +99,7 @@ export class EmbeddedAuthority implements Authority {
     const settle = await this.#parts.failedLogins.admit({
       account: bounded(account),
       userName: bounded(userName),
-      address: (from?.address && counted(from.address)) ?? THIS_MACHINE,
+      address: (from?.address && throttleKey(from.address)) ?? THIS_MACHINE,
     })
     let outcome: LoginOutcome = 'abandoned'
     // Goes on when its client has left: what was guessed counts.
@@ -133,7 +133,7 @@ export class EmbeddedAuthority implements Authority {
     }
   }
 
-  revoke({ tokenId, account, expiresAtMs, actor }: Revocation): Promise<number> {
+  revoke({ tokenId, account, expiresAtMs, actor }: TokenRevocation): Promise<number> {
     return this.#parts.store.change(actor, async (change) => {
       const known = account === '' ? await change.tokenById(tokenId) : undefined
       return known === undefined
@@ -150,7 +150,7 @@ export class EmbeddedAuthority implements Authority {
     return right ? user : undefined
   }
 
-  #grantFor(user: ServiceUser, kind: TokenKind, scope: Scope): Answer<Grant | undefined> {
+  #grantFor(user: ServiceUser, kind: TokenKind, scope: Scope): MaybePromise<Grant | undefined> {
     if (!canBeName(scope.account) || (scope.project !== undefined && !canBeName(scope.project)))
       return undefined
     return this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
@@ -185,15 +185,15 @@ export class EmbeddedAuthority implements Authority {
     const kind = kinds.get(token.kind)
     // Before the question: what changes while it is asked must not be taken for what was read.
     const version = this.#directory.version()
-    const { standing } = remembered
+    const { status } = remembered
     if (
-      standing !== undefined &&
+      status !== undefined &&
       version !== undefined &&
       remembered.version === version &&
       remembered.kind === kind
     )
-      return judged(token, standing, clientAddress)
-    const asked = this.#directory.iamTokenStanding({
+      return verificationOf(token, status, clientAddress)
+    const asked = this.#directory.iamTokenStatus({
       tokenId: token.tokenId,
       subjectId: token.subject.id,
       generation,
@@ -201,11 +201,11 @@ export class EmbeddedAuthority implements Authority {
       projectId: token.projectId,
       permissionScopes: kind?.permissionScopes ?? [],
     })
-    return answered(asked, (found) => {
+    return andThen(asked, (found) => {
       remembered.kind = kind
-      remembered.standing = found
+      remembered.status = found
       remembered.version = version
-      return judged(token, found, clientAddress)
+      return verificationOf(token, found, clientAddress)
     })
   }
 
@@ -225,7 +225,7 @@ export class EmbeddedAuthority implements Authority {
       token: tokenOf(claims),
       generation: claims.gen,
       kind: undefined,
-      standing: undefined,
+      status: undefined,
       version: undefined,
     }
     this.#iamTokens.set(digest, remembered)
@@ -237,10 +237,10 @@ export class EmbeddedAuthority implements Authority {
     const digest = hash('sha256', value, 'base64')
     const known = this.#staticTokens.get(digest)
     if (known !== undefined && known.version === version)
-      return judged(known.token, known.standing, clientAddress)
+      return verificationOf(known.token, known.status, clientAddress)
     if (!isWellFormedStaticToken(value)) return INVALID
     const record = this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper))
-    return answered(record, (found) => {
+    return andThen(record, (found) => {
       if (found === undefined) return INVALID
       const token: VerifiedToken = {
         kind: found.kind,
@@ -250,8 +250,8 @@ export class EmbeddedAuthority implements Authority {
         issuedAtMs: found.createdAtMs,
         expiresAtMs: undefined,
       }
-      if (version !== undefined) this.#staticTokens.set(digest, { token, standing: found, version })
-      return judged(token, found, clientAddress)
+      if (version !== undefined) this.#staticTokens.set(digest, { token, status: found, version })
+      return verificationOf(token, found, clientAddress)
     })
   }
 }
@@ -266,10 +266,13 @@ function bounded(name: string): string {
 /** Stands for the address of whoever asks from this machine. */
 const THIS_MACHINE = ''
 
-function judged(token: VerifiedToken, standing: Standing, clientAddress: string | undefined): Verification {
-  if (!standing.stands) return { ok: false, reason: 'CREDENTIAL_REVOKED', token }
-  if (!isAllowed(clientAddress, standing.addresses))
-    return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
+function verificationOf(
+  token: VerifiedToken,
+  status: TokenStatus,
+  clientAddress: string | undefined,
+): Verification {
+  if (!status.active) return { ok: false, reason: 'CREDENTIAL_REVOKED', token }
+  if (!isAllowed(clientAddress, status.addresses)) return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
   return { ok: true, token }
 }
 
@@ -284,9 +287,4 @@ function permissionMissing(kind: TokenKind): CallError {
     { kind: kind.title, permission: needed },
     { metadata: { kind: kind.id, permission_scopes: kind.permissionScopes.join(',') } },
   )
-}
-
-/** Goes on at once where the answer is there, so that a check on this host stays synchronous. */
-function answered<T, U>(answer: Answer<T>, then: (value: T) => U): U | Promise<U> {
-  return answer instanceof Promise ? answer.then(then) : then(answer)
 }

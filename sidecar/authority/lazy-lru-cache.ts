@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
  * An `LRUCache` made at its first entry: it makes room for all entries at once, several megabytes of them, and many a
  * sidecar sees no token of one form, or no failed login.
  */
-export class Recent<Value extends object> {
+export class LazyLruCache<Value extends object> {
   readonly #max: number
   #cache: LRUCache<string, Value> | undefined
 

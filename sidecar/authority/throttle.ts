@@ -3,7 +3,7 @@
  * takes one of the failures that are left, so that a burst makes no more guesses than one after the other would.
  */
 import { type CallError, callError } from '../base/call-error.ts'
-import { Recent } from './lazy-lru-cache.ts'
+import { LazyLruCache } from './lazy-lru-cache.ts'
 
 export interface ThrottleLimits {
   /** Failures after which a user's logins from an address wait. */
@@ -58,7 +58,7 @@ interface Traffic {
 export class FailedLogins implements LoginThrottle {
   readonly #limits: ThrottleLimits
   readonly #now: () => number
-  readonly #failures = new Recent<Failures>(PAIRS_MAX)
+  readonly #failures = new LazyLruCache<Failures>(PAIRS_MAX)
   /** Apart from the failures: nothing may forget who holds a place. */
   readonly #traffic = new Map<string, Traffic>()
 

@@ -39,7 +39,7 @@ export interface Config {
   readonly passwords: { readonly concurrent: number; readonly waiting: number }
   readonly login_throttle: { readonly failures: number; readonly pause_ms: number }
   readonly workers: number
-  readonly worker_silence_ms: number
+  readonly worker_heartbeat_timeout_ms: number
   readonly drain_ms: number
   readonly log_level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
   readonly profiles?: Readonly<

@@ -4,8 +4,8 @@
  * logs in, and what a user may be issued, is asked every time.
  */
 import { LRUCache } from 'lru-cache'
-import type { Answer } from './database.ts'
-import type { Directory, Grant, IamTokenGround, ServiceUser, Standing, StaticToken } from './directory.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Directory, Grant, IamTokenQuery, ServiceUser, StaticToken, TokenStatus } from './directory.ts'
 
 export interface CacheLimits {
   /**
@@ -19,7 +19,7 @@ export interface CacheLimits {
 
 export class CachedDirectory implements Directory {
   readonly #directory: Directory
-  readonly #iamTokens: Remembered<Standing>
+  readonly #iamTokens: Remembered<TokenStatus>
   readonly #staticTokens: Remembered<StaticToken | undefined>
 
   constructor(directory: Directory, limits: CacheLimits) {
@@ -37,17 +37,17 @@ export class CachedDirectory implements Directory {
     this.#staticTokens.clear()
   }
 
-  iamTokenStanding(ground: IamTokenGround): Answer<Standing> {
+  iamTokenStatus(ground: IamTokenQuery): MaybePromise<TokenStatus> {
     const { tokenId, subjectId, generation, account, projectId, permissionScopes } = ground
     const key = JSON.stringify([tokenId, subjectId, generation, account, projectId ?? null, permissionScopes])
-    return this.#iamTokens.answer(key, () => this.#directory.iamTokenStanding(ground))
+    return this.#iamTokens.answer(key, () => this.#directory.iamTokenStatus(ground))
   }
 
-  staticToken(hash: Buffer): Answer<StaticToken | undefined> {
+  staticToken(hash: Buffer): MaybePromise<StaticToken | undefined> {
     return this.#staticTokens.answer(hash.toString('hex'), () => this.#directory.staticToken(hash))
   }
 
-  serviceUser(account: string, name: string): Answer<ServiceUser | undefined> {
+  serviceUser(account: string, name: string): MaybePromise<ServiceUser | undefined> {
     return this.#directory.serviceUser(account, name)
   }
 
@@ -56,14 +56,14 @@ export class CachedDirectory implements Directory {
     account: string,
     project: string | undefined,
     scopes: readonly string[],
-  ): Answer<Grant | undefined> {
+  ): MaybePromise<Grant | undefined> {
     return this.#directory.permits(userId, account, project, scopes)
   }
 }
 
 /** Tokens that stand, and those that do not: guesses must not push out what is genuine. */
-const STANDING_MAX = 50_000
-const FALLEN_MAX = 10_000
+const ACTIVE_MAX = 50_000
+const INACTIVE_MAX = 10_000
 /** Of each of the two: answers and the address ranges in them, which can be a thousand each. */
 const PARTS_MAX = 500_000
 
@@ -84,11 +84,11 @@ interface Question<T> {
 }
 
 /** Answers to one kind of question. Whoever asks what is being asked already shares the answer. */
-class Remembered<T extends Standing | undefined> {
+class Remembered<T extends TokenStatus | undefined> {
   readonly #stalenessMs: number
   readonly #now: () => number
-  readonly #standing = lru<T>(STANDING_MAX)
-  readonly #fallen = lru<T>(FALLEN_MAX)
+  readonly #active = lru<T>(ACTIVE_MAX)
+  readonly #inactive = lru<T>(INACTIVE_MAX)
   readonly #asked = new Map<string, Question<T>>()
   #clearedAtMs = Number.NEGATIVE_INFINITY
 
@@ -102,9 +102,9 @@ class Remembered<T extends Standing | undefined> {
   }
 
   /** At once where it is known. */
-  answer(key: string, ask: () => Answer<T>): Answer<T> {
+  answer(key: string, ask: () => MaybePromise<T>): MaybePromise<T> {
     const nowMs = this.#now()
-    const known = this.#standing.get(key) ?? this.#fallen.get(key)
+    const known = this.#active.get(key) ?? this.#inactive.get(key)
     if (known === undefined || !this.#holds(known.askedAtMs, nowMs)) return this.#share(key, ask, nowMs)
     if (nowMs >= known.refreshAtMs) {
       known.refreshAtMs = nowMs + this.#stalenessMs * REFRESH_AGAIN_AFTER
@@ -114,7 +114,7 @@ class Remembered<T extends Standing | undefined> {
     return known.value
   }
 
-  #share(key: string, ask: () => Answer<T>, nowMs: number): Promise<T> {
+  #share(key: string, ask: () => MaybePromise<T>, nowMs: number): Promise<T> {
     const asked = this.#asked.get(key)
     if (asked !== undefined && this.#holds(asked.askedAtMs, nowMs)) return asked.answer
     return this.#ask(key, ask, nowMs)
@@ -125,7 +125,7 @@ class Remembered<T extends Standing | undefined> {
     return askedAtMs > this.#clearedAtMs && askedAtMs > nowMs - this.#stalenessMs
   }
 
-  async #ask(key: string, ask: () => Answer<T>, askedAtMs: number): Promise<T> {
+  async #ask(key: string, ask: () => MaybePromise<T>, askedAtMs: number): Promise<T> {
     const question = { answer: Promise.resolve(ask()), askedAtMs }
     this.#asked.set(key, question)
     try {
@@ -141,13 +141,13 @@ class Remembered<T extends Standing | undefined> {
 
   #remember(key: string, entry: Entry<T>): void {
     const [here, there] =
-      entry.value?.stands === true ? [this.#standing, this.#fallen] : [this.#fallen, this.#standing]
+      entry.value?.active === true ? [this.#active, this.#inactive] : [this.#inactive, this.#active]
     there.delete(key)
     here.set(key, entry)
   }
 }
 
-function lru<T extends Standing | undefined>(max: number): LRUCache<string, Entry<T>> {
+function lru<T extends TokenStatus | undefined>(max: number): LRUCache<string, Entry<T>> {
   return new LRUCache({
     max,
     maxSize: PARTS_MAX,

@@ -18,7 +18,7 @@ export interface ChangeContext {
   readonly nowMs: number
 }
 
-/** Writes within one transaction, which ends with it. Throws `AlreadyThere` where a name is taken. */
+/** Writes within one transaction, which ends with it. Throws `AlreadyExists` where a name is taken. */
 export class DirectoryChange extends DirectoryRecords {
   readonly #context: ChangeContext
 

@@ -1,7 +1,6 @@
 /** What the directory asks of a database. One way to say it in SQL, two databases that understand it. */
 
-/** A store on this host answers at once, a remote one later. */
-export type Answer<T> = T | Promise<T>
+import type { MaybePromise } from '../base/maybe-promise.ts'
 
 export type Value = string | number | null | Buffer
 
@@ -10,7 +9,7 @@ export type Parameters = Readonly<Record<string, Value>>
 
 export interface Queries {
   /** Runs one statement; its rows, if it returns any. @throws CallError where the database does not answer */
-  all(sql: string, parameters?: Parameters): Answer<Record<string, unknown>[]>
+  all(sql: string, parameters?: Parameters): MaybePromise<Record<string, unknown>[]>
 }
 
 export interface Database extends Queries {
@@ -29,6 +28,6 @@ export interface Database extends Queries {
 }
 
 /** A row that may not be there twice is there already. */
-export class AlreadyThere extends Error {
-  override readonly name = 'AlreadyThere'
+export class AlreadyExists extends Error {
+  override readonly name = 'AlreadyExists'
 }

@@ -2,7 +2,7 @@
  * The directory: what the embedded authority knows. Accounts, projects, users, permissions, static
  * tokens, revocations. It holds no secret in the clear, and knows neither tokens nor protocols.
  */
-import type { Answer } from './database.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 
 export type UserType = 'service_user' | 'control_panel_user'
 
@@ -15,23 +15,23 @@ export type Permission =
 export interface Directory {
   /** A number that changes whenever anybody has changed anything; `undefined`: nobody knows without asking. */
   version(): number | undefined
-  /** Whether an IAM token still stands: not revoked, its holder unchanged, its permission still there. */
-  iamTokenStanding(ground: IamTokenGround): Answer<Standing>
+  /** Whether an IAM token still active: not revoked, its holder unchanged, its permission still there. */
+  iamTokenStatus(ground: IamTokenQuery): MaybePromise<TokenStatus>
   /** The static token with this hash. */
-  staticToken(hash: Buffer): Answer<StaticToken | undefined>
+  staticToken(hash: Buffer): MaybePromise<StaticToken | undefined>
   /** An enabled service user of an enabled account. Names are compared byte for byte. */
-  serviceUser(account: string, name: string): Answer<ServiceUser | undefined>
+  serviceUser(account: string, name: string): MaybePromise<ServiceUser | undefined>
   /** Whether the user holds one of the permissions for that scope (§5.1). */
   permits(
     userId: string,
     account: string,
     project: string | undefined,
     scopes: readonly string[],
-  ): Answer<Grant | undefined>
+  ): MaybePromise<Grant | undefined>
 }
 
-/** What an IAM token rests on. */
-export interface IamTokenGround {
+/** What decides whether an IAM token is active. */
+export interface IamTokenQuery {
   readonly tokenId: string
   readonly subjectId: string
   readonly generation: number
@@ -42,9 +42,9 @@ export interface IamTokenGround {
   readonly permissionScopes: readonly string[]
 }
 
-/** Whether a token stands, and where it may be used from. */
-export interface Standing {
-  readonly stands: boolean
+/** Whether a token is active (RFC 7662), and where it may be used from. */
+export interface TokenStatus {
+  readonly active: boolean
   /** Address ranges (CIDR) that the account restricts its tokens to (§1); empty: no restriction. */
   readonly addresses: readonly string[]
 }
@@ -56,13 +56,13 @@ export interface ServiceUser {
   readonly account: string
   /** PHC string. */
   readonly passwordHash: string
-  /** Raised whenever the password is replaced or the user disabled; tokens of an earlier generation no longer stand. */
+  /** Raised whenever the password is replaced or the user disabled; tokens of an earlier generation are revoked. */
   readonly generation: number
   readonly addresses: readonly string[]
 }
 
-/** A static token with its holder. `stands`: not revoked, and holder and account there and enabled. */
-export interface StaticToken extends Standing {
+/** A static token with its holder. `active`: not revoked, and its holder and account exist and are enabled. */
+export interface StaticToken extends TokenStatus {
   readonly id: string
   readonly kind: string
   readonly account: string

@@ -1,7 +1,7 @@
 /** What PostgreSQL and the connection to it report, as errors of the directory. */
 import { DatabaseError } from 'pg'
 import { CallError, callError, invalidArgument } from '../base/call-error.ts'
-import { AlreadyThere } from './database.ts'
+import { AlreadyExists } from './database.ts'
 
 const UNIQUE_VIOLATION = '23505'
 /** A character that PostgreSQL's texts cannot hold; there is one, NUL. */
@@ -19,7 +19,7 @@ export function serverCode(error: unknown): string | undefined {
  */
 export function translated(error: unknown): Error {
   const code = serverCode(error)
-  if (code === UNIQUE_VIOLATION) return new AlreadyThere('a row of that name is there already')
+  if (code === UNIQUE_VIOLATION) return new AlreadyExists('a row of that name is there already')
   if (code === CHARACTER_NOT_IN_REPERTOIRE)
     return invalidArgument({ field: 'name', expected: 'a text without NUL characters' })
   const cause = new Error(`PostgreSQL: ${whyNot(error)}`)

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
-import { AlreadyThere, type Database, type Parameters, type Queries } from './database.ts'
+import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
 import { withNumbers } from './named-parameters.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 
@@ -190,7 +190,7 @@ function translated(error: unknown): unknown {
   const { code, errcode } = error as { code?: string; errcode?: number }
   if (code !== 'ERR_SQLITE_ERROR') return error
   if (errcode === SQLITE_CONSTRAINT_UNIQUE || errcode === SQLITE_CONSTRAINT_PRIMARYKEY)
-    return new AlreadyThere('a row of that name is there already', { cause: error })
+    return new AlreadyExists('a row of that name is there already', { cause: error })
   return errcode === SQLITE_FULL
     ? callError('DIRECTORY_FULL', {}, { cause: error })
     : callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })

@@ -1,7 +1,8 @@
 /** The directory on a database: what verifying asks, what is there, and changes of it. */
 
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import { DirectoryChange } from './change.ts'
-import type { Answer, Database, Queries } from './database.ts'
+import type { Database, Queries } from './database.ts'
 import type { Directory } from './directory.ts'
 import { DirectoryRecords } from './records.ts'
 import { DirectoryVerification } from './verification.ts'
@@ -9,7 +10,7 @@ import { DirectoryVerification } from './verification.ts'
 export class DirectoryStore {
   readonly #database: Database
   readonly #now: () => number
-  readonly #onChanged: () => Answer<void>
+  readonly #onChanged: () => MaybePromise<void>
   readonly verification: Directory
   readonly records: DirectoryRecords
 
@@ -22,7 +23,7 @@ export class DirectoryStore {
     database: Database,
     now: () => number,
     verification: Directory = new DirectoryVerification(database),
-    onChanged: () => Answer<void> = () => {},
+    onChanged: () => MaybePromise<void> = () => {},
   ) {
     this.#database = database
     this.#now = now

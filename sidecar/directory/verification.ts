@@ -1,6 +1,7 @@
 /** What verifying and issuing ask, in SQL. Each question is one statement; what it reads holds now, in every process. */
-import type { Answer, Database } from './database.ts'
-import type { Directory, Grant, IamTokenGround, ServiceUser, Standing, StaticToken } from './directory.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Database } from './database.ts'
+import type { Directory, Grant, IamTokenQuery, ServiceUser, StaticToken, TokenStatus } from './directory.ts'
 import { flag, lines, NEWLINE, number, text } from './rows.ts'
 
 export class DirectoryVerification implements Directory {
@@ -14,7 +15,7 @@ export class DirectoryVerification implements Directory {
     return this.#database.version?.()
   }
 
-  iamTokenStanding(ground: IamTokenGround): Answer<Standing> {
+  iamTokenStatus(ground: IamTokenQuery): MaybePromise<TokenStatus> {
     return this.#first(
       `SELECT ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
@@ -32,14 +33,14 @@ export class DirectoryVerification implements Directory {
         newline: NEWLINE,
         ...permissionParameters(ground.permissionScopes),
       },
-      (row) => (row === undefined ? FALLEN : standing(row.addresses)),
+      (row) => (row === undefined ? INACTIVE : status(row.addresses)),
     )
   }
 
-  staticToken(hash: Buffer): Answer<StaticToken | undefined> {
+  staticToken(hash: Buffer): MaybePromise<StaticToken | undefined> {
     return this.#first(
       `SELECT static_tokens.id, kind, static_tokens.created_at_ms, account, user_id, users.name, ${ADDRESSES} AS addresses,
-              CASE WHEN revoked_at_ms IS NULL AND ${LIVE} THEN 1 ELSE 0 END AS stands
+              CASE WHEN revoked_at_ms IS NULL AND ${LIVE} THEN 1 ELSE 0 END AS active
        FROM static_tokens
        JOIN users ON users.id = user_id
        JOIN accounts ON accounts.id = users.account_id
@@ -52,13 +53,13 @@ export class DirectoryVerification implements Directory {
           account: text(row.account),
           createdAtMs: number(row.created_at_ms),
           holder: { id: text(row.user_id), name: text(row.name) },
-          stands: flag(row.stands),
+          active: flag(row.active),
           addresses: lines(row.addresses),
         },
     )
   }
 
-  serviceUser(account: string, name: string): Answer<ServiceUser | undefined> {
+  serviceUser(account: string, name: string): MaybePromise<ServiceUser | undefined> {
     return this.#first(
       `SELECT users.id, users.name, account, password_hash, generation, ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
@@ -81,7 +82,7 @@ export class DirectoryVerification implements Directory {
     account: string,
     project: string | undefined,
     scopes: readonly string[],
-  ): Answer<Grant | undefined> {
+  ): MaybePromise<Grant | undefined> {
     return this.#first(
       `SELECT projects.id AS project_id
        FROM users JOIN accounts ON accounts.id = users.account_id
@@ -100,18 +101,18 @@ export class DirectoryVerification implements Directory {
     sql: string,
     parameters: Parameters<Database['all']>[1],
     read: (row: Record<string, unknown> | undefined) => T,
-  ): Answer<T> {
+  ): MaybePromise<T> {
     const rows = this.#database.all(sql, parameters)
     return rows instanceof Promise ? rows.then(([row]) => read(row)) : read(rows[0])
   }
 }
 
-const FALLEN: Standing = { stands: false, addresses: [] }
+const INACTIVE: TokenStatus = { active: false, addresses: [] }
 /** One for all tokens whose accounts restrict nothing: so many are remembered. */
-const STANDING_ANYWHERE: Standing = { stands: true, addresses: [] }
+const ACTIVE_ANYWHERE: TokenStatus = { active: true, addresses: [] }
 
-function standing(addresses: unknown): Standing {
-  return addresses === null ? STANDING_ANYWHERE : { stands: true, addresses: lines(addresses) }
+function status(addresses: unknown): TokenStatus {
+  return addresses === null ? ACTIVE_ANYWHERE : { active: true, addresses: lines(addresses) }
 }
 
 const LIVE = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`

@@ -4,7 +4,7 @@ import type { Administration, UserRecord } from '../authority/administration.ts'
 import type { Authority } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import type { Callers } from './callers.ts'
-import { askerOf } from './requester.ts'
+import { requesterOf } from './requester.ts'
 
 /** Who asks. */
 export type Principal =
@@ -50,7 +50,7 @@ export async function identify(services: IdentificationServices, caller: Identif
   const [value, ...more] = caller.iamToken
   const token =
     value !== undefined && more.length === 0
-      ? await askerOf(services, value, caller.clientAddress)
+      ? await requesterOf(services, value, caller.clientAddress)
       : undefined
   const user =
     token !== undefined && token.scope.project === undefined

@@ -7,7 +7,7 @@ import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import { administers } from './directory.ts'
 import { kindForScope } from './issue.ts'
-import { askerOf } from './requester.ts'
+import { requesterOf } from './requester.ts'
 
 /** An account by its number, or by the id that the directory gave it. */
 export type AccountReference = { readonly name: string } | { readonly id: string }
@@ -30,11 +30,11 @@ export interface IdentityToken {
   readonly roles: readonly string[]
 }
 
-/** Who asks about which token. */
+/** Which token a requester asks about. */
 export interface TokenQuestion {
-  /** Where the asker's own token is. */
+  /** Where the requester's own token is. */
   readonly headers: CredentialHeaders
-  /** Where the asker is, for accounts that restrict addresses (§1). */
+  /** Where the requester is, for accounts that restrict addresses (§1). */
   readonly clientAddress: string
   /** The token that is asked about, as it arrived. */
   readonly subject: string
@@ -92,7 +92,7 @@ export function loginRefused(cause?: CallError): CallError {
 }
 
 /**
- * The token that is asked about, if it stands and the asker may know.
+ * The token that is asked about, if it is active and the requester may know.
  *
  * @param evenExpired whether a token that expired in the last 48 hours is shown as if it had not
  * @throws CallError
@@ -102,29 +102,29 @@ export async function validate(
   question: TokenQuestion,
   evenExpired: boolean,
 ): Promise<IdentityToken> {
-  const { token } = await standing(services, question, evenExpired)
+  const { token } = await activeSubject(services, question, evenExpired)
   return withRecords(services.administration, token)
 }
 
-/** Revokes the token that is asked about, if it stands and the asker may. @throws CallError */
+/** Revokes the token that is asked about, if it is active and the requester may. @throws CallError */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
-  const { token, asker } = await standing(services, question, false)
+  const { token, requester } = await activeSubject(services, question, false)
   // Middleware validates with a token of its project; to end what others hold takes one for the account, as all administration does.
-  if (asker.subject.id !== token.subject.id && asker.scope.project !== undefined)
+  if (requester.subject.id !== token.subject.id && requester.scope.project !== undefined)
     throw callError('ACCOUNT_SCOPE_REQUIRED', {})
   const { tokenId, scope, expiresAtMs } = token
-  const actor = `${asker.subject.type} ${asker.subject.id}`
+  const actor = `${requester.subject.type} ${requester.subject.id}`
   await services.authority.revoke({ tokenId, account: scope.account, expiresAtMs, actor })
 }
 
-/** The IAM token of whoever asks. @throws CallError where there is not one that stands */
+/** The active IAM token of the requester. @throws CallError where there is none */
 export async function authenticate(
   services: IdentityServices,
   { headers, clientAddress }: Pick<TokenQuestion, 'headers' | 'clientAddress'>,
 ): Promise<VerifiedToken> {
   const { engine } = services
   const found = engine.extract(headers)
-  const token = found.ok ? await askerOf(services, found.value, clientAddress) : undefined
+  const token = found.ok ? await requesterOf(services, found.value, clientAddress) : undefined
   const header = engine.tokenKinds.get(token?.kind ?? '')?.header.toLowerCase()
   if (found.ok && token !== undefined && header === found.header) return token
   throw callError('REQUESTER_NOT_AUTHENTICATED', {
@@ -132,17 +132,17 @@ export async function authenticate(
   })
 }
 
-async function standing(
+async function activeSubject(
   services: IdentityServices,
   question: TokenQuestion,
   evenExpired: boolean,
-): Promise<{ readonly token: VerifiedToken; readonly asker: VerifiedToken }> {
-  const asker = await authenticate(services, question)
+): Promise<{ readonly token: VerifiedToken; readonly requester: VerifiedToken }> {
+  const requester = await authenticate(services, question)
   const token = await vouchedFor(services, question.subject, evenExpired)
   if (token === undefined) throw callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
-  if (!(await mayAskAbout(services.administration, asker, token)))
+  if (!(await mayAskAbout(services.administration, requester, token)))
     throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
-  return { token, asker }
+  return { token, requester }
 }
 
 async function vouchedFor(
@@ -153,19 +153,19 @@ async function vouchedFor(
   if (authority.formOf(value) !== 'issue') return undefined
   const verification = await authority.verify(value, engine.tokenKinds, undefined, evenExpired)
   // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
-  const stands = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
+  const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
   const { token } = verification
-  return stands && token !== undefined && engine.tokenKinds.has(token.kind) ? token : undefined
+  return active && token !== undefined && engine.tokenKinds.has(token.kind) ? token : undefined
 }
 
 /** The holder, with any of their tokens, and the administrators of the token's account. */
 async function mayAskAbout(
   records: IdentityRecords,
-  asker: VerifiedToken,
+  requester: VerifiedToken,
   token: VerifiedToken,
 ): Promise<boolean> {
-  if (asker.subject.id === token.subject.id) return true
-  const user = await records.userById(asker.subject.id)
+  if (requester.subject.id === token.subject.id) return true
+  const user = await records.userById(requester.subject.id)
   return user !== undefined && user.account === token.scope.account && administers(user)
 }
 

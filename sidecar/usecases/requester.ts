@@ -9,7 +9,7 @@ import { callError } from '../base/call-error.ts'
  * @param clientAddress where it came from, for accounts that restrict addresses (§1)
  * @throws CallError `ADDRESS_NOT_ALLOWED`, and where the authority does not answer
  */
-export async function askerOf(
+export async function requesterOf(
   { engine, authority }: { readonly engine: Engine; readonly authority: Authority },
   value: string,
   clientAddress: string | undefined,

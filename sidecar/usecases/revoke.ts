@@ -7,7 +7,7 @@ import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
 
 /** Which token; `caller` is who asks, where they said. */
-export type Revocation =
+export type RevocationRequest =
   | { readonly type: 'value'; readonly value: Secret }
   | { readonly type: 'token_id'; readonly tokenId: string; readonly caller: Caller | undefined }
 
@@ -20,7 +20,7 @@ export interface Revoked {
 export async function revoke(
   engine: Engine,
   authority: Authority,
-  revocation: Revocation,
+  revocation: RevocationRequest,
   nowMs: number,
 ): Promise<Revoked> {
   if (revocation.type === 'token_id') {

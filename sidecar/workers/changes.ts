@@ -5,12 +5,12 @@
  */
 import type { Siblings } from '../directory/open.ts'
 import type { FromWorker } from './messages.ts'
-import { Questions } from './pending-calls.ts'
+import { PendingCalls } from './pending-calls.ts'
 
 /** The other workers, as a worker sees them. */
 export class OtherWorkers implements Siblings {
   readonly #send: (message: FromWorker) => void
-  readonly #changes = new Questions()
+  readonly #changes = new PendingCalls()
   #forget: () => void = () => {}
 
   constructor(send: (message: FromWorker) => void) {

@@ -7,12 +7,12 @@
 import type { LoginAttempt, LoginThrottle, Settle } from '../authority/throttle.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import type { LoginAnswer, LoginQuestion, LoginSettled } from './messages.ts'
-import { Questions } from './pending-calls.ts'
+import { PendingCalls } from './pending-calls.ts'
 
 /** A worker's side: asks the primary. */
 export class PrimaryThrottle implements LoginThrottle {
   readonly #send: (message: LoginQuestion | LoginSettled) => void
-  readonly #admissions = new Questions()
+  readonly #admissions = new PendingCalls()
 
   constructor(send: (message: LoginQuestion | LoginSettled) => void) {
     this.#send = send

@@ -1,6 +1,6 @@
-/** Questions to the process at the other end of a channel, each with a number that comes back with its answer. */
+/** PendingCalls to the process at the other end of a channel, each with a number that comes back with its answer. */
 
-export class Questions {
+export class PendingCalls {
   readonly #waiting = new Map<number, PromiseWithResolvers<number>>()
   #lastId = 0
   #end: { readonly refusal: Error | undefined } | undefined

@@ -77,7 +77,7 @@ class Pool {
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
     await Promise.all(others.map((worker) => worker.ready))
     for (const worker of [first, ...others]) void this.#keep(worker)
-    this.#probing = setInterval(() => this.#probe(), this.#config.worker_silence_ms / PROBES_MAX)
+    this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
     return listening
   }
 

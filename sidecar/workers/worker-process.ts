@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { LoginThrottle } from '../authority/throttle.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, Listening } from './messages.ts'
-import { Questions } from './pending-calls.ts'
+import { PendingCalls } from './pending-calls.ts'
 
 /** What the workers have in common, which the primary looks after. */
 export interface Shared {
@@ -19,7 +19,7 @@ export const PROBES_MAX = 3
 export class WorkerProcess {
   readonly #worker: Worker
   readonly #startedMs = performance.now()
-  readonly #forgetting = new Questions()
+  readonly #forgetting = new PendingCalls()
   /** Whether it listens to its channel. */
   #listens = false
   /** Since it last said anything. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type TokenKind } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { counted } from '../../sidecar/authority/addresses.ts'
+import { throttleKey } from '../../sidecar/authority/addresses.ts'
 import { openEmbeddedAuthority } from '../../sidecar/authority/open.ts'
 import {
   FailedLogins,
@@ -256,7 +256,7 @@ test.each<[address: string, standsFor: string | undefined]>([
   ['2001:db8:1:2::', '2001:db8:1:2::/64'],
   ['gone', 'gone'],
 ])('failed logins from %s count for %s', (address, standsFor) => {
-  expect(counted(address)).toBe(standsFor)
+  expect(throttleKey(address)).toBe(standsFor)
 })
 
 test.each(['user_name', 'account'])(

@@ -3,11 +3,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { CachedDirectory } from '../../sidecar/directory/cached.ts'
-import type { Directory, IamTokenGround, Standing, StaticToken } from '../../sidecar/directory/directory.ts'
+import type { Directory, IamTokenQuery, StaticToken, TokenStatus } from '../../sidecar/directory/directory.ts'
 
 const STALENESS_MS = 5_000
 
-const GROUND: IamTokenGround = {
+const GROUND: IamTokenQuery = {
   tokenId: 'token',
   subjectId: 'user',
   generation: 1,
@@ -15,10 +15,10 @@ const GROUND: IamTokenGround = {
   projectId: undefined,
   permissionScopes: ['account'],
 }
-const STANDS: Standing = { stands: true, addresses: ['10.0.0.0/8'] }
-const FALLEN: Standing = { stands: false, addresses: [] }
+const ACTIVE: TokenStatus = { active: true, addresses: ['10.0.0.0/8'] }
+const INACTIVE: TokenStatus = { active: false, addresses: [] }
 const STATIC: StaticToken = {
-  ...STANDS,
+  ...ACTIVE,
   id: 'id',
   kind: 'static_token',
   account: '123456',
@@ -31,7 +31,7 @@ class Remote implements Directory {
   version(): undefined {}
   readonly asked: { what: string; answer: PromiseWithResolvers<unknown> }[] = []
 
-  iamTokenStanding = (ground: IamTokenGround) => this.#ask<Standing>(`iam ${ground.tokenId}`)
+  iamTokenStatus = (ground: IamTokenQuery) => this.#ask<TokenStatus>(`iam ${ground.tokenId}`)
   staticToken = (hash: Buffer) => this.#ask<StaticToken | undefined>(`static ${hash}`)
   serviceUser = () => this.#ask<undefined>('service user')
   permits = () => this.#ask<undefined>('permits')
@@ -59,13 +59,13 @@ beforeEach(() => {
 
 /** Both kinds of question, with every kind of answer. */
 const QUESTIONS: readonly [what: string, ask: () => unknown, answer: unknown][] = [
-  ['an IAM token that stands', () => cached.iamTokenStanding(GROUND), STANDS],
-  ['an IAM token that has fallen', () => cached.iamTokenStanding(GROUND), FALLEN],
+  ['an IAM token that stands', () => cached.iamTokenStatus(GROUND), ACTIVE],
+  ['an IAM token that has fallen', () => cached.iamTokenStatus(GROUND), INACTIVE],
   ['a static token that stands', () => cached.staticToken(Buffer.from('h')), STATIC],
   [
     'a static token that has fallen',
     () => cached.staticToken(Buffer.from('h')),
-    { ...STATIC, stands: false },
+    { ...STATIC, active: false },
   ],
   ['a static token that nobody made', () => cached.staticToken(Buffer.from('h')), undefined],
 ]
@@ -252,31 +252,31 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
 })
 
 test('an answer that changed replaces the other, in both directions', async () => {
-  for (const standing of [STANDS, FALLEN, STANDS]) {
-    const asked = cached.iamTokenStanding(GROUND)
-    await remote.answer(standing)
-    expect(await asked).toEqual(standing)
-    expect(cached.iamTokenStanding(GROUND)).toEqual(standing)
+  for (const status of [ACTIVE, INACTIVE, ACTIVE]) {
+    const asked = cached.iamTokenStatus(GROUND)
+    await remote.answer(status)
+    expect(await asked).toEqual(status)
+    expect(cached.iamTokenStatus(GROUND)).toEqual(status)
     clock.nowMs += STALENESS_MS
   }
 })
 
 test('an answer that changed arrives by a refresh, in both directions, and nobody waits', async () => {
-  void cached.iamTokenStanding(GROUND)
-  await remote.answer(STANDS)
+  void cached.iamTokenStatus(GROUND)
+  await remote.answer(ACTIVE)
   for (const [known, changed] of [
-    [STANDS, FALLEN],
-    [FALLEN, STANDS],
+    [ACTIVE, INACTIVE],
+    [INACTIVE, ACTIVE],
   ] as const) {
     clock.nowMs += STALENESS_MS / 2
-    expect(cached.iamTokenStanding(GROUND)).toEqual(known)
+    expect(cached.iamTokenStatus(GROUND)).toEqual(known)
     await remote.answer(changed)
-    expect(cached.iamTokenStanding(GROUND)).toEqual(changed)
+    expect(cached.iamTokenStatus(GROUND)).toEqual(changed)
   }
 })
 
 /** Grounds of which each differs from the first in one thing; a key that took two for one would be a way in. */
-test.each<[differs: string, ground: IamTokenGround]>([
+test.each<[differs: string, ground: IamTokenQuery]>([
   ['token', { ...GROUND, tokenId: 'other' }],
   ['holder', { ...GROUND, subjectId: 'other' }],
   ['generation', { ...GROUND, generation: 2 }],
@@ -287,10 +287,10 @@ test.each<[differs: string, ground: IamTokenGround]>([
   ['number of scopes', { ...GROUND, permissionScopes: ['account', 'projects'] }],
   ['division between fields', { ...GROUND, tokenId: 'token","user', subjectId: '' }],
 ])('another %s is another question', async (_differs, ground) => {
-  const first = cached.iamTokenStanding(GROUND)
-  await remote.answer(STANDS)
+  const first = cached.iamTokenStatus(GROUND)
+  await remote.answer(ACTIVE)
   await first
-  expect(cached.iamTokenStanding(ground)).toBeInstanceOf(Promise)
+  expect(cached.iamTokenStatus(ground)).toBeInstanceOf(Promise)
 })
 
 test('who logs in, and what a user may be issued, is asked every time', async () => {

@@ -7,7 +7,7 @@ import { auditContract } from './contract/audit.ts'
 import { namesContract } from './contract/names.ts'
 import { processesContract } from './contract/processes.ts'
 import { recordsContract } from './contract/records.ts'
-import { standingContract } from './contract/standing.ts'
+import { tokenStatusContract } from './contract/token-status.ts'
 import { transactionsContract } from './contract/transactions.ts'
 
 /** A directory that was just made. */
@@ -63,7 +63,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   }
   describe('records', () => recordsContract(subject))
   describe('names', () => namesContract(subject))
-  describe('what tokens rest on', () => standingContract(subject))
+  describe('what tokens rest on', () => tokenStatusContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))
   describe('several processes', () => processesContract(subject))

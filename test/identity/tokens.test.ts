@@ -45,8 +45,8 @@ const outcome = async (method: string, headers: RequestHeaders, query = '') => {
 }
 
 describe('who may ask about a token of `account`', () => {
-  type Asker = readonly [who: string, token: () => Promise<string>, may: boolean]
-  test.each<Asker>([
+  type Requester = readonly [who: string, token: () => Promise<string>, may: boolean]
+  test.each<Requester>([
     ['the holder with the token itself', async () => '', true],
     ['the holder with another one', () => tokenFor({ project: 'alpha' }), true],
     ['a service user with iam.admin', () => tokenFor({ user: 'administrator' }), true],
@@ -64,9 +64,9 @@ describe('who may ask about a token of `account`', () => {
       () => tokenFor({ user: 'administrator', account: OTHER_ACCOUNT }),
       false,
     ],
-  ])('%s', async (_who, askerToken, may) => {
+  ])('%s', async (_who, requesterToken, may) => {
     const token = await tokenFor({})
-    const headers = about(token, (await askerToken()) || token)
+    const headers = about(token, (await requesterToken()) || token)
     const shown = await ask({ path: TOKENS, headers })
     const looked = await ask({ method: 'HEAD', path: TOKENS, headers })
     const deleted = await ask({ method: 'DELETE', path: TOKENS, headers })
@@ -138,17 +138,17 @@ describe('a subject that is none: 404, and nothing of it comes back', () => {
     ['a static token', () => subject(staticToken)],
     ['an unsigned one', () => subject(`eyJhbGciOiJub25lIn0.${Buffer.from('{}').toString('base64url')}.x`)],
   ])('%s', async (_what, make) => {
-    const asker = await tokenFor({ user: 'administrator' })
-    const headers = { 'x-auth-token': asker, ...make(await tokenFor({})) }
+    const requester = await tokenFor({ user: 'administrator' })
+    const headers = { 'x-auth-token': requester, ...make(await tokenFor({})) }
     for (const method of ['GET', 'DELETE'])
       expect(await outcome(method, headers)).toEqual({ status: 404, json: NOT_FOUND })
     expect(await outcome('HEAD', headers)).toEqual({ status: 404, json: undefined })
   })
 })
 
-describe('an asker who is none: 401', () => {
-  type Asker = readonly [what: string, make: (token: string) => RequestHeaders]
-  test.each<Asker>([
+describe('an requester who is none: 401', () => {
+  type Requester = readonly [what: string, make: (token: string) => RequestHeaders]
+  test.each<Requester>([
     ['no token', () => ({})],
     ['an empty one', () => ({ 'x-auth-token': '' })],
     ['garbage', () => ({ 'x-auth-token': 'garbage' })],
@@ -178,19 +178,19 @@ describe('an asker who is none: 401', () => {
 describe('a token no longer stands', () => {
   test('once it is deleted: 404 for others, 401 for itself', async () => {
     const token = await tokenFor({})
-    const asker = await tokenFor({})
-    expect(await outcome('DELETE', about(token, asker))).toEqual({ status: 204, json: undefined })
+    const requester = await tokenFor({})
+    expect(await outcome('DELETE', about(token, requester))).toEqual({ status: 204, json: undefined })
     for (const method of ['GET', 'DELETE'])
-      expect(await outcome(method, about(token, asker))).toEqual({ status: 404, json: NOT_FOUND })
-    expect(await outcome('DELETE', about(asker, token))).toEqual({ status: 401, json: UNAUTHORIZED })
-    expect((await outcome('GET', about(asker))).status).toBe(200)
+      expect(await outcome(method, about(token, requester))).toEqual({ status: 404, json: NOT_FOUND })
+    expect(await outcome('DELETE', about(requester, token))).toEqual({ status: 401, json: UNAUTHORIZED })
+    expect((await outcome('GET', about(requester))).status).toBe(200)
   })
 
   test('and the audit trail says who deleted it', async () => {
     const token = await tokenFor({})
-    const asker = await tokenFor({ user: 'administrator' })
+    const requester = await tokenFor({ user: 'administrator' })
     const { json } = await ask({ path: TOKENS, headers: about(token) })
-    await outcome('DELETE', about(token, asker))
+    await outcome('DELETE', about(token, requester))
     const { id } = await administration.user(ACCOUNT, 'administrator', 'service_user')
     const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
     expect(trail.at(-1)).toMatchObject({
@@ -214,13 +214,13 @@ describe('a token no longer stands', () => {
   })
 
   test('once the role that let its holder ask is gone', async () => {
-    const [token, asker] = [await tokenFor({}), await tokenFor({ user: 'administrator' })]
+    const [token, requester] = [await tokenFor({}), await tokenFor({ user: 'administrator' })]
     const setRoles = (roles: string[]) =>
       administration.updateUser('test', ACCOUNT, 'administrator', 'service_user', { roles })
     await setRoles([])
-    expect(await outcome('GET', about(token, asker))).toEqual({ status: 403, json: FORBIDDEN })
+    expect(await outcome('GET', about(token, requester))).toEqual({ status: 403, json: FORBIDDEN })
     await setRoles(['iam.admin'])
-    expect((await outcome('GET', about(token, asker))).status).toBe(200)
+    expect((await outcome('GET', about(token, requester))).status).toBe(200)
   })
 })
 
@@ -232,9 +232,9 @@ describe('an expired token', () => {
     const revoked = await tokenFor({})
     await outcome('DELETE', about(revoked))
     elapsedMs += 24 * HOUR_MS
-    const asker = await tokenFor({ user: 'administrator' })
+    const requester = await tokenFor({ user: 'administrator' })
     const status = async (method: string, subject: string, query: string) =>
-      (await outcome(method, about(subject, asker), query)).status
+      (await outcome(method, about(subject, requester), query)).status
 
     expect(await status('GET', token, '')).toBe(404)
     for (const value of ['0', 'false', '', 'maybe'])
@@ -257,16 +257,16 @@ describe('an expired token', () => {
     const revoked = await tokenFor({})
     await outcome('DELETE', about(revoked))
     elapsedMs += 24 * HOUR_MS + 47 * HOUR_MS
-    const asker = await tokenFor({ user: 'administrator' })
+    const requester = await tokenFor({ user: 'administrator' })
     // A revocation clears away the records that nobody needs any more.
-    await outcome('DELETE', about(await tokenFor({}), asker))
-    expect((await outcome('GET', about(revoked, asker), allowing('1'))).status).toBe(404)
+    await outcome('DELETE', about(await tokenFor({}), requester))
+    expect((await outcome('GET', about(revoked, requester), allowing('1'))).status).toBe(404)
   })
 
   test('is gone after the window', async () => {
     const token = await tokenFor({})
     elapsedMs += 24 * HOUR_MS + 48 * HOUR_MS
-    const asker = await tokenFor({ user: 'administrator' })
-    expect((await outcome('GET', about(token, asker), allowing('1'))).status).toBe(404)
+    const requester = await tokenFor({ user: 'administrator' })
+    expect((await outcome('GET', about(token, requester), allowing('1'))).status).toBe(404)
   })
 })

@@ -154,40 +154,40 @@ describe('what a token rests on', () => {
     before: Ground
     project?: string
     after: Ground | 'new password'
-    stands: boolean
+    active: boolean
   }>([
-    { change: 'the password is replaced', before: ACCOUNT_WIDE, after: 'new password', stands: false },
+    { change: 'the password is replaced', before: ACCOUNT_WIDE, after: 'new password', active: false },
     {
       change: 'the user is disabled',
       before: ACCOUNT_WIDE,
       after: { ...ACCOUNT_WIDE, enabled: false },
-      stands: false,
+      active: false,
     },
     {
       change: 'every permission is taken away',
       before: ACCOUNT_WIDE,
       after: { permissions: [] },
-      stands: false,
+      active: false,
     },
     {
       change: 'the permission is narrowed to a project',
       before: ACCOUNT_WIDE,
       after: SELECTED,
-      stands: false,
+      active: false,
     },
     {
       change: 'its project is no longer selected',
       before: SELECTED,
       project: 'alpha',
       after: { permissions: [{ scope: 'projects', projects: ['beta'] }] },
-      stands: false,
+      active: false,
     },
     {
       change: 'the permission for its project is gone',
       before: SELECTED,
       project: 'alpha',
       after: { permissions: [] },
-      stands: false,
+      active: false,
     },
     // §5.1: for a project a permission of either scope will do.
     {
@@ -195,18 +195,18 @@ describe('what a token rests on', () => {
       before: SELECTED,
       project: 'alpha',
       after: ACCOUNT_WIDE,
-      stands: true,
+      active: true,
     },
     {
       change: 'another project is selected besides',
       before: SELECTED,
       project: 'alpha',
       after: { permissions: [{ scope: 'projects', projects: ['alpha', 'beta'] }] },
-      stands: true,
+      active: true,
     },
   ])(
-    'when $change, whether a token stands is $stands',
-    async ({ change, before, project, after, stands }) => {
+    'when $change, whether a token active is $active',
+    async ({ change, before, project, after, active }) => {
       const { secrets: made } = await put(change, before)
       const held = await running.client.issue({
         password: { userName: change, account: ACCOUNT, password: made[0]?.value ?? '' },
@@ -217,7 +217,7 @@ describe('what a token rests on', () => {
       if (after === 'new password') await running.sidecar.administration.replacePassword(ACCOUNT, change)
       else await put(change, after)
       expect(await box.ask('check', question)).toMatchObject(
-        stands ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },
+        active ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },
       )
     },
   )

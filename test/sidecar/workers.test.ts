@@ -267,7 +267,7 @@ test.concurrent('all workers killed at once come back on the same port; those th
 
 test.concurrent('a worker that hangs is replaced, the one that answers is not', async () => {
   const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
-    environment: { PORTCULLIS_WORKER_SILENCE_MS: '3000' },
+    environment: { PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '3000' },
   })
   const [hanging = 0, other = 0] = workersOf(pool)
   process.kill(hanging, 'SIGSTOP')

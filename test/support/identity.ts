@@ -175,8 +175,8 @@ export function changed(body: object, path: string, value: unknown): object {
 }
 
 /** Headers that ask about a token with a token. */
-export function about(subject: string, asker = subject): RequestHeaders {
-  return { 'x-auth-token': asker, 'x-subject-token': subject }
+export function about(subject: string, requester = subject): RequestHeaders {
+  return { 'x-auth-token': requester, 'x-subject-token': subject }
 }
 
 /** What Keystone's clients read in every error. */

@@ -3,7 +3,7 @@
 var S=Object.getOwnPropertyNames,N=(c,i)=>function(){try{return i||(0,c[S(c)[0]])((i={exports:{}}).exports,i),
 i.exports}catch(w){throw i=0,w}},L=N({"node_modules/ajv/dist/runtime/ucs2length.js"(c){"use strict";Object.defineProperty(
 c,"__esModule",{value:!0});function i(_){const w=_.length;let x=0,y=0,e;for(;y<w;)x++,e=_.charCodeAt(y++),e>=55296&&
-e<=56319&&y<w&&(e=_.charCodeAt(y),(e&64512)===56320&&y++);return x}c.default=i}}),O=b,s={$schema:"https://json\
+e<=56319&&y<w&&(e=_.charCodeAt(y),(e&64512)===56320&&y++);return x}c.default=i}}),O=k,s={$schema:"https://json\
 -schema.org/draft/2020-12/schema",title:"Portcullis configuration",description:"One YAML or JSON file; environ\
 ment variables override it, and flags override both.",type:"object",additionalProperties:!1,properties:{grpc:{
 type:"object",additionalProperties:!1,properties:{address:{description:"Where the gRPC server listens: HOST:PO\
@@ -51,15 +51,15 @@ login_throttle:{type:"object",additionalProperties:!1,properties:{failures:{desc
 user from one address after which the next ones wait.",type:"integer",minimum:1,maximum:1e3,default:10},pause_ms:{
 description:"How long they wait after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,
 default:5e3}}},workers:{description:"Processes that serve the same addresses, heeded by `serve`; 1: the proces\
-s that was started serves by itself.",type:"integer",minimum:1,maximum:256,default:1},worker_silence_ms:{description:"\
-How long a worker may give no sign of life before another takes its place, in milliseconds.",type:"integer",minimum:300,
-maximum:36e5,default:3e4},drain_ms:{description:"How long calls may go on after SIGTERM, in milliseconds.",type:"\
-integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Log lines (JSON, on standard error) of thi\
-s level and above.",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},profiles:{description:"\
-Credentials that Issue may use on behalf of callers, by name.",type:"object",maxProperties:1e3,propertyNames:{
-pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:[
-"account","user_name","password_file"],properties:{account:{description:"Account number (\xA72.2).",type:"stri\
-ng",minLength:1},user_name:{description:"Service user name (\xA72.2).",type:"string",minLength:1},password_file:{
+s that was started serves by itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
+description:"How long a worker may give no sign of life before another takes its place, in milliseconds.",type:"\
+integer",minimum:300,maximum:36e5,default:3e4},drain_ms:{description:"How long calls may go on after SIGTERM, \
+in milliseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Log lines (JSON, o\
+n standard error) of this level and above.",enum:["trace","debug","info","warn","error","fatal","silent"],default:"\
+info"},profiles:{description:"Credentials that Issue may use on behalf of callers, by name.",type:"object",maxProperties:1e3,
+propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,
+required:["account","user_name","password_file"],properties:{account:{description:"Account number (\xA72.2).",
+type:"string",minLength:1},user_name:{description:"Service user name (\xA72.2).",type:"string",minLength:1},password_file:{
 description:"File that holds the password.",$ref:"#/$defs/path"},static_token_file:{description:"File that hol\
 ds a static token, for APIs that take nothing else.",$ref:"#/$defs/path"}}}},callers:{description:"Who may iss\
 ue by profile, and who may revoke by token id. The data folder's administrator token is one more.",type:"array",
@@ -70,8 +70,8 @@ array",uniqueItems:!0,items:{type:"string"}},administrator:{description:"Whether
 boolean",default:!1}}}}},$defs:{path:{type:"string",minLength:1,maxLength:4096}}},d={type:"string",minLength:1,
 maxLength:4096},q=Object.prototype.hasOwnProperty,h=L().default,T=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?\
 $","u"),$=new RegExp("^https?://\\S+$","u"),j=new RegExp("^postgres(ql)?://","u"),A=new RegExp("^[a-z][a-z0-9]\
-*([-_][a-z0-9]+)*$","u");function b(c,{instancePath:i="",parentData:_,parentDataProperty:w,rootData:x=c,dynamicAnchors:y={}}={}){
-let e=null,p=0;const k=b.evaluated;if(k.dynamicProps&&(k.props=void 0),k.dynamicItems&&(k.items=void 0),c&&typeof c==
+*([-_][a-z0-9]+)*$","u");function k(c,{instancePath:i="",parentData:_,parentDataProperty:w,rootData:x=c,dynamicAnchors:y={}}={}){
+let e=null,p=0;const P=k.evaluated;if(P.dynamicProps&&(P.props=void 0),P.dynamicItems&&(P.items=void 0),c&&typeof c==
 "object"&&!Array.isArray(c)){for(const a in c)if(!q.call(s.properties,a)){const t={instancePath:i,schemaPath:"\
 #/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:a},message:"must NOT have ad\
 ditional properties",schema:!1,parentSchema:s,data:c};e===null?e=[t]:e.push(t),p++}if(c.grpc!==void 0){let a=c.
@@ -419,108 +419,110 @@ kers",schemaPath:"#/properties/workers/maximum",keyword:"maximum",params:{compar
 must be <= 256",schema:256,parentSchema:s.properties.workers,data:a};e===null?e=[t]:e.push(t),p++}if(a<1||isNaN(
 a)){const t={instancePath:i+"/workers",schemaPath:"#/properties/workers/minimum",keyword:"minimum",params:{comparison:"\
 >=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.workers,data:a};e===null?e=[t]:e.push(t),
-p++}}}if(c.worker_silence_ms!==void 0){let a=c.worker_silence_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(
-a))){const t={instancePath:i+"/worker_silence_ms",schemaPath:"#/properties/worker_silence_ms/type",keyword:"ty\
-pe",params:{type:"integer"},message:"must be integer",schema:s.properties.worker_silence_ms.type,parentSchema:s.
-properties.worker_silence_ms,data:a};e===null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>36e5||
-isNaN(a)){const t={instancePath:i+"/worker_silence_ms",schemaPath:"#/properties/worker_silence_ms/maximum",keyword:"\
-maximum",params:{comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.
-worker_silence_ms,data:a};e===null?e=[t]:e.push(t),p++}if(a<300||isNaN(a)){const t={instancePath:i+"/worker_si\
-lence_ms",schemaPath:"#/properties/worker_silence_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:300},
-message:"must be >= 300",schema:300,parentSchema:s.properties.worker_silence_ms,data:a};e===null?e=[t]:e.push(
-t),p++}}}if(c.drain_ms!==void 0){let a=c.drain_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(a))){const t={
-instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/type",keyword:"type",params:{type:"integer"},message:"\
-must be integer",schema:s.properties.drain_ms.type,parentSchema:s.properties.drain_ms,data:a};e===null?e=[t]:e.
-push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>6e5||isNaN(a)){const t={instancePath:i+"/drain_ms",schemaPath:"\
-#/properties/drain_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e5},message:"must be <= 600000",
-schema:6e5,parentSchema:s.properties.drain_ms,data:a};e===null?e=[t]:e.push(t),p++}if(a<0||isNaN(a)){const t={
-instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/minimum",keyword:"minimum",params:{comparison:">=",
-limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.drain_ms,data:a};e===null?e=[t]:e.push(t),p++}}}
-if(c.log_level!==void 0){let a=c.log_level;if(!(a==="trace"||a==="debug"||a==="info"||a==="warn"||a==="error"||
-a==="fatal"||a==="silent")){const t={instancePath:i+"/log_level",schemaPath:"#/properties/log_level/enum",keyword:"\
-enum",params:{allowedValues:s.properties.log_level.enum},message:"must be equal to one of the allowed values",
-schema:s.properties.log_level.enum,parentSchema:s.properties.log_level,data:a};e===null?e=[t]:e.push(t),p++}}if(c.
-profiles!==void 0){let a=c.profiles;if(a&&typeof a=="object"&&!Array.isArray(a)){if(Object.keys(a).length>1e3){
-const t={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/maxProperties",keyword:"maxProperties",params:{
-limit:1e3},message:"must NOT have more than 1000 properties",schema:1e3,parentSchema:s.properties.profiles,data:a};
-e===null?e=[t]:e.push(t),p++}for(const t in a){const r=p;if(typeof t=="string"&&!A.test(t)){const o={instancePath:i+
-"/profiles",schemaPath:"#/properties/profiles/propertyNames/pattern",keyword:"pattern",params:{pattern:"^[a-z]\
-[a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"',schema:"^[a-z][a-\
-z0-9]*([-_][a-z0-9]+)*$",parentSchema:s.properties.profiles.propertyNames,data:t,propertyName:t};e===null?e=[o]:
-e.push(o),p++}var v=r===p;if(!v){const o={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/propert\
-yNames",keyword:"propertyNames",params:{propertyName:t},message:"property name must be valid",schema:s.properties.
-profiles.propertyNames,parentSchema:s.properties.profiles,data:a};e===null?e=[o]:e.push(o),p++}}for(const t in a){
-let r=a[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.account===void 0){const o={instancePath:i+"/profi\
-les/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/required",
-keyword:"required",params:{missingProperty:"account"},message:"must have required property 'account'",schema:s.
-properties.profiles.additionalProperties.required,parentSchema:s.properties.profiles.additionalProperties,data:r};
-e===null?e=[o]:e.push(o),p++}if(r.user_name===void 0){const o={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").
-replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/required",keyword:"required",params:{
-missingProperty:"user_name"},message:"must have required property 'user_name'",schema:s.properties.profiles.additionalProperties.
-required,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),p++}if(r.password_file===
-void 0){const o={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties\
-/profiles/additionalProperties/required",keyword:"required",params:{missingProperty:"password_file"},message:"\
-must have required property 'password_file'",schema:s.properties.profiles.additionalProperties.required,parentSchema:s.
-properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),p++}for(const o in r)if(!(o==="accou\
-nt"||o==="user_name"||o==="password_file"||o==="static_token_file")){const m={instancePath:i+"/profiles/"+t.replace(
-/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.profiles.additionalProperties,data:r};e===null?e=[m]:e.push(m),p++}if(r.account!==void 0){let o=r.account;
-if(typeof o=="string"){if(h(o)<1){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
-"/account",schemaPath:"#/properties/profiles/additionalProperties/properties/account/minLength",keyword:"minLe\
-ngth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.
-additionalProperties.properties.account,data:o};e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/p\
-rofiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",schemaPath:"#/properties/profiles/additionalProp\
-erties/properties/account/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
-profiles.additionalProperties.properties.account.type,parentSchema:s.properties.profiles.additionalProperties.
-properties.account,data:o};e===null?e=[m]:e.push(m),p++}}if(r.user_name!==void 0){let o=r.user_name;if(typeof o==
-"string"){if(h(o)<1){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",
-schemaPath:"#/properties/profiles/additionalProperties/properties/user_name/minLength",keyword:"minLength",params:{
-limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.
-properties.user_name,data:o};e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(
-/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/profiles/additionalProperties/properties/\
-user_name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
-properties.user_name.type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:o};
-e===null?e=[m]:e.push(m),p++}}if(r.password_file!==void 0){let o=r.password_file;if(typeof o=="string"){if(h(o)>
-4096){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"\
+p++}}}if(c.worker_heartbeat_timeout_ms!==void 0){let a=c.worker_heartbeat_timeout_ms;if(!(typeof a=="number"&&
+!(a%1)&&!isNaN(a)&&isFinite(a))){const t={instancePath:i+"/worker_heartbeat_timeout_ms",schemaPath:"#/properti\
+es/worker_heartbeat_timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
+properties.worker_heartbeat_timeout_ms.type,parentSchema:s.properties.worker_heartbeat_timeout_ms,data:a};e===
+null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>36e5||isNaN(a)){const t={instancePath:i+"/wo\
+rker_heartbeat_timeout_ms",schemaPath:"#/properties/worker_heartbeat_timeout_ms/maximum",keyword:"maximum",params:{
+comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.worker_heartbeat_timeout_ms,
+data:a};e===null?e=[t]:e.push(t),p++}if(a<300||isNaN(a)){const t={instancePath:i+"/worker_heartbeat_timeout_ms",
+schemaPath:"#/properties/worker_heartbeat_timeout_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:300},
+message:"must be >= 300",schema:300,parentSchema:s.properties.worker_heartbeat_timeout_ms,data:a};e===null?e=[
+t]:e.push(t),p++}}}if(c.drain_ms!==void 0){let a=c.drain_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(
+a))){const t={instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/type",keyword:"type",params:{type:"\
+integer"},message:"must be integer",schema:s.properties.drain_ms.type,parentSchema:s.properties.drain_ms,data:a};
+e===null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>6e5||isNaN(a)){const t={instancePath:i+"\
+/drain_ms",schemaPath:"#/properties/drain_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e5},message:"\
+must be <= 600000",schema:6e5,parentSchema:s.properties.drain_ms,data:a};e===null?e=[t]:e.push(t),p++}if(a<0||
+isNaN(a)){const t={instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/minimum",keyword:"minimum",params:{
+comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.drain_ms,data:a};e===null?e=
+[t]:e.push(t),p++}}}if(c.log_level!==void 0){let a=c.log_level;if(!(a==="trace"||a==="debug"||a==="info"||a===
+"warn"||a==="error"||a==="fatal"||a==="silent")){const t={instancePath:i+"/log_level",schemaPath:"#/properties\
+/log_level/enum",keyword:"enum",params:{allowedValues:s.properties.log_level.enum},message:"must be equal to o\
+ne of the allowed values",schema:s.properties.log_level.enum,parentSchema:s.properties.log_level,data:a};e===null?
+e=[t]:e.push(t),p++}}if(c.profiles!==void 0){let a=c.profiles;if(a&&typeof a=="object"&&!Array.isArray(a)){if(Object.
+keys(a).length>1e3){const t={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/maxProperties",keyword:"\
+maxProperties",params:{limit:1e3},message:"must NOT have more than 1000 properties",schema:1e3,parentSchema:s.
+properties.profiles,data:a};e===null?e=[t]:e.push(t),p++}for(const t in a){const r=p;if(typeof t=="string"&&!A.
+test(t)){const o={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/propertyNames/pattern",keyword:"\
+pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
+[a-z0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:s.properties.profiles.propertyNames,data:t,
+propertyName:t};e===null?e=[o]:e.push(o),p++}var v=r===p;if(!v){const o={instancePath:i+"/profiles",schemaPath:"\
+#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName:t},message:"property name mu\
+st be valid",schema:s.properties.profiles.propertyNames,parentSchema:s.properties.profiles,data:a};e===null?e=
+[o]:e.push(o),p++}}for(const t in a){let r=a[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.account===void 0){
+const o={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profile\
+s/additionalProperties/required",keyword:"required",params:{missingProperty:"account"},message:"must have requ\
+ired property 'account'",schema:s.properties.profiles.additionalProperties.required,parentSchema:s.properties.
+profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),p++}if(r.user_name===void 0){const o={instancePath:i+
+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/r\
+equired",keyword:"required",params:{missingProperty:"user_name"},message:"must have required property 'user_na\
+me'",schema:s.properties.profiles.additionalProperties.required,parentSchema:s.properties.profiles.additionalProperties,
+data:r};e===null?e=[o]:e.push(o),p++}if(r.password_file===void 0){const o={instancePath:i+"/profiles/"+t.replace(
+/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/required",keyword:"requi\
+red",params:{missingProperty:"password_file"},message:"must have required property 'password_file'",schema:s.properties.
+profiles.additionalProperties.required,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?
+e=[o]:e.push(o),p++}for(const o in r)if(!(o==="account"||o==="user_name"||o==="password_file"||o==="static_tok\
+en_file")){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/propert\
+ies/profiles/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
+message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.profiles.additionalProperties,
+data:r};e===null?e=[m]:e.push(m),p++}if(r.account!==void 0){let o=r.account;if(typeof o=="string"){if(h(o)<1){
+const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",schemaPath:"#/propert\
+ies/profiles/additionalProperties/properties/account/minLength",keyword:"minLength",params:{limit:1},message:"\
+must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.
+account,data:o};e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(
+/\//g,"~1")+"/account",schemaPath:"#/properties/profiles/additionalProperties/properties/account/type",keyword:"\
+type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.
+account.type,parentSchema:s.properties.profiles.additionalProperties.properties.account,data:o};e===null?e=[m]:
+e.push(m),p++}}if(r.user_name!==void 0){let o=r.user_name;if(typeof o=="string"){if(h(o)<1){const m={instancePath:i+
+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/profiles/additiona\
+lProperties/properties/user_name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer \
+than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:o};
+e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+"/user_name",schemaPath:"#/properties/profiles/additionalProperties/properties/user_name/type",keyword:"type",
+params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.user_name.
+type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:o};e===null?e=[m]:e.push(
+m),p++}}if(r.password_file!==void 0){let o=r.password_file;if(typeof o=="string"){if(h(o)>4096){const m={instancePath:i+
+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path/maxLength",keyword:"\
+maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:o};
+e===null?e=[m]:e.push(m),p++}if(h(o)<1){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
+"~1")+"/password_file",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must \
+NOT have fewer than 1 characters",schema:1,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}}else{const m={
+instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path\
+/type",keyword:"type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:o};e===
+null?e=[m]:e.push(m),p++}}if(r.static_token_file!==void 0){let o=r.static_token_file;if(typeof o=="string"){if(h(
+o)>4096){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
 rs",schema:4096,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}if(h(o)<1){const m={instancePath:i+"/profi\
-les/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path/minLength",keyword:"m\
-inLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:o};e===
+les/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"#/$defs/path/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:o};e===
 null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"\
-/password_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:d.type,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}}if(r.static_token_file!==void 0){let o=r.static_token_file;
-if(typeof o=="string"){if(h(o)>4096){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"\
-~1")+"/static_token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"\
-must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}if(h(
-o)<1){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"\
-#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~/g,
-"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"str\
-ing"},message:"must be string",schema:d.type,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}}}else{const o={
-instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additio\
-nalProperties/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.profiles.
-additionalProperties.type,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(
-o),p++}}}else{const t={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{
-type:"object"},message:"must be object",schema:s.properties.profiles.type,parentSchema:s.properties.profiles,data:a};
-e===null?e=[t]:e.push(t),p++}}if(c.callers!==void 0){let a=c.callers;if(Array.isArray(a)){const t=a.length;for(let r=0;r<
-t;r++){let o=a[r];if(o&&typeof o=="object"&&!Array.isArray(o)){if(o.name===void 0){const m={instancePath:i+"/c\
-allers/"+r,schemaPath:"#/properties/callers/items/required",keyword:"required",params:{missingProperty:"name"},
-message:"must have required property 'name'",schema:s.properties.callers.items.required,parentSchema:s.properties.
-callers.items,data:o};e===null?e=[m]:e.push(m),p++}if(o.token_file===void 0){const m={instancePath:i+"/callers\
-/"+r,schemaPath:"#/properties/callers/items/required",keyword:"required",params:{missingProperty:"token_file"},
-message:"must have required property 'token_file'",schema:s.properties.callers.items.required,parentSchema:s.properties.
-callers.items,data:o};e===null?e=[m]:e.push(m),p++}for(const m in o)if(!(m==="name"||m==="token_file"||m==="pr\
-ofiles"||m==="administrator")){const n={instancePath:i+"/callers/"+r,schemaPath:"#/properties/callers/items/ad\
-ditionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"must NOT have additi\
-onal properties",schema:!1,parentSchema:s.properties.callers.items,data:o};e===null?e=[n]:e.push(n),p++}if(o.name!==
-void 0){let m=o.name;if(typeof m=="string"){if(h(m)<1){const n={instancePath:i+"/callers/"+r+"/name",schemaPath:"\
-#/properties/callers/items/properties/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT h\
-ave fewer than 1 characters",schema:1,parentSchema:s.properties.callers.items.properties.name,data:m};e===null?
-e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+"/name",schemaPath:"#/properties/callers/items\
-/properties/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.
-items.properties.name.type,parentSchema:s.properties.callers.items.properties.name,data:m};e===null?e=[n]:e.push(
-n),p++}}if(o.token_file!==void 0){let m=o.token_file;if(typeof m=="string"){if(h(m)>4096){const n={instancePath:i+
+/static_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be stri\
+ng",schema:d.type,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}}}else{const o={instancePath:i+"/profile\
+s/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/type",keyword:"\
+type",params:{type:"object"},message:"must be object",schema:s.properties.profiles.additionalProperties.type,parentSchema:s.
+properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),p++}}}else{const t={instancePath:i+"\
+/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type:"object"},message:"must be obje\
+ct",schema:s.properties.profiles.type,parentSchema:s.properties.profiles,data:a};e===null?e=[t]:e.push(t),p++}}
+if(c.callers!==void 0){let a=c.callers;if(Array.isArray(a)){const t=a.length;for(let r=0;r<t;r++){let o=a[r];if(o&&
+typeof o=="object"&&!Array.isArray(o)){if(o.name===void 0){const m={instancePath:i+"/callers/"+r,schemaPath:"#\
+/properties/callers/items/required",keyword:"required",params:{missingProperty:"name"},message:"must have requ\
+ired property 'name'",schema:s.properties.callers.items.required,parentSchema:s.properties.callers.items,data:o};
+e===null?e=[m]:e.push(m),p++}if(o.token_file===void 0){const m={instancePath:i+"/callers/"+r,schemaPath:"#/pro\
+perties/callers/items/required",keyword:"required",params:{missingProperty:"token_file"},message:"must have re\
+quired property 'token_file'",schema:s.properties.callers.items.required,parentSchema:s.properties.callers.items,
+data:o};e===null?e=[m]:e.push(m),p++}for(const m in o)if(!(m==="name"||m==="token_file"||m==="profiles"||m==="\
+administrator")){const n={instancePath:i+"/callers/"+r,schemaPath:"#/properties/callers/items/additionalProper\
+ties",keyword:"additionalProperties",params:{additionalProperty:m},message:"must NOT have additional propertie\
+s",schema:!1,parentSchema:s.properties.callers.items,data:o};e===null?e=[n]:e.push(n),p++}if(o.name!==void 0){
+let m=o.name;if(typeof m=="string"){if(h(m)<1){const n={instancePath:i+"/callers/"+r+"/name",schemaPath:"#/pro\
+perties/callers/items/properties/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have f\
+ewer than 1 characters",schema:1,parentSchema:s.properties.callers.items.properties.name,data:m};e===null?e=[n]:
+e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+"/name",schemaPath:"#/properties/callers/items/prope\
+rties/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.items.
+properties.name.type,parentSchema:s.properties.callers.items.properties.name,data:m};e===null?e=[n]:e.push(n),
+p++}}if(o.token_file!==void 0){let m=o.token_file;if(typeof m=="string"){if(h(m)>4096){const n={instancePath:i+
 "/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"\
 must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:m};e===null?e=[n]:e.push(n),p++}if(h(
 m)<1){const n={instancePath:i+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLength",keyword:"minLeng\
@@ -528,14 +530,14 @@ th",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,pa
 e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:m};e===null?e=[n]:e.push(
 n),p++}}if(o.profiles!==void 0){let m=o.profiles;if(Array.isArray(m)){const n=m.length;for(let f=0;f<n;f++){let g=m[f];
-if(typeof g!="string"){const P={instancePath:i+"/callers/"+r+"/profiles/"+f,schemaPath:"#/properties/callers/i\
+if(typeof g!="string"){const b={instancePath:i+"/callers/"+r+"/profiles/"+f,schemaPath:"#/properties/callers/i\
 tems/properties/profiles/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
 callers.items.properties.profiles.items.type,parentSchema:s.properties.callers.items.properties.profiles.items,
-data:g};e===null?e=[P]:e.push(P),p++}}let l=m.length,u;if(l>1){const f={};for(;l--;){let g=m[l];if(typeof g=="\
-string"){if(typeof f[g]=="number"){u=f[g];const P={instancePath:i+"/callers/"+r+"/profiles",schemaPath:"#/prop\
+data:g};e===null?e=[b]:e.push(b),p++}}let l=m.length,u;if(l>1){const f={};for(;l--;){let g=m[l];if(typeof g=="\
+string"){if(typeof f[g]=="number"){u=f[g];const b={instancePath:i+"/callers/"+r+"/profiles",schemaPath:"#/prop\
 erties/callers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",params:{i:l,j:u},message:"must NOT\
  have duplicate items (items ## "+u+" and "+l+" are identical)",schema:!0,parentSchema:s.properties.callers.items.
-properties.profiles,data:m};e===null?e=[P]:e.push(P),p++;break}f[g]=l}}}}else{const n={instancePath:i+"/caller\
+properties.profiles,data:m};e===null?e=[b]:e.push(b),p++;break}f[g]=l}}}}else{const n={instancePath:i+"/caller\
 s/"+r+"/profiles",schemaPath:"#/properties/callers/items/properties/profiles/type",keyword:"type",params:{type:"\
 array"},message:"must be array",schema:s.properties.callers.items.properties.profiles.type,parentSchema:s.properties.
 callers.items.properties.profiles,data:m};e===null?e=[n]:e.push(n),p++}}if(o.administrator!==void 0){let m=o.administrator;
@@ -548,5 +550,5 @@ type,parentSchema:s.properties.callers.items,data:o};e===null?e=[m]:e.push(m),p+
 "/callers",schemaPath:"#/properties/callers/type",keyword:"type",params:{type:"array"},message:"must be array",
 schema:s.properties.callers.type,parentSchema:s.properties.callers,data:a};e===null?e=[t]:e.push(t),p++}}}else{
 const a={instancePath:i,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
-type,parentSchema:s,data:c};e===null?e=[a]:e.push(a),p++}return b.errors=e,p===0}b.evaluated={props:!0,dynamicProps:!1,
+type,parentSchema:s,data:c};e===null?e=[a]:e.push(a),p++}return k.errors=e,p===0}k.evaluated={props:!0,dynamicProps:!1,
 dynamicItems:!1};export{O as validate};

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../../../sidecar/directory/change.ts'
-import { AlreadyThere } from '../../../sidecar/directory/database.ts'
+import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import type { Account, Subject } from '../contract.ts'
 import { changing, newPanelUser, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
@@ -257,7 +257,7 @@ export function recordsContract(subject: () => Subject): void {
     const people = await withToken(subject())
     const { store } = subject()
     const before = await store.records.audit('', { after: '0', size: 10_000 })
-    await expect(changing(subject(), (change) => make(change, people))).rejects.toThrow(AlreadyThere)
+    await expect(changing(subject(), (change) => make(change, people))).rejects.toThrow(AlreadyExists)
     expect(await store.records.audit('', { after: '0', size: 10_000 })).toEqual(before)
   })
 

@@ -1,6 +1,6 @@
 /** A change holds as a whole or not at all, nobody sees half of it, and two of them do not get in each other's way. */
 import { expect, test } from 'vitest'
-import { AlreadyThere } from '../../../sidecar/directory/database.ts'
+import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import type { Subject } from '../contract.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theUser } from './people.ts'
 
@@ -27,7 +27,7 @@ export function transactionsContract(subject: () => Subject): void {
         await change.createAccount(account).catch(() => {})
         await change.createAccount('after').catch(() => {})
       }),
-    ).rejects.toThrow(AlreadyThere)
+    ).rejects.toThrow(AlreadyExists)
     expect(await store.records.account('before')).toBeUndefined()
     expect(await store.records.account('after')).toBeUndefined()
   })
@@ -51,7 +51,7 @@ export function transactionsContract(subject: () => Subject): void {
       permissionScopes: ['account'],
     }
     const seen = async (records = store.records) => [
-      (await store.verification.iamTokenStanding(ground)).stands,
+      (await store.verification.iamTokenStatus(ground)).active,
       (await store.verification.serviceUser(account.account, 'robot'))?.generation,
       (await records.project(account.account, 'gamma')) !== undefined,
       (await records.audit(account.account, { after: '0', size: 100 })).length,
@@ -79,7 +79,7 @@ export function transactionsContract(subject: () => Subject): void {
     )
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
     expect(reasons).toHaveLength(7)
-    for (const reason of reasons) expect(reason).toBeInstanceOf(AlreadyThere)
+    for (const reason of reasons) expect(reason).toBeInstanceOf(AlreadyExists)
     expect(await store.records.users(account.account, 'service_user', { after: '', size: 10 })).toHaveLength(
       1,
     )

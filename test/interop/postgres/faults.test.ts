@@ -216,7 +216,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       const twice = () => store.change('a test', (change) => change.createAccount(CANARY))
       await twice()
       const error = await twice().catch((caught: unknown) => caught)
-      expect(error).toMatchObject({ name: 'AlreadyThere' })
+      expect(error).toMatchObject({ name: 'AlreadyExists' })
       expectNoSecret(error)
     })
   })

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import { AlreadyThere } from '../../../sidecar/directory/database.ts'
+import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import { openDirectory } from '../../../sidecar/directory/open.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 
@@ -107,7 +107,7 @@ async function fill(store: DirectoryStore): Promise<void> {
 }
 
 function unlessThere(error: unknown): void {
-  if (!(error instanceof AlreadyThere)) throw error
+  if (!(error instanceof AlreadyExists)) throw error
 }
 
 /** Named by how many there are, which another process must not change meanwhile. */

@@ -1,8 +1,8 @@
-/** Whether a token stands, after everything that can befall what it rests on; and who may be issued one (§5.1). */
+/** Whether a token active, after everything that can befall what it rests on; and who may be issued one (§5.1). */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
-import type { IamTokenGround, Permission, UserRecord } from '../../../sidecar/directory/directory.ts'
+import type { IamTokenQuery, Permission, UserRecord } from '../../../sidecar/directory/directory.ts'
 import type { Account, Subject } from '../contract.ts'
 import { changing, newPanelUser, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
 
@@ -50,14 +50,14 @@ const deleteProject =
     change.deleteProject(await theProject(change, account, name))
 const createProject: Event[number] = (change, { account }) => change.createProject(account, 'alpha')
 
-export function standingContract(subject: () => Subject): void {
+export function tokenStatusContract(subject: () => Subject): void {
   const revokeIt: Event[number] = (change, { account, user }) =>
     change.revoke(`token of ${user.id}`, account.account, undefined)
   const revokeAnother: Event[number] = (change, { account }) =>
     change.revoke('another token', account.account, undefined)
 
-  /** What happens to the holder of an IAM token for the account; whether it stands then. */
-  const ACCOUNT_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+  /** What happens to the holder of an IAM token for the account; whether it active then. */
+  const ACCOUNT_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['it is revoked', false, [revokeIt]],
     ['another token is revoked', true, [revokeAnother]],
@@ -75,13 +75,13 @@ export function standingContract(subject: () => Subject): void {
     ['the permission is taken away and given back', true, [permit(), permit(ACCOUNT_WIDE)]],
     ['a project is deleted', true, [deleteProject('alpha')]],
   ]
-  test.each(ACCOUNT_TOKENS)('an account token after this: %s: stands: %s', async (_event, stands, event) => {
+  test.each(ACCOUNT_TOKENS)('an account token after this: %s: active: %s', async (_event, active, event) => {
     const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
-    await expectStanding(groundOf(holder, ['account']), holder, event, stands)
+    await expectStatus(groundOf(holder, ['account']), holder, event, active)
   })
 
   /** The same for a token for the project alpha, whose holder has a permission for it. */
-  const PROJECT_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+  const PROJECT_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['it is revoked', false, [revokeIt]],
     ['the project is disabled', false, [enableProject(false)]],
@@ -98,14 +98,14 @@ export function standingContract(subject: () => Subject): void {
     ['another permission is added', true, [permit(ON_ALPHA, ON_BETA)]],
     ['the account is deleted', false, [deleteAccount]],
   ]
-  test.each(PROJECT_TOKENS)('a project token after this: %s: stands: %s', async (_event, stands, event) => {
+  test.each(PROJECT_TOKENS)('a project token after this: %s: active: %s', async (_event, active, event) => {
     const holder = await newServiceUser(subject(), [ON_ALPHA])
     const { id } = await theProject(subject().store.records, holder.account, 'alpha')
-    await expectStanding(groundOf(holder, ['account', 'projects'], id), holder, event, stands)
+    await expectStatus(groundOf(holder, ['account', 'projects'], id), holder, event, active)
   })
 
   /** The same for a control panel user, who needs no permission (§1). */
-  const PANEL_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+  const PANEL_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['it is revoked', false, [revokeIt]],
     ['the user is disabled and enabled again', false, [enableUser(false), enableUser(true)]],
@@ -113,15 +113,15 @@ export function standingContract(subject: () => Subject): void {
     ['the account is disabled', false, [enableAccount(false)]],
   ]
   test.each(PANEL_TOKENS)(
-    'a control panel user’s token after this: %s: stands: %s',
-    async (_event, stands, event) => {
+    'a control panel user’s token after this: %s: active: %s',
+    async (_event, active, event) => {
       const holder = await newPanelUser(subject())
-      await expectStanding(groundOf(holder, ['account']), holder, event, stands)
+      await expectStatus(groundOf(holder, ['account']), holder, event, active)
     },
   )
 
   /** Claims that differ in one thing from what is there. */
-  const LIES: readonly [lie: string, lie: Partial<IamTokenGround>][] = [
+  const LIES: readonly [lie: string, lie: Partial<IamTokenQuery>][] = [
     ['a holder who is not there', { subjectId: '0'.repeat(32) }],
     ['an earlier generation', { generation: 0 }],
     ['a later generation', { generation: 2 }],
@@ -135,19 +135,19 @@ export function standingContract(subject: () => Subject): void {
   test.each(LIES)('a token that says %s does not stand', async (_lie, lie) => {
     const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
     const { verification } = subject().store
-    expect(await verification.iamTokenStanding({ ...groundOf(holder, ['account']), ...lie })).toEqual({
-      stands: false,
+    expect(await verification.iamTokenStatus({ ...groundOf(holder, ['account']), ...lie })).toEqual({
+      active: false,
       addresses: [],
     })
   })
 
-  test('a kind of token that needs no permission stands without one', async () => {
+  test('a kind of token that needs no permission active without one', async () => {
     const holder = await newServiceUser(subject())
-    await expectStanding(groundOf(holder, []), holder, [], true)
+    await expectStatus(groundOf(holder, []), holder, [], true)
   })
 
   /** What happens to the holder of a static token. */
-  const STATIC_TOKENS: readonly [event: string, stands: boolean, event: Event][] = [
+  const STATIC_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['another token is revoked', true, [revokeAnother]],
     ['the user is disabled', false, [enableUser(false)]],
@@ -158,7 +158,7 @@ export function standingContract(subject: () => Subject): void {
     ['the account is disabled and enabled again', true, [enableAccount(false), enableAccount(true)]],
     ['the account is deleted', false, [deleteAccount]],
   ]
-  test.each(STATIC_TOKENS)('a static token after this: %s: stands: %s', async (_event, stands, event) => {
+  test.each(STATIC_TOKENS)('a static token after this: %s: active: %s', async (_event, active, event) => {
     const { id, hash, holder } = await newStaticToken()
     for (const step of event) await changing(subject(), (change) => step(change, holder))
     expect(await subject().store.verification.staticToken(hash)).toEqual({
@@ -167,7 +167,7 @@ export function standingContract(subject: () => Subject): void {
       account: holder.account.account,
       createdAtMs: subject().clock.nowMs,
       holder: { id: holder.user.id, name: 'person' },
-      stands,
+      active,
       addresses: [],
     })
   })
@@ -176,7 +176,7 @@ export function standingContract(subject: () => Subject): void {
     const { id, hash, holder } = await newStaticToken()
     const { verification } = subject().store
     await changing(subject(), (change) => change.revoke(id, holder.account.account, undefined))
-    expect(await verification.staticToken(hash)).toMatchObject({ id, stands: false })
+    expect(await verification.staticToken(hash)).toMatchObject({ id, active: false })
     await changing(subject(), (change) =>
       change.addStaticToken(holder.user, {
         kind: 'static_token',
@@ -185,7 +185,7 @@ export function standingContract(subject: () => Subject): void {
         pepper: 'a fingerprint',
       }),
     )
-    expect(await verification.staticToken(hash)).toMatchObject({ id, stands: false })
+    expect(await verification.staticToken(hash)).toMatchObject({ id, active: false })
   })
 
   test('a static token that nobody made is not known', async () => {
@@ -201,9 +201,9 @@ export function standingContract(subject: () => Subject): void {
     for (const { account } of [holder, other])
       await changing(subject(), (change) => change.setAddressRules(account, ranges))
     const { verification } = subject().store
-    expect(await verification.staticToken(hash)).toMatchObject({ stands: true, addresses: ranges })
-    expect(await verification.iamTokenStanding(groundOf(other, ['account']))).toEqual({
-      stands: true,
+    expect(await verification.staticToken(hash)).toMatchObject({ active: true, addresses: ranges })
+    expect(await verification.iamTokenStatus(groundOf(other, ['account']))).toEqual({
+      active: true,
       addresses: ranges,
     })
   })
@@ -250,17 +250,17 @@ export function standingContract(subject: () => Subject): void {
     return { id, hash, holder }
   }
 
-  /** It stands before anything happens, so that what happens is what fells it. */
-  async function expectStanding(
-    ground: IamTokenGround,
+  /** It active before anything happens, so that what happens is what fells it. */
+  async function expectStatus(
+    ground: IamTokenQuery,
     holder: Holder,
     event: Event,
-    stands: boolean,
+    active: boolean,
   ): Promise<void> {
     const { verification } = subject().store
-    expect(await verification.iamTokenStanding(ground)).toEqual({ stands: true, addresses: [] })
+    expect(await verification.iamTokenStatus(ground)).toEqual({ active: true, addresses: [] })
     for (const step of event) await changing(subject(), (change) => step(change, holder))
-    expect(await verification.iamTokenStanding(ground)).toEqual({ stands, addresses: [] })
+    expect(await verification.iamTokenStatus(ground)).toEqual({ active, addresses: [] })
   }
 }
 
@@ -268,7 +268,7 @@ function groundOf(
   { account, user }: Holder,
   permissionScopes: readonly string[],
   projectId?: string,
-): IamTokenGround {
+): IamTokenQuery {
   return {
     tokenId: `token of ${user.id}`,
     subjectId: user.id,
