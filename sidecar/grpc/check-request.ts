@@ -6,6 +6,15 @@ import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
 import { type CallError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
+import {
+  CHECK_BATCH_REQUEST,
+  CHECK_REQUEST,
+  CHECK_STREAM_REQUEST,
+  CREDENTIALS,
+  HEADER,
+  SCOPE,
+  TOKEN_CLAIMS,
+} from './field-numbers.ts'
 import { Fields } from './fields.ts'
 import { notAMessage } from './handler.ts'
 
@@ -31,7 +40,7 @@ export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[
   const fields = new Fields(bytes)
   try {
     while (fields.next()) {
-      if (fields.number !== 1) fields.skip()
+      if (fields.number !== CHECK_BATCH_REQUEST.checks) fields.skip()
       else if (questions.length === lengthMax) throw tooMany(bytes, lengthMax)
       else {
         const end = fields.enter()
@@ -52,8 +61,8 @@ export function readNumberedCheck(bytes: Buffer): { id: string; question: CheckQ
   const fields = new Fields(bytes)
   try {
     while (fields.next()) {
-      if (fields.number === 1) id = fields.text()
-      else if (fields.number !== 2) fields.skip()
+      if (fields.number === CHECK_STREAM_REQUEST.id) id = fields.text()
+      else if (fields.number !== CHECK_STREAM_REQUEST.check) fields.skip()
       else if (question !== undefined) throw twice('check')
       else {
         const end = fields.enter()
@@ -84,12 +93,12 @@ function read(fields: Fields, place: Place): CheckQuestion {
   let clientAddress = ''
   while (fields.next()) {
     const { number } = fields
-    if (number === 1) api = fields.text()
-    else if (number === 2) headers = readHeaders(fields, headers)
-    else if (number === 3) claims = readClaims(fields, claims)
-    else if (number === 4) target = readScope(fields, target)
-    else if (number === 5) clientAddress = fields.text()
-    // What is unknown here is of a later version: passed over.
+    if (number === CHECK_REQUEST.api) api = fields.text()
+    else if (number === CHECK_REQUEST.credentials) headers = readHeaders(fields, headers)
+    else if (number === CHECK_REQUEST.token) claims = readClaims(fields, claims)
+    else if (number === CHECK_REQUEST.target) target = readScope(fields, target)
+    else if (number === CHECK_REQUEST.clientAddress) clientAddress = fields.text()
+    // A later version of the contract may have more fields.
     else fields.skip()
   }
   if (
@@ -117,7 +126,7 @@ function readHeaders(fields: Fields, earlier: Header[] | undefined): Header[] {
   const headers: Header[] = []
   const end = fields.enter()
   while (fields.next()) {
-    if (fields.number === 1) headers.push(readHeader(fields))
+    if (fields.number === CREDENTIALS.headers) headers.push(readHeader(fields))
     else fields.skip()
   }
   fields.leave(end)
@@ -128,8 +137,8 @@ function readHeader(fields: Fields): Header {
   const header: Header = ['', '']
   const end = fields.enter()
   while (fields.next()) {
-    if (fields.number === 1) header[0] = fields.text()
-    else if (fields.number === 2) header[1] = fields.text()
+    if (fields.number === HEADER.name) header[0] = fields.text()
+    else if (fields.number === HEADER.value) header[1] = fields.text()
     else fields.skip()
   }
   fields.leave(end)
@@ -142,8 +151,8 @@ function readClaims(fields: Fields, earlier: Claims | undefined): Claims {
   let scope: Scope | undefined
   const end = fields.enter()
   while (fields.next()) {
-    if (fields.number === 1) kind = fields.text()
-    else if (fields.number === 2) scope = readScope(fields, scope)
+    if (fields.number === TOKEN_CLAIMS.kind) kind = fields.text()
+    else if (fields.number === TOKEN_CLAIMS.scope) scope = readScope(fields, scope)
     else fields.skip()
   }
   fields.leave(end)
@@ -157,8 +166,8 @@ function readScope(fields: Fields, earlier: Scope | undefined): Scope {
   let project: string | undefined
   const end = fields.enter()
   while (fields.next()) {
-    if (fields.number === 1) account = fields.text()
-    else if (fields.number === 2) project = fields.text() || undefined
+    if (fields.number === SCOPE.account) account = fields.text()
+    else if (fields.number === SCOPE.project) project = fields.text() || undefined
     else fields.skip()
   }
   fields.leave(end)
@@ -168,7 +177,8 @@ function readScope(fields: Fields, earlier: Scope | undefined): Scope {
 /** The rest of the batch is counted, and not read. */
 function tooMany(bytes: Buffer, lengthMax: number): CallError {
   let length = 0
-  for (const fields = new Fields(bytes); fields.next(); fields.skip()) if (fields.number === 1) length++
+  for (const fields = new Fields(bytes); fields.next(); fields.skip())
+    if (fields.number === CHECK_BATCH_REQUEST.checks) length++
   return invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, not ${length}` })
 }
 

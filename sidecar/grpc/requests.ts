@@ -8,9 +8,11 @@ import { Secret } from '../base/secret.ts'
 import * as wire from '../gen/portcullis/v1/authorization.ts'
 import type { Scope as WireScope } from '../gen/portcullis/v1/decision.ts'
 import type { Purpose } from '../usecases/issue.ts'
+import { ISSUE_REQUEST, REVOKE_REQUEST } from './field-numbers.ts'
 import { decoded } from './handler.ts'
 
-export type Requester =
+/** Who asks for a token: a service user with their password, or a caller by the name of a profile. */
+export type IssueRequester =
   | { readonly type: 'password'; readonly requester: PasswordRequester }
   | { readonly type: 'profile'; readonly name: string }
 
@@ -21,28 +23,27 @@ export type RevocationRequest =
 /** Longest list of APIs that one `Issue` or `Plan` takes. */
 const APIS_MAX = 10_000
 
-export function readIssueRequest(bytes: Uint8Array): { requester: Requester; purpose: Purpose } {
+export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester; purpose: Purpose } {
   const { requester, purpose } = decoded(() => wire.IssueRequest.decode(bytes))
   const fields = decoded(() => fieldNumbers(bytes))
   const violations: FieldViolation[] = []
   const need = (field: string, value: string | undefined, expected: string) => {
     if (value === undefined || value === '') violations.push({ field, expected })
   }
-  if ((fields.has(1) && fields.has(2)) || requester === undefined)
+  if ((fields.has(ISSUE_REQUEST.password) && fields.has(ISSUE_REQUEST.profile)) || requester === undefined)
     violations.push({ field: 'requester', expected: 'exactly one of password and profile' })
   else if (requester.$case === 'profile') need('profile', requester.value, 'the name of a profile')
   else {
     const { userName, account, password } = requester.value
-    need('password.user_name', userName, 'the service user name (§2.2)')
-    need('password.account', account, 'the account number (§2.2)')
-    need('password.password', password, 'the service user password (§2.2)')
+    need('password.user_name', userName, 'the name of the service user')
+    need('password.account', account, 'the account number')
+    need('password.password', password, 'the password of the service user')
     if (password.length > PASSWORD_LENGTH_MAX)
       violations.push({ field: 'password.password', expected: `at most ${PASSWORD_LENGTH_MAX} characters` })
   }
-  if ((fields.has(3) && fields.has(4)) || purpose === undefined)
+  if ((fields.has(ISSUE_REQUEST.scope) && fields.has(ISSUE_REQUEST.apis)) || purpose === undefined)
     violations.push({ field: 'purpose', expected: 'exactly one of scope and apis' })
-  else if (purpose.$case === 'scope')
-    need('scope.account', purpose.value.account, 'the account number (§2.2)')
+  else if (purpose.$case === 'scope') need('scope.account', purpose.value.account, 'the account number')
   else violations.push(...apiListViolations('apis.apis', purpose.value.apis))
   if (violations.length > 0 || requester === undefined || purpose === undefined)
     throw invalidArgument(...violations)
@@ -65,7 +66,11 @@ export function readIssueRequest(bytes: Uint8Array): { requester: Requester; pur
 export function readRevokeRequest(bytes: Uint8Array): RevocationRequest {
   const { token } = decoded(() => wire.RevokeRequest.decode(bytes))
   const fields = decoded(() => fieldNumbers(bytes))
-  if ((fields.has(1) && fields.has(2)) || token === undefined || token.value === '')
+  if (
+    (fields.has(REVOKE_REQUEST.value) && fields.has(REVOKE_REQUEST.tokenId)) ||
+    token === undefined ||
+    token.value === ''
+  )
     throw invalidArgument({ field: 'token', expected: 'exactly one of value and token_id, not empty' })
   if (token.$case === 'value') return { type: 'value', value: new Secret(token.value) }
   if (!/^[\w-]{22}$/.test(token.value))

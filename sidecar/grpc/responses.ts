@@ -14,6 +14,15 @@ import type { Matrix } from '../gen/portcullis/v1/matrix.ts'
 import type { CheckOutcome } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { Revoked } from '../usecases/revoke.ts'
+import {
+  CHECK_BATCH_RESPONSE,
+  CHECK_RESPONSE,
+  CHECK_STREAM_RESPONSE,
+  SCOPE,
+  SUBJECT,
+  TIME,
+  VERIFIED_TOKEN,
+} from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 
 /** The encoded answers of one engine. */
@@ -47,11 +56,11 @@ export class EncodedAnswers {
     if (token === undefined) return bare
     const writer = this.#writer
     writer.start(bare)
-    writer.flag(9, verified)
+    writer.flag(CHECK_RESPONSE.verified, verified)
     writeToken(writer, token)
     if (verified) {
       const leftMs = (token.expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs
-      writeTime(writer, 11, Math.min(this.#cacheForMs, Math.max(0, leftMs)))
+      writeTime(writer, CHECK_RESPONSE.cacheFor, Math.min(this.#cacheForMs, Math.max(0, leftMs)))
     }
     return writer.finish()
   }
@@ -60,20 +69,20 @@ export class EncodedAnswers {
 /** `CheckResponse.token`: written anew for each answer, because what is kept for many tokens costs more than the writing. */
 function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs } = token
-  const message = writer.begin(10)
-  writer.text(1, kind)
-  const scopeMessage = writer.begin(2)
-  writer.text(1, scope.account)
-  writer.text(2, scope.project ?? '')
+  const message = writer.begin(CHECK_RESPONSE.token)
+  writer.text(VERIFIED_TOKEN.kind, kind)
+  const scopeMessage = writer.begin(VERIFIED_TOKEN.scope)
+  writer.text(SCOPE.account, scope.account)
+  writer.text(SCOPE.project, scope.project ?? '')
   writer.end(scopeMessage)
-  const subjectMessage = writer.begin(3)
-  writer.text(1, subject.id)
-  writer.text(2, subject.name)
-  writer.text(3, subject.type)
+  const subjectMessage = writer.begin(VERIFIED_TOKEN.subject)
+  writer.text(SUBJECT.id, subject.id)
+  writer.text(SUBJECT.name, subject.name)
+  writer.text(SUBJECT.type, subject.type)
   writer.end(subjectMessage)
-  writer.text(4, tokenId)
-  writeTime(writer, 5, issuedAtMs)
-  if (expiresAtMs !== undefined) writeTime(writer, 6, expiresAtMs)
+  writer.text(VERIFIED_TOKEN.tokenId, tokenId)
+  writeTime(writer, VERIFIED_TOKEN.issuedAt, issuedAtMs)
+  if (expiresAtMs !== undefined) writeTime(writer, VERIFIED_TOKEN.expiresAt, expiresAtMs)
   writer.end(message)
 }
 
@@ -81,8 +90,8 @@ function writeToken(writer: FieldWriter, token: VerifiedToken): void {
 function writeTime(writer: FieldWriter, field: number, ms: number): void {
   const message = writer.begin(field)
   const seconds = Math.floor(ms / 1000)
-  writer.number(1, seconds)
-  writer.number(2, Math.round((ms - seconds * 1000) * 1e6))
+  writer.number(TIME.seconds, seconds)
+  writer.number(TIME.nanos, Math.round((ms - seconds * 1000) * 1e6))
   writer.end(message)
 }
 
@@ -103,14 +112,14 @@ const NOTHING: wire.CheckResponse = {
 
 export function checkBatchResponse(results: readonly Buffer[]): Buffer {
   RESULTS.start(NO_BYTES)
-  for (const result of results) RESULTS.bytes(1, result)
+  for (const result of results) RESULTS.bytes(CHECK_BATCH_RESPONSE.results, result)
   return RESULTS.finish()
 }
 
 export function checkStreamResponse(id: string, result: Buffer): Buffer {
   RESULTS.start(NO_BYTES)
-  RESULTS.text(1, id)
-  RESULTS.bytes(2, result)
+  RESULTS.text(CHECK_STREAM_RESPONSE.id, id)
+  RESULTS.bytes(CHECK_STREAM_RESPONSE.result, result)
   return RESULTS.finish()
 }
 

@@ -115,9 +115,9 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     'issue',
     { ...login, password: {} },
     [
-      ['password.user_name', 'expected the service user name (§2.2)'],
-      ['password.account', 'expected the account number (§2.2)'],
-      ['password.password', 'expected the service user password (§2.2)'],
+      ['password.user_name', 'expected the name of the service user'],
+      ['password.account', 'expected the account number'],
+      ['password.password', 'expected the password of the service user'],
     ],
   ],
   [
@@ -130,13 +130,13 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     'an issue for a scope of nothing',
     'issue',
     { password, scope: {} },
-    [['scope.account', 'expected the account number (§2.2)']],
+    [['scope.account', 'expected the account number']],
   ],
   [
     'an issue for a project alone',
     'issue',
     { password, scope: { project: 'alpha' } },
-    [['scope.account', 'expected the account number (§2.2)']],
+    [['scope.account', 'expected the account number']],
   ],
   [
     'an issue for no APIs',

@@ -1,0 +1,82 @@
+/** `Check`, `CheckBatch` and `CheckStream`: the hot path. Answers to claims are ready before they are asked for. */
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js'
+import { checkClaims, checkCredentials } from '../usecases/check.ts'
+import type { Services } from '../usecases/services.ts'
+import { type CheckQuestion, readCheck, readCheckBatch, readNumberedCheck } from './check-request.ts'
+import { failure, type Unary, unaryHandler } from './handler.ts'
+import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
+
+interface CheckHandlers {
+  readonly check: Unary
+  readonly checkBatch: Unary
+  readonly checkStream: handleBidiStreamingCall<Buffer, Buffer>
+}
+
+type Answer = (question: CheckQuestion) => Buffer | Promise<Buffer>
+
+/** @param batchLengthMax longest `CheckBatch` */
+export function checkHandlers(services: Services, batchLengthMax: number): CheckHandlers {
+  const { log } = services
+  const answer = answerer(services)
+  return {
+    check: unaryHandler(log, (request) => answer(readCheck(request))),
+    checkBatch: unaryHandler(log, (request) => {
+      const results = readCheckBatch(request, batchLengthMax).map(answer)
+      return results.every(isReady)
+        ? checkBatchResponse(results)
+        : Promise.all(results).then(checkBatchResponse)
+    }),
+    checkStream: (call) => {
+      answerAll(call, answer).catch((error) => {
+        if (!call.cancelled) call.emit('error', failure(log, error))
+      })
+    },
+  }
+}
+
+/** Answers by the engine in force. */
+function answerer({ rules, authority, cacheForMs, now }: Services): Answer {
+  let answers = new EncodedAnswers(rules.engine, cacheForMs)
+  let engine = rules.engine
+  rules.watch((changed) => {
+    // Both together, so that no question meets the answers of another engine.
+    answers = new EncodedAnswers(changed, cacheForMs)
+    engine = changed
+  })
+  return (checked) => {
+    if (checked.type === 'claims') return answers.forClaims(checkClaims(engine, checked.question))
+    const encoded = answers
+    const outcome = checkCredentials(engine, authority, checked.question)
+    return outcome instanceof Promise
+      ? outcome.then((value) => encoded.forCredentials(value, now()))
+      : encoded.forCredentials(outcome, now())
+  }
+}
+
+/** One question at a time: answers keep their order, and a slow reader holds back the sender. */
+async function answerAll(call: ServerDuplexStream<Buffer, Buffer>, answer: Answer): Promise<void> {
+  // Leaving the loop must not destroy the call: a destroyed call never sends the status of a failure.
+  for await (const request of call.iterator({ destroyOnReturn: false })) {
+    const { id, question } = readNumberedCheck(request)
+    const result = answer(question)
+    const response = checkStreamResponse(id, result instanceof Promise ? await result : result)
+    if (!call.write(response)) await drained(call)
+  }
+  call.end()
+}
+
+function isReady(result: Buffer | Promise<Buffer>): result is Buffer {
+  return !(result instanceof Promise)
+}
+
+/** Resolves when the reader has taken what was written, or is gone. */
+function drained(call: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    const events = ['drain', 'cancelled', 'close', 'error']
+    const done = () => {
+      for (const event of events) call.removeListener(event, done)
+      resolve()
+    }
+    for (const event of events) call.once(event, done)
+  })
+}

@@ -1,0 +1,48 @@
+/** `Plan`, `GetMatrix` and `WatchMatrix`: what the matrix in force says. */
+import type { handleServerStreamingCall } from '@grpc/grpc-js'
+import { planTokens } from '../../matrix/index.ts'
+import { refuseUnknownApis } from '../usecases/issue.ts'
+import type { Services } from '../usecases/services.ts'
+import { type Unary, unaryHandler } from './handler.ts'
+import { readPlanRequest } from './requests.ts'
+import { matrixResponse, planResponse } from './responses.ts'
+
+interface MatrixHandlers {
+  readonly plan: Unary
+  readonly getMatrix: Unary
+  readonly watchMatrix: handleServerStreamingCall<Buffer, Buffer>
+}
+
+/** The handlers; `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
+export function matrixHandlers({ rules, log }: Services): {
+  handlers: MatrixHandlers
+  endWatches: () => void
+} {
+  const watches = new Set<() => void>()
+  const handlers: MatrixHandlers = {
+    plan: unaryHandler(log, (request) => {
+      const { engine } = rules
+      const { apis } = readPlanRequest(request)
+      refuseUnknownApis(engine, apis, 'apis')
+      return planResponse(engine, planTokens(engine, apis))
+    }),
+    getMatrix: unaryHandler(log, () => matrixResponse(rules.engine)),
+    watchMatrix: (call) => {
+      const unwatch = rules.watch((changed) => call.write(matrixResponse(changed)))
+      const end = () => call.end()
+      const forget = () => {
+        unwatch()
+        watches.delete(end)
+      }
+      watches.add(end)
+      for (const event of ['cancelled', 'close', 'error', 'finish']) call.on(event, forget)
+      call.write(matrixResponse(rules.engine))
+    },
+  }
+  return {
+    handlers,
+    endWatches: () => {
+      for (const end of watches) end()
+    },
+  }
+}
