@@ -1,19 +1,19 @@
 /** The composition root: opens everything that the sidecar is made of, and closes it in the right order. */
-import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Administration } from './authority/administration.ts'
-import { openEmbeddedAuthority } from './authority/open.ts'
+import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
-import { Secret } from './base/secret.ts'
-import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
-import type { Siblings } from './directory/open.ts'
+import type { Secret } from './base/secret.ts'
+import { type Config, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
+import { type ConfiguredCredentials, readCredentials } from './config/credentials.ts'
+import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/listen.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import { checkHttpOptions, type HttpOptions, type HttpServer, startHttpServer } from './http/server.ts'
 import { newLog } from './log.ts'
 import { Rules } from './rules.ts'
-import { type Caller, Callers } from './usecases/callers.ts'
-import type { Profile } from './usecases/issue.ts'
+import { Callers } from './usecases/callers.ts'
+import type { Services } from './usecases/services.ts'
 
 /** What serves on the addresses of a configuration: a sidecar, or several of them in workers. */
 export interface Serving {
@@ -55,9 +55,54 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   // First what can be told from the configuration alone: nothing is opened for one that cannot be served.
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
-  const profiles = readProfiles(config)
-  const callers = readCallers(config, profiles)
+  const credentials = readCredentials(config)
   await using opening = new AsyncDisposableStack()
+  const rules = openRules(config, log)
+  opening.defer(() => rules.close())
+  const { authority, administration, administratorToken, close } = await openEmbeddedAuthority({
+    folder: config.data,
+    shared: sharedDirectory(config, options.siblings, log),
+    tokenKinds: () => rules.engine.tokenKinds.values(),
+    passwordLimits: config.passwords,
+    failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
+    now,
+    ...authorityEvents(log),
+  })
+  opening.defer(close)
+  const services: Services = {
+    rules,
+    authority,
+    administration,
+    callers: callersOf(credentials, administratorToken),
+    profiles: credentials.profiles,
+    cacheForMs: config.cache_for_ms,
+    now,
+    log,
+  }
+  const servers = await startServers(services, config, options.addressesHeld ?? false)
+  const open = opening.move()
+  let closing: Promise<void> | undefined
+  const closeAll = async () => {
+    await servers.close()
+    await open.disposeAsync()
+  }
+  return {
+    grpcAddress: servers.grpc.address,
+    httpAddress: servers.http?.address,
+    get matrixDigest() {
+      return rules.engine.digest
+    },
+    rules,
+    administration,
+    reload: () => rules.reload(),
+    close: () => {
+      closing ??= closeAll()
+      return closing
+    },
+  }
+}
+
+function openRules(config: Config, log: Logger): Rules {
   const rules = new Rules({
     path: config.matrix,
     strict: config.strict,
@@ -68,25 +113,35 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
         'the matrix file cannot be used; the last good one stays in force',
       ),
   })
-  opening.defer(() => rules.close())
   rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
+  return rules
+}
+
+function sharedDirectory(
+  config: Config,
+  siblings: Siblings | undefined,
+  log: Logger,
+): SharedDirectory | undefined {
   const shared = sharedDirectoryOf(config)
-  const opened = await openEmbeddedAuthority({
-    folder: config.data,
-    shared: shared && {
+  return (
+    shared && {
       ...shared,
-      siblings: options.siblings,
+      siblings,
       onListening: (on) => {
-        if (on) log.info('changes of other hosts are heard of')
+        if (on) log.info('changes made on other hosts are notified')
         else
           log.warn(
             { staleness_ms: shared.stalenessMs },
-            'changes of other hosts are not heard of; they count after the staleness bound',
+            'changes made on other hosts are not notified; they count after the staleness bound',
           )
       },
-    },
-    tokenKinds: () => rules.engine.tokenKinds.values(),
-    passwordLimits: config.passwords,
+    }
+  )
+}
+
+/** What the authority reports, as lines of the log. */
+function authorityEvents(log: Logger): AuthorityEvents {
+  return {
     onKeysRefused: (error) =>
       log.error(
         { problem: error.message },
@@ -100,73 +155,50 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     onDirectoryLost: (file) =>
       log.warn(
         { directory: file },
-        'the folder was in use and its directory is gone; an empty one takes its place, in which nobody is known',
+        'the data folder was in use and its directory is missing; an empty directory takes its place, with no accounts and no users',
       ),
     onStrangeStaticTokens: ({ count, pepperFile }) =>
       log.warn(
         { static_tokens: count, pepper: pepperFile },
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
       ),
-    failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
-    now,
+  }
+}
+
+/** The configured callers, and whoever can read the data folder: they could change it anyway. */
+function callersOf({ profiles, callers }: ConfiguredCredentials, administratorToken: Secret): Callers {
+  const caller = { name: 'administrator', profiles: new Set(profiles.keys()), administrator: true }
+  return new Callers([...callers, { token: administratorToken, caller }])
+}
+
+/** Starts gRPC and HTTP, or neither. */
+async function startServers(
+  services: Services,
+  config: Config,
+  addressHeld: boolean,
+): Promise<{ grpc: GrpcServer; http: HttpServer | undefined; close(): Promise<void> }> {
+  const grpc = await startGrpcServer(services, {
+    address: config.grpc.address,
+    tls: config.grpc.tls,
+    maxMessageBytes: config.grpc.max_message_bytes,
+    maxConcurrentStreams: config.grpc.max_concurrent_streams,
+    maxBatchLength: config.grpc.max_batch_length,
+    maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
+    maxConnectionAgeMs: config.grpc.max_connection_age_ms,
+    addressHeld,
   })
-  opening.defer(() => opened.close())
-  const administrator: Caller = {
-    name: 'administrator',
-    profiles: new Set(profiles.keys()),
-    administrator: true,
-  }
-  const services = {
-    rules,
-    authority: opened.authority,
-    administration: opened.administration,
-    callers: new Callers([...callers, { token: opened.administratorToken, caller: administrator }]),
-    profiles,
-    cacheForMs: config.cache_for_ms,
-    now,
-    log,
-  }
-
-  const open = opening.move()
-  let grpc: GrpcServer | undefined
-  let http: HttpServer | undefined
-  const close = async () => {
-    http?.stopBeingReady()
-    await grpc?.close(config.drain_ms)
-    await http?.close()
-    await open.disposeAsync()
-  }
   try {
-    grpc = await startGrpcServer(services, {
-      address: config.grpc.address,
-      tls: config.grpc.tls,
-      maxMessageBytes: config.grpc.max_message_bytes,
-      maxConcurrentStreams: config.grpc.max_concurrent_streams,
-      maxBatchLength: config.grpc.max_batch_length,
-      maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
-      maxConnectionAgeMs: config.grpc.max_connection_age_ms,
-      addressHeld: options.addressesHeld ?? false,
-    })
-    if (config.http.address !== 'off') http = await startHttpServer(services, httpOptionsOf(config))
+    const http =
+      config.http.address === 'off' ? undefined : await startHttpServer(services, httpOptionsOf(config))
+    const close = async () => {
+      http?.stopBeingReady()
+      await grpc.close(config.drain_ms)
+      await http?.close()
+    }
+    return { grpc, http, close }
   } catch (error) {
-    await close()
+    await grpc.close(config.drain_ms)
     throw error
-  }
-
-  let closing: Promise<void> | undefined
-  return {
-    grpcAddress: grpc.address,
-    httpAddress: http?.address,
-    get matrixDigest() {
-      return rules.engine.digest
-    },
-    rules,
-    administration: opened.administration,
-    reload: () => rules.reload(),
-    close: () => {
-      closing ??= close()
-      return closing
-    },
   }
 }
 
@@ -178,63 +210,4 @@ function httpOptionsOf({ http }: Config): HttpOptions {
     catalog: http.catalog ?? [],
     trustedProxies: http.trusted_proxies ?? [],
   }
-}
-
-function readProfiles(config: Config): Map<string, Profile> {
-  return new Map(
-    Object.entries(config.profiles ?? {}).map(([name, profile]) => {
-      const at = `profiles.${name}`
-      const { account, user_name: userName, static_token_file: staticTokenFile } = profile
-      return [
-        name,
-        {
-          requester: {
-            account,
-            userName,
-            password: readSecret(`${at}.password_file`, profile.password_file),
-          },
-          staticToken:
-            staticTokenFile === undefined
-              ? undefined
-              : readSecret(`${at}.static_token_file`, staticTokenFile),
-        },
-      ]
-    }),
-  )
-}
-
-function readCallers(
-  config: Config,
-  profiles: ReadonlyMap<string, Profile>,
-): { token: Secret; caller: Caller }[] {
-  return (config.callers ?? []).map((caller, index) => {
-    const at = `callers[${index}]`
-    for (const [position, name] of (caller.profiles ?? []).entries())
-      if (!profiles.has(name))
-        throw new ConfigError(`${at}.profiles[${position}]: expected the name of a profile`)
-    const token = readSecret(`${at}.token_file`, caller.token_file)
-    if (token.reveal().length < 32)
-      throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
-    return {
-      token,
-      caller: {
-        name: caller.name,
-        profiles: new Set(caller.profiles),
-        administrator: caller.administrator === true,
-      },
-    }
-  })
-}
-
-/** The first line of a file; an error names the key and the file, never what is in it. */
-function readSecret(key: string, path: string): Secret {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new ConfigError(`${key}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
-  }
-  const [line = ''] = text.split(/\r?\n/)
-  if (line === '') throw new ConfigError(`${key}: expected a secret in the first line of ${path}`)
-  return new Secret(line)
 }

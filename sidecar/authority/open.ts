@@ -27,7 +27,7 @@ export interface OpenedAuthority {
   close(): Promise<void>
 }
 
-export interface OpenOptions {
+export interface OpenOptions extends AuthorityEvents {
   /** Keys, pepper and administrator token of this host. Hosts that share a directory must share `signing-keys.json` and `static-token-pepper`. */
   readonly folder: string
   /** The directory that hosts share; by default it is a file of the folder. */
@@ -38,6 +38,10 @@ export interface OpenOptions {
   readonly failedLogins: LoginThrottle
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
+}
+
+/** What whoever runs the authority should know of. */
+export interface AuthorityEvents {
   /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
   readonly onKeysRefused: (error: Error) => void
   /**
@@ -47,7 +51,7 @@ export interface OpenOptions {
   readonly onUnknownKey: (keyId: string) => void
   /** The folder has keys, so it was in use, and its directory is gone: an empty one takes its place. */
   readonly onDirectoryLost: (file: string) => void
-  /** Static tokens that stand and that this host cannot know, because its pepper is another one: it denies them. */
+  /** Active static tokens that were hashed with another pepper: this host cannot recognise them, and denies them. */
   readonly onStrangeStaticTokens: (strange: StrangeStaticTokens) => void
 }
 
