@@ -81,7 +81,7 @@ test.each<[what: string, lose: (file: string) => void]>([
   const first = await runSidecar()
   await populate(first)
   await first.sidecar.close()
-  const said = (lines: readonly string[]) => lines.filter((line) => line.includes('its directory is gone'))
+  const said = (lines: readonly string[]) => lines.filter((line) => line.includes('its directory is missing'))
   expect(said(first.logLines)).toEqual([])
   const file = join(first.folder, 'directory.sqlite')
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true })

@@ -34,9 +34,9 @@ bedded authority: its directory, signing keys and administrator token.",$ref:"#/
 lis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL that seve\
 ral hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. A secret. Unset: a file in t\
 he data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"How long\
- PostgreSQL's answer about a token is relied on where changes of other hosts are not heard of, in milliseconds\
-; 0: every check asks.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Connections\
- to PostgreSQL, divided among the workers, at least 2 each; one more in each listens.",type:"integer",minimum:2,
+ PostgreSQL's answer about a token is relied on while changes made on other hosts are not notified, in millise\
+conds; 0: every check asks.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Connec\
+tions to PostgreSQL, divided among the workers, at least 2 each; one more in each listens.",type:"integer",minimum:2,
 maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in milliseconds.",type:"\
 integer",minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Unset: the shipped matrix.",$ref:"\
 #/$defs/path"},matrix_poll_ms:{description:"How often the matrix file is looked at for a change, in millisecon\

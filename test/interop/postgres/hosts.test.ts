@@ -146,7 +146,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     const { account, password } = await newScene(authority)
     const first = await issueTo(authority, account, password)
     proxy.refuseListeners(true)
-    await until(async () => c.log().includes('are not heard of'))
+    await until(async () => c.log().includes('are not notified'))
     expect(await ask(c, 'account', first)).toBe('ALLOWED')
     await a.client.revoke({ value: first })
     const deafMs = performance.now()
@@ -160,7 +160,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     await a.client.revoke({ value: second })
     const heard = c.log().length
     proxy.refuseListeners(false)
-    await until(async () => c.log().slice(heard).includes('are heard of'))
+    await until(async () => c.log().slice(heard).includes('are notified'))
     expect(await ask(c, 'account', second)).toBe('CREDENTIAL_REVOKED')
   })
 
