@@ -1,9 +1,9 @@
 /**
- * The written bounds. A row that has one is judged by it; `npm run bench -- --gate` fails where a row is over. A machine
- * that others use too scatters ratios, so a row is over where nine pairs in ten are beyond the bound: on a quiet machine
- * hardly more lenient than the median, and on a busy one no alarm about what may be its doing.
+ * The written bounds. `npm run bench -- --gate` fails if a row is over its bound. On a machine with other programs ratios
+ * scatter, so a row counts as over only if nine pairs in ten are beyond the bound. On a quiet machine that is hardly more
+ * lenient than the median, and on a busy machine it avoids false alarms.
  */
-import type { Row, SuiteReport } from './suite.ts'
+import type { Row, SuiteReport } from './harness/suite.ts'
 
 export interface Gate {
   readonly suite: string
@@ -11,177 +11,111 @@ export interface Gate {
   readonly row: string
   /** What is judged: the ratio, or the figure of A itself. */
   readonly of: 'ratio' | 'figure'
-  /** Largest value that passes. */
+  /** The largest value that passes. */
   readonly bound: number
-  /** Why this and not another number. */
+  /** Why the bound has this value. */
   readonly because: string
 }
 
+const NO_ALLOCATION = 'all answers are built before the first question, so `decide` allocates nothing'
+const LOGIN =
+  'the aim is 1, because argon2id alone limits the logins a second; the driver has no processor of its own and takes a tenth, and the rest is room for a busy machine'
+const LOGIN_CPU = 'beside argon2id a login takes a twentieth of it; the rest is room for a busy machine'
+const SLOWDOWN =
+  'a decision may miss the cache slightly more often than the Maps that it is made of, and no more'
+const EVALUATED =
+  'an answer that was built before takes a three-hundredth of the time of expressions that are evaluated'
+
+/** The bounds, suite by suite. */
 export const gates: readonly Gate[] = [
   {
-    suite: 'engine',
-    row: 'decide',
-    of: 'ratio',
-    bound: 3,
+    ...ratio('engine', 'decide', 3),
     because:
-      'two look-ups are the least that a table of APIs and kinds can cost; judging the scope may cost twice as much again',
+      'a table of APIs and kinds costs at least two look-ups; judging the scope may cost twice as much again',
   },
   {
-    suite: 'engine',
-    row: 'decide-at',
-    of: 'ratio',
-    bound: 1.15,
+    ...ratio('engine', 'decide-at', 1.15),
     because:
-      'the aim is 1: with the cell at hand only the scope is left to judge; the rest is for the noise of six nanoseconds',
+      'the aim is 1, because the cell is known and only the scope is judged; the rest is room for the noise of six nanoseconds',
   },
-  ...['decide-allocation', 'decide-with-target-allocation', 'decide-at-allocation'].map(
-    (row): Gate => ({
-      suite: 'engine',
-      row,
-      of: 'figure',
-      // What the readings themselves allocate, spread over the calls, is far below this; one object is 12 bytes.
-      bound: 0.01,
-      because: 'every answer is built beforehand: `decide` allocates nothing (engine/decide.ts)',
-    }),
-  ),
+  // The readings themselves allocate far less than this, spread over the calls. One object takes 12 bytes.
+  { ...figure('engine', 'decide-allocation', 0.01), because: NO_ALLOCATION },
+  { ...figure('engine', 'decide-with-target-allocation', 0.01), because: NO_ALLOCATION },
+  { ...figure('engine', 'decide-at-allocation', 0.01), because: NO_ALLOCATION },
   {
-    suite: 'sidecar',
-    row: 'check-claims',
-    of: 'ratio',
-    bound: 1.3,
+    ...ratio('sidecar', 'check-claims', 1.3),
     because:
-      'grpc-js with a constant for an answer is the floor of a unary call; the aim is that reading the question and deciding add a fifth, and the rest is room for a busy machine',
+      'a unary call costs at least what grpc-js takes for a constant answer; the aim is that reading the question and deciding add a fifth, and the rest is room for a busy machine',
   },
   {
-    suite: 'sidecar',
-    row: 'check-iam-token',
-    of: 'ratio',
-    bound: 1.5,
+    ...ratio('sidecar', 'check-iam-token', 1.5),
     because:
-      'the aim is 1.35: a digest of the token, a look-up and the look at whether another process has changed the directory; the rest is room for a busy machine',
+      'the aim is 1.35, for a digest of the token, a look-up and the check whether another process has changed the directory; the rest is room for a busy machine',
   },
   {
-    suite: 'sidecar',
-    row: 'check-iam-token-claims',
-    of: 'ratio',
-    bound: 1.4,
-    because: 'the aim is 1.25, by the same calls and look-ups; the rest is room for a busy machine',
+    ...ratio('sidecar', 'check-iam-token-claims', 1.4),
+    because: 'the aim is 1.25, for the same calls and look-ups; the rest is room for a busy machine',
   },
   {
-    suite: 'sidecar',
-    row: 'check-batch',
-    of: 'ratio',
-    bound: 0.06,
+    ...ratio('sidecar', 'check-batch', 0.06),
     because:
       'the aim is 0.04, twenty-five times the decisions of unary calls for the same processor time; the rest is room for a busy machine',
   },
   {
-    suite: 'tokens',
-    row: 'unseen-token',
-    of: 'ratio',
-    bound: 1.5,
+    ...ratio('tokens', 'unseen-token', 1.5),
     because:
       'the aim is 1; reading the claims, asking the directory about them and remembering both take a fifth beside the signature, and the rest is room for a busy machine',
   },
-  ...['issue', 'issue-http'].map(
-    (row): Gate => ({
-      suite: 'issue',
-      row,
-      of: 'ratio',
-      bound: 1.4,
-      because:
-        'the aim is 1: argon2id alone bounds how many logins there are a second; the driver, which has no processor of its own, takes a tenth, and the rest is room for a busy machine',
-    }),
-  ),
-  ...['issue-cpu', 'issue-http-cpu'].map(
-    (row): Gate => ({
-      suite: 'issue',
-      row,
-      of: 'ratio',
-      bound: 1.2,
-      because: 'what a login takes beside argon2id is a twentieth of it; the rest is room for a busy machine',
-    }),
-  ),
+  { ...ratio('issue', 'issue', 1.4), because: LOGIN },
+  { ...ratio('issue', 'issue-http', 1.4), because: LOGIN },
+  { ...ratio('issue', 'issue-cpu', 1.2), because: LOGIN_CPU },
+  { ...ratio('issue', 'issue-http-cpu', 1.2), because: LOGIN_CPU },
+  { ...ratio('growth', 'slowdown-apis', 1.3), because: SLOWDOWN },
+  { ...ratio('growth', 'slowdown-kinds', 1.3), because: SLOWDOWN },
   {
-    suite: 'growth',
-    row: 'slowdown-apis',
-    of: 'ratio',
-    bound: 1.3,
+    ...figure('growth', 'memory', 600),
     because:
-      'a decision may miss the cache a little more often than the Maps that it is made of, and no more',
+      'a remembered token takes more than two thousand bytes; if memory grows by far less, tokens are forgotten as they should be',
   },
   {
-    suite: 'growth',
-    row: 'slowdown-kinds',
-    of: 'ratio',
-    bound: 1.3,
-    because: 'as with APIs',
-  },
-  {
-    suite: 'growth',
-    row: 'memory',
-    of: 'figure',
-    bound: 600,
+    ...ratio('start', 'ready', 4),
     because:
-      'a token that is remembered takes more than two thousand bytes: what grows by far less forgets as it should',
+      'the aim is 350 ms if a bare server takes 100; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js, and the rest is room for a busy machine',
   },
   {
-    suite: 'start',
-    row: 'ready',
-    of: 'ratio',
-    bound: 4,
+    ...ratio('start', 'idle-memory', 1.6),
+    because: 'HTTP, SQLite, identity and the log may add three fifths of the memory of a bare gRPC server',
+  },
+  {
+    ...ratio('workers', 'claims-cpu', 1.25),
     because:
-      'the aim is 350 ms where a bare server takes 100, and the rest is room for a busy machine; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js',
+      'no call passes through the primary; two event loops each find fewer events at once, which may cost a quarter',
   },
   {
-    suite: 'start',
-    row: 'idle-memory',
-    of: 'ratio',
-    bound: 1.6,
-    because: 'HTTP, SQLite, identity and the log on top of gRPC may add three fifths of a bare server',
-  },
-  {
-    suite: 'workers',
-    row: 'claims-cpu',
-    of: 'ratio',
-    bound: 1.25,
+    ...ratio('peers', 'casl', 0.45),
     because:
-      'the primary is on the way of no call; two event loops each find fewer events at once, which may cost a quarter',
+      'the aim is a third; two look-ups by name take a quarter of the time of CASL, and `decide` also judges the scope, which CASL is not asked about',
+  },
+  { ...ratio('peers', 'casbin', 0.003334), because: EVALUATED },
+  { ...ratio('peers', 'cedar', 0.003334), because: EVALUATED },
+  {
+    ...ratio('servers', 'cerbos-cpu', 0.45),
+    because: 'the service beside the sidecar pays for each call: less than half of what Cerbos takes',
   },
   {
-    suite: 'peers',
-    row: 'casl',
-    of: 'ratio',
-    bound: 0.45,
+    ...ratio('servers', 'cerbos-time', 0.7),
     because:
-      'the aim is a third; two look-ups by name and nothing else take a quarter of CASL’s time, and the scope, which CASL is not asked about, is judged on top',
-  },
-  ...['casbin', 'cedar'].map(
-    (row): Gate => ({
-      suite: 'peers',
-      row,
-      of: 'ratio',
-      bound: 0.003334,
-      because:
-        'an answer that is built beforehand takes a three-hundredth of the time of expressions that are evaluated',
-    }),
-  ),
-  {
-    suite: 'servers',
-    row: 'cerbos-cpu',
-    of: 'ratio',
-    bound: 0.45,
-    because: 'a call of a sidecar is paid for by the service beside it: less than half of what Cerbos takes',
-  },
-  {
-    suite: 'servers',
-    row: 'cerbos-time',
-    of: 'ratio',
-    bound: 0.7,
-    because:
-      'the aim is 0.556, 1.8 times the calls a second of Cerbos under the same driver on the same processors; it is the clock, of which a busy machine takes its part from both alike, and the rest is room for that',
+      'the aim is 0.556, which is 1.8 times the calls a second of Cerbos under the same driver on the same processors; a busy machine slows both by the clock, and the rest is room for that',
   },
 ]
+
+function ratio(suite: string, row: string, bound: number): Omit<Gate, 'because'> {
+  return { suite, row, of: 'ratio', bound }
+}
+
+function figure(suite: string, row: string, bound: number): Omit<Gate, 'because'> {
+  return { suite, row, of: 'figure', bound }
+}
 
 /** `unclear`: the median is beyond the bound, but not nine pairs in ten. */
 export type Verdict = 'ok' | 'unclear' | 'over' | 'not gated'
@@ -192,17 +126,14 @@ export function gateOf(suite: string, row: Row, list: readonly Gate[] = gates): 
 
 export function verdictOf(gate: Gate | undefined, row: Row): Verdict {
   if (gate === undefined) return 'not gated'
-  // A figure that is missing or no number does not pass.
+  // A missing figure and NaN do not pass.
   const passes = (value: number | undefined) => value !== undefined && value <= gate.bound
   if (gate.of === 'figure') return passes(row.a.value) ? 'ok' : 'over'
   if (passes(row.ratio?.median)) return 'ok'
   return passes(row.ratio?.p10) ? 'unclear' : 'over'
 }
 
-/**
- * Rows that a gate speaks of and the suite neither produced nor skipped for a stated reason: a bound that nothing
- * enforces.
- */
+/** Gated rows that the suite neither measured nor skipped with a reason: nothing would enforce their bounds. */
 export function unmeasured(suite: string, { rows, skipped = [] }: SuiteReport): string[] {
   const accounted = new Set([...rows.map(({ id }) => id), ...skipped.map(({ row }) => row)])
   return gates.filter((gate) => gate.suite === suite && !accounted.has(gate.row)).map((gate) => gate.row)

@@ -1,23 +1,23 @@
-/** Running a suite and judging it. Times drift, so what is over its bound once is measured once more before it counts. */
+/** Runs a suite and judges its rows. Times drift, so a row that is over its bound is measured once more before it counts. */
 import { gateOf, unmeasured, verdictOf } from './gates.ts'
-import type { Suite, SuiteReport } from './suite.ts'
+import type { Suite, SuiteReport } from './harness/suite.ts'
 
 /**
  * Runs a suite at full size.
  *
- * @param confirm run it once more where a row is over its bound, and name only the rows that are over both times
- * @param found is given the report of each run as soon as there is one, and what is over in it
- * @returns ids of the rows that are over, or that a gate speaks of and nobody measured
+ * @param confirm if a row is over its bound, run the suite again, and return only rows that are over both times
+ * @param onReport is called after each run with its report and the rows that are over
+ * @returns ids of the rows that are over, and of gated rows that were not measured
  */
 export async function judge(
   suite: Suite,
   confirm: boolean,
-  found: (report: SuiteReport, over: readonly string[]) => void,
+  onReport: (report: SuiteReport, over: readonly string[]) => void,
 ): Promise<readonly string[]> {
   const measure = async () => {
     const report = await suite.run('full')
     const over = exceededBy(suite.name, report)
-    found(report, over)
+    onReport(report, over)
     return over
   }
   const first = await measure()

@@ -1,17 +1,18 @@
 /**
- * `npm run bench`: runs the suites, prints what they found, and writes it to `bench/results/` as JSON and as a chart.
+ * `npm run bench`: runs the suites, prints their results, and writes them to `bench/results/` as JSON and as a chart.
  *
  *     npm run bench                   every suite
  *     npm run bench -- engine         one suite
- *     npm run bench -- --gate         exit code 1 where a row is over its bound (gates.ts) twice running
- *     npm run bench -- --docs         then brings docs/bench.json and docs/bench.svg up to date with bench/results/
- *     npm run bench -- --smoke        everything at a tiny size: does it still run? judges and writes nothing
+ *     npm run bench -- --gate         exit code 1 if a row is over its bound (gates.ts) twice in a row
+ *     npm run bench -- --docs         also writes docs/bench.json and docs/bench.svg from bench/results/
+ *     npm run bench -- --smoke        everything at a tiny size, to see that it runs; judges and writes nothing
  */
 import { parseArgs } from 'node:util'
+import type { Suite } from './harness/suite.ts'
 import { judge } from './judge.ts'
-import { reportText } from './report.ts'
-import { readResults, resultsOf, writeDocs, writeResults } from './results.ts'
-import { suites } from './suites.ts'
+import { readResults, resultsOf, writeDocs, writeResults } from './report/results.ts'
+import { reportText } from './report/table.ts'
+import { suites } from './suites/index.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,37 +26,39 @@ const { values, positionals } = parseArgs({
 const names = suites.map((suite) => suite.name)
 const unknown = positionals.filter((name) => !names.includes(name))
 if (unknown.length > 0) {
-  process.stderr.write(`bench: no suite is called ${unknown.join(', ')}; expected ${names.join(', ')}\n`)
+  process.stderr.write(`bench: unknown suite ${unknown.join(', ')}; expected ${names.join(', ')}\n`)
   process.exit(2)
 }
 
-const exceeded: string[] = []
-const skipped = new Set<string>()
-for (const suite of suites) {
-  if (positionals.length > 0 && !positionals.includes(suite.name)) continue
-  if (values.smoke) {
-    print(reportText(suite.name, await suite.run('smoke'), 'smoke'))
-    continue
-  }
-  let runs = 0
-  const over = await judge(suite, values.gate, (report, rows) => {
-    print(reportText(suite.name, report, 'full'))
-    print(`written to ${writeResults(resultsOf(suite.name, report)).join(' and ')}\n`)
-    for (const { row } of report.skipped ?? []) skipped.add(`${suite.name}/${row}`)
-    if (values.gate && rows.length > 0 && runs++ === 0)
-      print(`over the bound: ${rows.join(', ')}; measured once more, and only what is over again fails\n`)
-  })
-  exceeded.push(...over.map((row) => `${suite.name}/${row}`))
+const chosen = suites.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+if (values.smoke) {
+  for (const { name, run } of chosen) print(reportText(name, await run('smoke'), 'smoke'))
+} else {
+  await measure(chosen)
+  if (values.docs)
+    print(`written to ${writeDocs(readResults(names)).join(' and ')}; then run \`node test/docs/readme.ts\``)
 }
-if (skipped.size > 0) print(`skipped, and so not judged: ${[...skipped].join(', ')}`)
-if (exceeded.length > 0) {
+
+/** Runs the suites at full size, judges their rows, and writes the results. */
+async function measure(chosen: readonly Suite[]): Promise<void> {
+  const exceeded: string[] = []
+  const skipped = new Set<string>()
+  for (const suite of chosen) {
+    let runs = 0
+    const over = await judge(suite, values.gate, (report, rows) => {
+      print(reportText(suite.name, report, 'full'))
+      print(`written to ${writeResults(resultsOf(suite.name, report)).join(' and ')}\n`)
+      for (const { row } of report.skipped ?? []) skipped.add(`${suite.name}/${row}`)
+      if (values.gate && rows.length > 0 && runs++ === 0)
+        print(`over the bound: ${rows.join(', ')}; the suite runs again, and rows that are over again fail\n`)
+    })
+    exceeded.push(...over.map((row) => `${suite.name}/${row}`))
+  }
+  if (skipped.size > 0) print(`skipped, and therefore not judged: ${[...skipped].join(', ')}`)
+  if (exceeded.length === 0) return
   print(`over the bound${values.gate ? ', both times' : ''}: ${exceeded.join(', ')}`)
   if (values.gate) process.exitCode = 1
 }
-if (values.docs && !values.smoke)
-  print(
-    `written to ${writeDocs(readResults(names)).join(' and ')}; \`node test/docs/readme.ts\` follows in README.md`,
-  )
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`)

@@ -1,10 +1,10 @@
-/** CASL: an ability for each kind of token, as its guide has one for each user. */
+/** CASL: one ability for each kind of token, as its guide makes one for each user. */
 import { type AnyMongoAbility, createMongoAbility } from '@casl/ability'
 import { type Asked, apisByKind, type Peer, type Rule } from './peer.ts'
 
 const ACTION = 'open'
 
-/** Two rows: the whole question, and the part that is left once the ability is at hand. */
+/** Two rows: the whole question, and what remains of it when the ability is already looked up. */
 export function caslPeers(rules: readonly Rule[], questions: readonly Asked[]): Peer[] {
   const abilities = new Map(
     [...apisByKind(rules)].map(([kind, apis]) => [
@@ -21,7 +21,7 @@ function askedWhole(abilities: ReadonlyMap<string, AnyMongoAbility>, questions: 
     id: 'casl',
     name: 'CASL',
     configured:
-      'CASL: an ability for each kind, built beforehand and found by the kind as a program finds its user’s; rules without conditions, which it looks up by action and subject; `can` is synchronous.',
+      'CASL: an ability for each kind, built before and looked up by the kind, as a program looks up that of its user. Rules without conditions, which CASL looks up by action and subject. `can` is synchronous.',
     answers: async () => questions.map(ask),
     countAllowed: {
       awaited: false,
@@ -41,7 +41,7 @@ function abilityAtHand(abilities: ReadonlyMap<string, AnyMongoAbility>, question
     id: 'casl-ability-at-hand',
     name: 'CASL, the ability at hand',
     configured:
-      'CASL: as above, but the ability of the kind is found before the clock starts, as the handle of the cell is.',
+      'CASL: the same, but the ability of the kind is looked up before the clock starts, like the handle of the cell.',
     atHand: true,
     answers: async () => prepared.map(ask),
     countAllowed: {

@@ -1,4 +1,4 @@
-/** Cedar, compiled to wasm: policies parsed beforehand and kept inside, one a kind. */
+/** Cedar, compiled to wasm. Its policies, one for each kind, are parsed before and kept inside. */
 import {
   type PolicySet,
   preparsePolicySet,
@@ -14,13 +14,13 @@ export function cedarPeer(rules: readonly Rule[], questions: readonly Asked[]): 
   const staticPolicies = [...apisByKind(rules)].map(([kind, apis]) => policyOf(kind, apis)).join('\n')
   const policies: PolicySet = { staticPolicies }
   const parsed = preparsePolicySet(POLICY_SET, policies)
-  if (parsed.type !== 'success') throw new Error(`Cedar refuses its policies: ${JSON.stringify(parsed)}`)
+  if (parsed.type !== 'success') throw new Error(`Cedar rejects its policies: ${JSON.stringify(parsed)}`)
   const calls = questions.map(callOf)
   return {
     id: 'cedar',
     name: 'Cedar',
     configured:
-      'Cedar (wasm): policies parsed beforehand (`preparsePolicySet`, `statefulIsAuthorized`), request objects built beforehand, no schema and no entities to read with each; one policy a kind with a set of APIs, which took a third of the time of one policy a cell.',
+      'Cedar (wasm): policies parsed before (`preparsePolicySet`, `statefulIsAuthorized`), request objects built before, no schema and no entities. One policy for each kind with a set of APIs, which took a third of the time of one policy for each cell.',
     answers: async () => calls.map(ask),
     countAllowed: {
       awaited: false,
@@ -51,11 +51,11 @@ function callOf({ api, kind }: Asked): StatefulAuthorizationCall {
 
 function ask(call: StatefulAuthorizationCall): boolean {
   const answer = statefulIsAuthorized(call)
-  if (answer.type !== 'success') throw new Error(`Cedar does not answer: ${JSON.stringify(answer)}`)
+  if (answer.type !== 'success') throw new Error(`Cedar failed to answer: ${JSON.stringify(answer)}`)
   return answer.response.decision === 'allow'
 }
 
-/** Strings of Cedar are written as those of JSON are; ids hold nothing in which the two differ. */
+/** Cedar writes strings as JSON does. Ids contain no character in which the two differ. */
 function quoted(id: string): string {
   return JSON.stringify(id)
 }

@@ -1,4 +1,4 @@
-/** Cerbos: its server from npm, a policy for each API, and the same questions in its own protocol. */
+/** Cerbos: its server from npm, a policy for each API, and the same questions in its protocol. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -6,18 +6,18 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Effect } from '@cerbos/api/cerbos/effect/v1/effect_pb'
 import { CheckResourcesRequestSchema } from '@cerbos/api/cerbos/request/v1/request_pb'
 import { CheckResourcesResponseSchema } from '@cerbos/api/cerbos/response/v1/response_pb'
-import { CommandFailed } from '../../test/support/interop/command.ts'
-import { accepts, ForeignServer, freeAddress } from '../foreign-server.ts'
+import { CommandFailed } from '../harness/command.ts'
+import { accepts, ForeignServer, freeAddress } from '../harness/foreign.ts'
 import type { Asked, Rule } from './peer.ts'
 
 export const CERBOS_PATH = '/cerbos.svc.v1.CerbosService/CheckResources'
 
 export const CERBOS_CONFIGURED =
-  'Cerbos: one resource and action a call; policies from the disk, not watched; a policy for each API, with the kinds as roles and no conditions; audit, telemetry, metrics, admin API, playground and request logs off.'
+  'Cerbos: one resource and one action a call; policies from the disk, not watched; a policy for each API, with the kinds as roles and no conditions; audit, telemetry, metrics, admin API, playground and request logs are off.'
 
 const ACTION = 'open'
 
-/** @returns path of the server's binary @throws CommandFailed where npm has none for this platform */
+/** @returns path of the server's binary @throws CommandFailed if npm has none for this platform */
 export async function installCerbos(): Promise<string> {
   const name = `cerbos-${process.platform}-${process.arch}`
   const require = createRequire(import.meta.url)
@@ -34,7 +34,7 @@ export interface Cerbos {
   readonly address: string
 }
 
-/** @param folder where policies and configuration are written */
+/** @param folder for its policies and configuration */
 export async function startCerbos(binary: string, rules: readonly Rule[], folder: string): Promise<Cerbos> {
   const policies = join(folder, 'policies')
   mkdirSync(policies, { recursive: true })
@@ -63,7 +63,7 @@ export function cerbosAnswer(message: Buffer): boolean {
   return results.length === 1 && results[0]?.actions[ACTION] === Effect.ALLOW
 }
 
-/** JSON is YAML, which is what Cerbos reads. */
+/** Cerbos reads YAML, and JSON is YAML. */
 function policyOf({ api, kinds }: Rule) {
   const rules = kinds.length === 0 ? [] : [{ actions: [ACTION], effect: 'EFFECT_ALLOW', roles: kinds }]
   return {

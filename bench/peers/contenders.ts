@@ -1,52 +1,51 @@
-/** Servers with what they are asked: each is started, answers everything rightly, and only then is asked at speed. */
+/** Servers with what they are asked. Each is started and must answer everything correctly before it is measured. */
 import type { Engine } from '../../engine/index.ts'
 import { revoke, tokenFor } from '../../test/support/interop/identity.ts'
-import { Load } from '../load.ts'
-import { Http1Load, http1Request } from '../load-http1.ts'
-import { cellQuestions } from '../questions.ts'
-import type { MeasuredProcess, ServerProcess, SidecarReady } from '../server-process.ts'
-import { prepareWorkloads } from '../workloads.ts'
+import { connectLoad, contend } from '../harness/contender.ts'
+import { BUSY } from '../harness/grpc.ts'
+import { Http1Load, http1Request } from '../harness/http1.ts'
+import type { Latencies } from '../harness/latency.ts'
+import type { MeasuredProcess, ServerProcess } from '../harness/process.ts'
+import type { SidecarReady } from '../servers/start.ts'
+import { prepareWorkloads } from '../workloads/checks.ts'
+import { cellQuestions } from '../workloads/questions.ts'
 import { CERBOS_PATH, cerbosAnswer, cerbosQuestion, startCerbos } from './cerbos.ts'
 import { startKeystone } from './keystone.ts'
 import { opaAnswer, opaQuestion, startOpa } from './opa-server.ts'
 import { refuseWrong, rulesOf } from './peer.ts'
 
-export interface Contender {
+export interface AskedServer {
   readonly name: string
   readonly server: MeasuredProcess
-  /** Asks so many times, as many at once as the driver has in flight. */
-  readonly run: (calls: number) => Promise<void>
-  /** How many answers were compared with what they should be. */
+  /** Makes so many calls, as many at once as the driver has in flight. */
+  readonly run: (calls: number) => Promise<Latencies>
+  /** How many answers were compared with the expected ones. */
   readonly answersChecked: number
 }
 
-/** What a contender needs to start: where its files go, and what stops it again. */
+/** Where a server puts its files, and the stack that stops it. */
 export interface Place {
   readonly folder: string
   readonly stack: AsyncDisposableStack
 }
 
-/** The sidecar, asked by claims. */
-export async function contendSidecar(
-  engine: Engine,
+/** The sidecar, asked with claims. The caller stops it. */
+export async function askSidecar(
   server: ServerProcess<SidecarReady>,
   stack: AsyncDisposableStack,
-): Promise<Contender> {
-  const load = await Load.connect(server.ready.grpc)
-  stack.defer(() => load.close())
-  const { claims, answersChecked } = await prepareWorkloads(engine, server.ready, load)
+): Promise<AskedServer> {
+  const load = await connectLoad(server.ready.grpc, BUSY, stack)
+  const { claims, answersChecked } = await prepareWorkloads(server.ready, load)
   return { name: 'sidecar', server, run: (calls) => load.run(claims, calls), answersChecked }
 }
 
-export async function contendCerbos(
+export async function askCerbos(
   engine: Engine,
   binary: string,
   { folder, stack }: Place,
-): Promise<Contender> {
-  const { server, address } = await startCerbos(binary, rulesOf(engine), folder)
-  stack.defer(() => server.stop())
-  const load = await Load.connect(address)
-  stack.defer(() => load.close())
+): Promise<AskedServer> {
+  const cerbos = await startCerbos(binary, rulesOf(engine), folder)
+  const { server, load } = await contend(cerbos.server, cerbos.address, stack)
   const questions = cellQuestions(engine).map(cerbosQuestion)
   const answers: Buffer[] = []
   for (const question of questions) answers.push(...(await load.ask(CERBOS_PATH, [question])))
@@ -60,11 +59,7 @@ export async function contendCerbos(
   }
 }
 
-export async function contendOpa(
-  engine: Engine,
-  binary: string,
-  { folder, stack }: Place,
-): Promise<Contender> {
+export async function askOpa(engine: Engine, binary: string, { folder, stack }: Place): Promise<AskedServer> {
   const { server, address } = await startOpa(binary, rulesOf(engine), folder)
   stack.defer(() => server.stop())
   const load = new Http1Load(address, true)
@@ -77,11 +72,11 @@ export async function contendOpa(
   return { name: 'OPA', server, run: (calls) => load.run(workload, calls), answersChecked: bodies.length }
 }
 
-/** The sidecar, asked as Keystone is. */
-export function contendSidecarIdentity(
+/** The sidecar, asked in the same way as Keystone. The caller stops it. */
+export function askSidecarIdentity(
   server: ServerProcess<SidecarReady>,
   stack: AsyncDisposableStack,
-): Promise<Contender> {
+): Promise<AskedServer> {
   const { http, demo } = server.ready
   const { account, project, service_user: user } = demo
   const identity: Identity = {
@@ -90,16 +85,16 @@ export function contendSidecarIdentity(
     login: { account, user: user.name, password: user.password },
     project,
   }
-  return contendIdentity('sidecar', identity, stack)
+  return askIdentity('sidecar', identity, stack)
 }
 
-export async function contendKeystone(programs: string, { folder, stack }: Place): Promise<Contender> {
+export async function askKeystone(programs: string, { folder, stack }: Place): Promise<AskedServer> {
   const keystone = await startKeystone(programs, folder)
   stack.defer(() => keystone.server.stop())
-  return contendIdentity('Keystone', keystone, stack)
+  return askIdentity('Keystone', keystone, stack)
 }
 
-/** A server with the validation of Keystone, and who may log in there. */
+/** A server that validates tokens as Keystone does, and a user of it. */
 interface Identity {
   readonly server: MeasuredProcess
   readonly identityUrl: string
@@ -107,15 +102,15 @@ interface Identity {
   readonly project: string
 }
 
-/** How many tokens take turns. */
+/** How many tokens are asked about in turn. */
 const TOKENS = 4
 
-/** One token of a user asks about others of the same user: the valid ones are what is asked about at speed. */
-async function contendIdentity(
+/** One token of a user asks about other tokens of the same user. The measurement asks about valid tokens only. */
+async function askIdentity(
   name: string,
   { server, identityUrl, login, project }: Identity,
   stack: AsyncDisposableStack,
-): Promise<Contender> {
+): Promise<AskedServer> {
   const logIn = () => tokenFor(identityUrl, login, project)
   const asking = await logIn()
   const revoked = await logIn()
@@ -141,7 +136,7 @@ async function contendIdentity(
   const bodyBytes: number[] = []
   for (const [token, expectedStatus] of expected) {
     const { status, body } = await load.ask(request(token))
-    if (status !== expectedStatus) throw new Error(`${name} answers ${status} for ${expectedStatus}`)
+    if (status !== expectedStatus) throw new Error(`${name} answers ${status}, expected ${expectedStatus}`)
     bodyBytes.push(body.length)
   }
   const workload = { requests: valid.map(request), bodyBytes: bodyBytes.slice(0, valid.length) }

@@ -1,18 +1,16 @@
 /**
- * A program: libraries that decide in the process that asks, beside `decide`, on the same questions.
+ * A program: compares libraries that decide in the calling process with `decide`, on the same questions.
  *
- *     node bench/peers/in-process.ts full|smoke     (a child of bench/peers.ts)
+ *     node bench/peers/in-process.ts full|smoke     (a child of bench/suites/peers.ts)
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { compile, type Engine, type Question } from '../../engine/index.ts'
-import { supportMatrix } from '../../matrix/index.ts'
-import { interleave, type Measure, median, ratioOf } from '../compare.ts'
-import { cellQuestions, withHandles } from '../questions.ts'
-import { Skips } from '../skips.ts'
-import { secondsPerAwaitedRun, secondsPerRun } from '../stopwatch.ts'
-import type { Row, Size, SuiteReport } from '../suite.ts'
+import type { Engine, Question } from '../../engine/index.ts'
+import { interleave, type Measure } from '../harness/compare.ts'
+import { comparedRow } from '../harness/rows.ts'
+import { Skips } from '../harness/skips.ts'
+import { secondsPerAwaitedRun, secondsPerRun } from '../harness/stopwatch.ts'
+import type { Row, Size, SuiteReport } from '../harness/suite.ts'
+import { temporaryFolder } from '../harness/temporary.ts'
+import { cellQuestions, shippedEngine, withHandles } from '../workloads/questions.ts'
 import { casbinPeers } from './casbin.ts'
 import { caslPeers } from './casl.ts'
 import { cedarPeer } from './cedar.ts'
@@ -21,19 +19,19 @@ import { opaWasmPeer } from './opa-wasm.ts'
 import { type Count, type Peer, type Rule, refuseWrong, rulesOf } from './peer.ts'
 import { runForParent } from './program.ts'
 
-// The peers’ code is optimised later than `decide`: CASL is at its best after some eighty turns.
+// V8 optimises the peers later than `decide`: CASL is at its best after about eighty turns.
 const SIZES = {
   full: { warmUps: 120, pairs: 301, sampleSeconds: 0.001 },
   smoke: { warmUps: 1, pairs: 2, sampleSeconds: 0.0005 },
 } as const
 
 const METHOD =
-  'The time of a loop that asks about all 90 cells and counts what is allowed, divided by 90; A and B are warmed up alike and take turns, and the ratio is the median over the pairs. `decide` judges the scope as well.'
+  'The time of a loop that asks about all 90 cells and counts the allowed ones, divided by 90. A and B are warmed up alike and take turns, and the ratio is the median over the pairs. `decide` judges the scope as well.'
 
 await runForParent(run)
 
 async function run(size: Size): Promise<SuiteReport> {
-  const engine = compile(supportMatrix)
+  const engine = shippedEngine()
   const questions = cellQuestions(engine)
   const skips = new Skips()
   const peers = await setUp(engine, questions, skips)
@@ -61,12 +59,9 @@ async function compiledOpa(
   rules: readonly Rule[],
   questions: readonly Question[],
 ): Promise<Peer> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-opa-'))
-  try {
-    return await opaWasmPeer(await compileToWasm(opa, folder), rules, questions)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  using stack = new DisposableStack()
+  const folder = temporaryFolder(stack)
+  return await opaWasmPeer(await compileToWasm(opa, folder), rules, questions)
 }
 
 async function compare(
@@ -85,14 +80,16 @@ async function compare(
   const contenders = { decide: timed(ours), peer: timed(countAllowed) }
   await interleave(contenders, warmUps)
   const samples = await interleave(contenders, pairs)
-  return {
-    id,
-    what: `${atHand ? 'decide by handle' : 'decide'}, beside ${name}`,
-    a: { name: atHand ? 'decideAt' : 'decide', value: median(samples.decide), unit: 'ns' },
-    b: { name, value: median(samples.peer), unit: 'ns' },
-    ratio: ratioOf(samples.decide, samples.peer),
-    method: `${METHOD} ${configured}`,
-  }
+  return comparedRow(
+    {
+      id,
+      what: `${atHand ? 'decide by handle' : 'decide'}, beside ${name}`,
+      method: `${METHOD} ${configured}`,
+    },
+    'ns',
+    { name: atHand ? 'decideAt' : 'decide', samples: samples.decide },
+    { name, samples: samples.peer },
+  )
 }
 
 function decideAll(engine: Engine, questions: readonly Question[]): Count {
@@ -119,7 +116,7 @@ function decideAllByHandle(engine: Engine, questions: readonly Question[]): Coun
 }
 
 interface Timing {
-  /** How many answers have to be yes, each time. */
+  /** How many questions must be allowed each time. */
   readonly allowed: number
   readonly answers: number
   readonly sampleSeconds: number
@@ -128,7 +125,7 @@ interface Timing {
 async function nanosecondsPerAnswer(count: Count, timing: Timing): Promise<number> {
   const { allowed, answers, sampleSeconds } = timing
   const expect = (counted: number): void => {
-    if (counted !== allowed) throw new Error(`expected ${allowed} answers to be yes, got ${counted}`)
+    if (counted !== allowed) throw new Error(`expected ${allowed} questions to be allowed, got ${counted}`)
   }
   const seconds = count.awaited
     ? await secondsPerAwaitedRun(async () => expect(await count.once()), sampleSeconds)

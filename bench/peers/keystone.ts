@@ -1,15 +1,15 @@
-/** A real Keystone: from the Python package index, on SQLite, served by uWSGI, as one process. */
+/** A real Keystone from the Python package index, on SQLite, served by one process of uWSGI. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { installed, run } from '../../test/support/interop/command.ts'
-import { ForeignServer, freeAddress } from '../foreign-server.ts'
+import { installed, run } from '../harness/command.ts'
+import { ForeignServer, freeAddress } from '../harness/foreign.ts'
 
 const PACKAGES = ['keystone==30.0.0', 'uwsgi==2.0.31']
 
 export const KEYSTONE_CONFIGURED =
-  'Keystone: Fernet tokens; SQLite with a write-ahead log; caching on, as its documentation recommends, in memory, which spares it the way to memcached; uWSGI with one process, without request logs.'
+  'Keystone: Fernet tokens; SQLite with a write-ahead log; caching on, as its documentation recommends, but in memory, which is faster than memcached; uWSGI with one process, without request logs.'
 
 export interface Keystone {
   readonly server: ForeignServer
@@ -19,7 +19,12 @@ export interface Keystone {
   readonly project: string
 }
 
-/** Makes a virtual environment, where uWSGI is compiled. @returns its folder of programs @throws CommandFailed where it cannot be had */
+/**
+ * Makes a virtual environment and compiles uWSGI there.
+ *
+ * @returns its folder of programs
+ * @throws CommandFailed if it cannot be installed
+ */
 export async function installKeystone(): Promise<string> {
   const version = await run('python3', ['--version'])
   const folder = await installed('keystone-server', [version, ...PACKAGES], async (folder) => {
@@ -32,19 +37,19 @@ export async function installKeystone(): Promise<string> {
 
 /**
  * @param programs what `installKeystone` returned
- * @param folder of its database, keys and configuration
+ * @param folder for its database, keys and configuration
  */
 export async function startKeystone(programs: string, folder: string): Promise<Keystone> {
   const address = await freeAddress()
   const identityUrl = `http://${address}/identity`
-  // Hexadecimal: one that began with a hyphen would be taken for an option.
+  // Hexadecimal, because a password that begins with a hyphen would be read as an option.
   const password = randomBytes(18).toString('hex')
   await prepare(programs, folder, identityUrl, password)
   const server = await ForeignServer.start({
     command: join(programs, 'uwsgi'),
     args: [
       ...['--http-socket', address, '--processes', '1', '--need-app', '--die-on-term', '--disable-logging'],
-      // Tokens are carried in headers.
+      // Tokens travel in headers, which may be long.
       ...['--buffer-size', '65535'],
       ...['--manage-script-name', '--mount', '/identity=keystone.wsgi.api:application'],
     ],

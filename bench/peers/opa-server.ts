@@ -1,12 +1,11 @@
 /** OPA as a server: the same policy and data as in process, asked over its REST API. */
-
-import { ForeignServer, freeAddress } from '../foreign-server.ts'
-import { http1Request } from '../load-http1.ts'
+import { ForeignServer, freeAddress } from '../harness/foreign.ts'
+import { http1Request } from '../harness/http1.ts'
 import { OPA_ENTRYPOINT, writeOpaData } from './opa.ts'
 import type { Asked, Rule } from './peer.ts'
 
 export const OPA_SERVER_CONFIGURED =
-  'OPA: `opa run --server`, its data store optimised for reading, no decision log, logs errors alone. Its REST API over HTTP/1.1 with 8 kept connections, which costs it half of what its HTTP/2 does: so the driver is another than for gRPC, and a lighter one, which favours OPA. Its Envoy plugin, which speaks gRPC, could not be obtained.'
+  'OPA: `opa run --server`, its data store optimised for reading, no decision log, only errors logged. Its REST API over HTTP/1.1 with 8 kept connections and one request in flight on each, which costs it half of what its HTTP/2 does. So the driver is not the gRPC driver but a lighter one, which favours OPA. Its Envoy plugin, which speaks gRPC, could not be obtained.'
 
 export interface OpaServer {
   readonly server: ForeignServer
@@ -14,7 +13,7 @@ export interface OpaServer {
   readonly address: string
 }
 
-/** @param folder where the data are written */
+/** @param folder for its data */
 export async function startOpa(opa: string, rules: readonly Rule[], folder: string): Promise<OpaServer> {
   const address = await freeAddress()
   const server = await ForeignServer.start({

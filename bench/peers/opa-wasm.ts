@@ -1,4 +1,4 @@
-/** OPA's policy compiled to wasm, evaluated in this process by OPA's own SDK. */
+/** OPA's policy compiled to wasm and evaluated in this process by OPA's own SDK. */
 import { readFileSync } from 'node:fs'
 import { loadPolicy } from '@open-policy-agent/opa-wasm'
 import { opaData } from './opa.ts'
@@ -18,7 +18,7 @@ export async function opaWasmPeer(
     id: 'opa-wasm',
     name: 'OPA (wasm)',
     configured:
-      'OPA (wasm): the policy looks up its data by API and kind; data loaded once; inputs serialised beforehand, which its SDK offers for speed; not optimised with partial evaluation, which made it slower (`-O 1` with the data in the bundle) or impossible to compile (`-O 1` without).',
+      'OPA (wasm): the policy looks up its data by API and kind; data loaded once; inputs serialised before, which its SDK offers for speed. Not optimised by partial evaluation, which made it slower (`-O 1` with the data in the bundle) or did not compile (`-O 1` without).',
     answers: async () => inputs.map(ask),
     countAllowed: {
       awaited: false,

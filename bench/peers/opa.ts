@@ -1,18 +1,18 @@
-/** Open Policy Agent: obtained from the Go module proxy, and what it decides by. */
+/** Open Policy Agent: its installation from the Go module proxy, its policy and its data. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installed, run } from '../../test/support/interop/command.ts'
+import { installed, run } from '../harness/command.ts'
 import type { Rule } from './peer.ts'
 
 const MODULE = 'github.com/open-policy-agent/opa@v1.22.0'
 
-/** The policy; the data come beside it. */
+/** The policy. Its data come separately. */
 export const OPA_POLICY = join(import.meta.dirname, 'portcullis.rego')
 
-/** What the policy is asked for. */
+/** The rule that is asked for. */
 export const OPA_ENTRYPOINT = 'portcullis/allow'
 
-/** Compiles OPA from its source, or finds it compiled. @returns its path @throws CommandFailed where it cannot be had */
+/** Compiles OPA, or finds it compiled. @returns its path @throws CommandFailed if it cannot be installed */
 export async function installOpa(): Promise<string> {
   const version = await run('go', ['version'])
   const folder = await installed('opa', [version, MODULE], async (folder) => {
@@ -22,7 +22,7 @@ export async function installOpa(): Promise<string> {
   return join(folder, 'opa')
 }
 
-/** The data of the policy: by API and kind, as OPA advises, so that an answer is two look-ups. */
+/** The data of the policy, by API and kind. OPA advises this, because an answer is then two look-ups. */
 export function opaData(rules: readonly Rule[]) {
   return {
     accepts: Object.fromEntries(
@@ -48,7 +48,7 @@ export async function compileToWasm(opa: string, folder: string): Promise<string
   return join(folder, 'policy.wasm')
 }
 
-/** Writes the policy's data where the server reads them. @returns what to give to `opa run` */
+/** Writes the policy's data for the server. @returns the files for `opa run` */
 export function writeOpaData(rules: readonly Rule[], folder: string): string[] {
   mkdirSync(folder, { recursive: true })
   const data = join(folder, 'data.json')

@@ -1,8 +1,8 @@
-/** What a library has to offer to be measured beside `decide`: its answers, and a way to ask for all of them. */
+/** What a library must offer to be compared with `decide`: its answers, and a way to ask for all of them. */
 import type { Engine } from '../../engine/index.ts'
-import { cellQuestions } from '../questions.ts'
+import { cellQuestions } from '../workloads/questions.ts'
 
-/** What is asked of everybody: may a token of this kind open this API? */
+/** The question that every peer gets: may a token of this kind open this API? */
 export interface Asked {
   readonly api: string
   readonly kind: string
@@ -11,21 +11,22 @@ export interface Asked {
 export interface Peer {
   /** Id of its row. */
   readonly id: string
-  /** As people call it. */
+  /** Its name for people. */
   readonly name: string
   /** How it is set up, and which advice of its own documentation that follows. */
   readonly configured: string
-  /** The answer to each question, in their order. */
+  /** The answer to each question, in the order of the questions. */
   answers(): Promise<boolean[]>
-  /**
-   * Asks every question and counts those that are allowed. This is what is timed; each peer has a loop of its own, so
-   * that the compiler treats none by the habits of another, and the count keeps it from leaving a question out.
-   */
+  /** Asks all questions and counts how many are allowed. This is what is timed. */
   readonly countAllowed: Count
-  /** Whether it is asked with its rules at hand, found before the clock starts; it then stands beside `decideAt`. */
+  /** Whether its rules are looked up before the clock starts. It is then compared with `decideAt`. */
   readonly atHand?: boolean
 }
 
+/**
+ * Asks all questions once. Each peer has a loop of its own: in a shared one the compiler would optimise the call for
+ * several peers at once. Counting keeps the compiler from leaving a question out.
+ */
 export type Count =
   | { readonly awaited: false; readonly once: () => number }
   | { readonly awaited: true; readonly once: () => Promise<number> }
@@ -36,7 +37,7 @@ export interface Rule {
   readonly kinds: readonly string[]
 }
 
-/** The rules by which the engine decides, with its resolutions of conflicts applied. */
+/** The rules by which the engine decides. Its resolutions of conflicts are applied. */
 export function rulesOf(engine: Engine): Rule[] {
   return Array.from(engine.apis.values(), ({ id, accepted }) => ({
     api: id,
@@ -44,7 +45,7 @@ export function rulesOf(engine: Engine): Rule[] {
   }))
 }
 
-/** The same rules by kind: the APIs that each opens. */
+/** The same rules by kind: the APIs that each kind opens. */
 export function apisByKind(rules: readonly Rule[]): Map<string, string[]> {
   const apis = new Map<string, string[]>()
   for (const { api, kinds } of rules)
@@ -52,7 +53,7 @@ export function apisByKind(rules: readonly Rule[]): Map<string, string[]> {
   return apis
 }
 
-/** @throws Error where a peer's answers to the questions about every cell are not those of `decide` */
+/** @throws Error if a peer's answers about the cells differ from those of `decide` */
 export function refuseWrong(name: string, engine: Engine, answers: readonly boolean[]): void {
   const questions = cellQuestions(engine)
   if (answers.length !== questions.length) throw new Error(`${name} leaves questions unanswered`)

@@ -1,4 +1,4 @@
-# The same question for OPA: may a token of this kind open this API? Undefined, which is a denial, where not.
+# The question for OPA: may a token of this kind open this API? If not, the answer is undefined, which is a denial.
 package portcullis
 
 allow if data.accepts[input.api][input.kind]

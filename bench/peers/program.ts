@@ -1,9 +1,9 @@
-/** What the programs of this folder have in common: they run for a parent. */
-import type { Size, SuiteReport } from '../suite.ts'
+/** What the programs of this folder share: a parent runs them and reads their report. */
+import type { Size, SuiteReport } from '../harness/suite.ts'
 
-/** Runs a suite at the size that the parent asks for, and sends it the report (bench/peers.ts). */
+/** Runs a suite at the size that the parent asks for, and sends it the report (bench/suites/peers.ts). */
 export async function runForParent(run: (size: Size) => Promise<SuiteReport>): Promise<void> {
-  // Also where the parent is gone before the end: whatever was started ends with this process.
+  // The parent may end first. Whatever was started then ends with this process.
   process.once('disconnect', () => process.exit())
   const report = await run(process.argv[2] === 'full' ? 'full' : 'smoke')
   process.send?.(report)

@@ -1,26 +1,28 @@
 /**
- * A program: servers of others beside the sidecar, on the same questions over loopback.
+ * A program: compares servers of others with the sidecar, on the same questions over loopback.
  *
- *     node bench/peers/servers.ts full|smoke     (a child of bench/peers.ts)
+ *     node bench/peers/servers.ts full|smoke     (a child of bench/suites/peers.ts)
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { compile } from '../../engine/index.ts'
-import { supportMatrix } from '../../matrix/index.ts'
-import { interleave, type Measure, median, ratioOf } from '../compare.ts'
-import { requireProc } from '../foreign-server.ts'
-import { type Cost, startSidecarProcess } from '../server-process.ts'
-import { Skips } from '../skips.ts'
-import type { Row, Size, SuiteReport } from '../suite.ts'
-import { temporaryFolder } from '../temporary.ts'
+import { interleave, type Measure } from '../harness/compare.ts'
+import { type Cost, cpuOf, latenciesOf, timeOf } from '../harness/cost.ts'
+import { requireProc } from '../harness/foreign.ts'
+import { latencyOf } from '../harness/latency.ts'
+import { comparedRow, type Side } from '../harness/rows.ts'
+import { Skips } from '../harness/skips.ts'
+import type { Row, Size, SuiteReport } from '../harness/suite.ts'
+import { temporaryFolder } from '../harness/temporary.ts'
+import { startSidecar } from '../servers/start.ts'
+import { shippedEngine } from '../workloads/questions.ts'
 import { CERBOS_CONFIGURED, installCerbos } from './cerbos.ts'
 import {
-  type Contender,
-  contendCerbos,
-  contendKeystone,
-  contendOpa,
-  contendSidecar,
-  contendSidecarIdentity,
+  type AskedServer,
+  askCerbos,
+  askKeystone,
+  askOpa,
+  askSidecar,
+  askSidecarIdentity,
   type Place,
 } from './contenders.ts'
 import { installKeystone, KEYSTONE_CONFIGURED } from './keystone.ts'
@@ -31,7 +33,7 @@ import { runForParent } from './program.ts'
 interface Effort {
   readonly warmUpCalls: number
   readonly rounds: number
-  /** In each round, so many that the 10 ms to which Linux tells processor time are a small part of it. */
+  /** Calls in each round. Linux reports processor time in ticks of 10 ms, so a tick must be a small part of it. */
   readonly calls: number
 }
 
@@ -48,104 +50,133 @@ const SIZES: Record<Size, { readonly decisions: Effort; readonly validations: Ef
 }
 
 const METHOD =
-  'CPU: processor time of the server for each call, all threads. Time: the clock for each call, many in flight, while driver and server share the processors. Both servers are warmed up alike and take turns, and the ratio is the median over the rounds.'
+  'CPU: processor time of the server for each call, all threads. Time: the clock divided by the calls, many in flight, while driver and server share the processors. Both servers are warmed up alike and take turns, and the ratio is the median over the rounds.'
 const DECISIONS =
   'The sidecar: `Check` of claims over gRPC, 8 connections × 16 in flight, for every cell in turn.'
 const VALIDATIONS =
-  'Both are asked whether a token is valid, a project-scoped token of a user about others of that user, with the same `GET /v3/auth/tokens` by the same driver, 8 at once, each on a connection of its own, as uWSGI has it.'
+  'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a connection of its own, as uWSGI serves it; the latency includes opening the connection.'
+
+/** A server to compare with the sidecar. */
+interface PeerServer {
+  /** Beginning of the ids of its rows. */
+  readonly id: string
+  /** What both are asked. */
+  readonly what: string
+  readonly method: string
+  /** @throws CommandFailed if the server cannot be had: its rows are then skipped */
+  readonly install: () => Promise<string>
+  /** Starts the installed server. If this fails, the suite fails. */
+  readonly start: (obtained: string, place: Place) => Promise<AskedServer>
+}
 
 await runForParent(run)
 
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
   const folder = temporaryFolder(stack)
-  const sidecar = await startSidecarProcess(['--http', '127.0.0.1:0'])
+  const sidecar = await startSidecar({ flags: ['--http', '127.0.0.1:0'] })
   stack.defer(() => sidecar.stop())
 
-  const engine = compile(supportMatrix)
-  const { decisions, validations } = SIZES[size]
   const skips = new Skips()
   const rows: Row[] = []
   let answersChecked = 0
-  const beside = async (ours: Contender, effort: Effort, peer: PeerServer<string>) => {
-    const obtained = await skips.obtain([`${peer.id}-cpu`, `${peer.id}-time`], async () => {
-      requireProc()
-      return peer.install()
-    })
-    if (obtained === undefined) return
-    await using peerStack = new AsyncDisposableStack()
-    const place = { folder: join(folder, peer.id), stack: peerStack }
-    mkdirSync(place.folder)
-    const theirs = await peer.contend(obtained, place)
-    answersChecked += theirs.answersChecked
-    rows.push(...(await compare(peer, ours, theirs, effort)))
+  const beside = async (ours: AskedServer, effort: Effort, peers: readonly PeerServer[]) => {
+    answersChecked += ours.answersChecked
+    for (const peer of peers) {
+      const compared = await compareWith(peer, ours, effort, skips, folder)
+      rows.push(...compared.rows)
+      answersChecked += compared.answersChecked
+    }
   }
-
-  const decides = await contendSidecar(engine, sidecar, stack)
-  answersChecked += decides.answersChecked
-  await beside(decides, decisions, {
-    id: 'cerbos',
-    what: 'Check of claims',
-    method: `${METHOD} ${DECISIONS} ${CERBOS_CONFIGURED}`,
-    install: installCerbos,
-    contend: (binary, place) => contendCerbos(engine, binary, place),
-  })
-  await beside(decides, decisions, {
-    id: 'opa',
-    what: 'Check of claims',
-    method: `${METHOD} ${DECISIONS} ${OPA_SERVER_CONFIGURED}`,
-    install: installOpa,
-    contend: (binary, place) => contendOpa(engine, binary, place),
-  })
-  const validates = await contendSidecarIdentity(sidecar, stack)
-  answersChecked += validates.answersChecked
-  await beside(validates, validations, {
-    id: 'keystone',
-    what: 'validation of a token',
-    method: `${METHOD} ${VALIDATIONS} ${KEYSTONE_CONFIGURED}`,
-    install: installKeystone,
-    contend: contendKeystone,
-  })
+  await beside(await askSidecar(sidecar, stack), SIZES[size].decisions, decidingPeers())
+  await beside(await askSidecarIdentity(sidecar, stack), SIZES[size].validations, validatingPeers())
   return { rows, skipped: skips.list, answersChecked }
 }
 
-/** A server to put beside the sidecar. */
-interface PeerServer<Obtained> {
-  /** Beginning of the ids of its rows. */
-  readonly id: string
-  /** What both are asked for. */
-  readonly what: string
-  readonly method: string
-  /** @throws CommandFailed where it cannot be had: its rows are skipped then */
-  readonly install: () => Promise<Obtained>
-  /** Starts it. What goes wrong here is a failure. */
-  readonly contend: (obtained: Obtained, place: Place) => Promise<Contender>
+/** Servers that decide. */
+function decidingPeers(): PeerServer[] {
+  const engine = shippedEngine()
+  return [
+    {
+      id: 'cerbos',
+      what: 'Check of claims',
+      method: `${METHOD} ${DECISIONS} ${CERBOS_CONFIGURED}`,
+      install: installCerbos,
+      start: (binary, place) => askCerbos(engine, binary, place),
+    },
+    {
+      id: 'opa',
+      what: 'Check of claims',
+      method: `${METHOD} ${DECISIONS} ${OPA_SERVER_CONFIGURED}`,
+      install: installOpa,
+      start: (binary, place) => askOpa(engine, binary, place),
+    },
+  ]
 }
 
-async function compare(
-  { id, what, method }: Pick<PeerServer<string>, 'id' | 'what' | 'method'>,
-  ours: Contender,
-  theirs: Contender,
+/** Servers that validate tokens. */
+function validatingPeers(): PeerServer[] {
+  return [
+    {
+      id: 'keystone',
+      what: 'validation of a token',
+      method: `${METHOD} ${VALIDATIONS} ${KEYSTONE_CONFIGURED}`,
+      install: installKeystone,
+      start: askKeystone,
+    },
+  ]
+}
+
+/** Starts the server, compares it with ours and stops it again. Its rows are skipped if it cannot be had. */
+async function compareWith(
+  peer: PeerServer,
+  ours: AskedServer,
   { warmUpCalls, rounds, calls }: Effort,
-): Promise<Row[]> {
+  skips: Skips,
+  folder: string,
+): Promise<{ readonly rows: readonly Row[]; readonly answersChecked: number }> {
+  const obtained = await skips.obtain([`${peer.id}-cpu`, `${peer.id}-time`], async () => {
+    requireProc()
+    return peer.install()
+  })
+  if (obtained === undefined) return { rows: [], answersChecked: 0 }
+  await using stack = new AsyncDisposableStack()
+  const place = { folder: join(folder, peer.id), stack }
+  mkdirSync(place.folder)
+  const theirs = await peer.start(obtained, place)
   await ours.run(warmUpCalls)
   await theirs.run(warmUpCalls)
   const samples = await interleave({ ours: sample(ours, calls), theirs: sample(theirs, calls) }, rounds)
-  const row = (of: keyof Cost, unit: 'µs CPU' | 'µs', note: string): Row => {
-    const a = samples.ours.map((one) => one[of])
-    const b = samples.theirs.map((one) => one[of])
-    return {
-      id: `${id}-${of}`,
-      what: `${what}, ${note}, beside ${theirs.name}`,
-      a: { name: ours.name, value: median(a), unit },
-      b: { name: theirs.name, value: median(b), unit },
-      ratio: ratioOf(a, b),
-      method,
-    }
+  const cpu = (name: string, costs: readonly Cost[]): Side => ({ name, samples: cpuOf(costs) })
+  const time = (name: string, costs: readonly Cost[]): Side => ({
+    name,
+    samples: timeOf(costs),
+    latency: latencyOf(latenciesOf(costs)),
+  })
+  const texts = (of: 'cpu' | 'time', note: string) => ({
+    id: `${peer.id}-${of}`,
+    what: `${peer.what}, ${note}, beside ${theirs.name}`,
+    method: peer.method,
+  })
+  return {
+    rows: [
+      comparedRow(
+        texts('cpu', 'CPU'),
+        'µs CPU',
+        cpu(ours.name, samples.ours),
+        cpu(theirs.name, samples.theirs),
+      ),
+      comparedRow(
+        texts('time', 'time'),
+        'µs',
+        time(ours.name, samples.ours),
+        time(theirs.name, samples.theirs),
+      ),
+    ],
+    answersChecked: theirs.answersChecked,
   }
-  return [row('cpu', 'µs CPU', 'CPU'), row('time', 'µs', 'time')]
 }
 
-function sample({ server, run }: Contender, calls: number): Measure<Cost> {
+function sample({ server, run }: AskedServer, calls: number): Measure<Cost> {
   return () => server.costPerCall(calls, () => run(calls))
 }

@@ -1,9 +1,10 @@
 /** The charts, from given results: everything is on them, and the same results make the same picture. */
 import { expect, test } from 'vitest'
-import { overviewChart, ratioText, suiteChart } from '../../bench/chart.ts'
 import { gates } from '../../bench/gates.ts'
-import type { SuiteResults } from '../../bench/results.ts'
-import type { Row } from '../../bench/suite.ts'
+import type { Row } from '../../bench/harness/suite.ts'
+import { overviewChart, suiteChart } from '../../bench/report/chart.ts'
+import type { SuiteResults } from '../../bench/report/data.ts'
+import { ratioText } from '../../bench/report/text.ts'
 
 const COMMAND = 'npm run bench'
 /** The colour of a bound. */

@@ -1,8 +1,8 @@
 /** What every suite of benchmarks has to produce, and the test that it does. */
 import { expect } from 'vitest'
 import { unmeasured } from '../../bench/gates.ts'
-import { reportText } from '../../bench/report.ts'
-import type { Skipped, Suite } from '../../bench/suite.ts'
+import type { Skipped, Suite } from '../../bench/harness/suite.ts'
+import { reportText } from '../../bench/report/table.ts'
 
 export interface Expected {
   readonly answersChecked: number

@@ -7,10 +7,10 @@ import {
   ORIGINS,
   type Origin,
   sharesByOrigin,
-  withoutTrifles,
-} from '../../bench/cpu-profile.ts'
-import { flameGraph } from '../../bench/flame.ts'
-import { profileSidecar } from '../../bench/profiled.ts'
+  withoutTinyFrames,
+} from '../../bench/profile/calls.ts'
+import { profileSidecar } from '../../bench/profile/drive.ts'
+import { flameGraph } from '../../bench/profile/flame.ts'
 
 const ALWAYS = { start: 0, end: Number.POSITIVE_INFINITY }
 
@@ -34,7 +34,12 @@ test.each<{ name: string; url: string; origin: Origin; file: string }>([
     origin: 'other',
     file: 'lru-cache/index.js',
   },
-  { name: '', url: 'file:///p/bench/report-cpu.js', origin: 'other', file: 'bench/report-cpu.js' },
+  {
+    name: '',
+    url: 'file:///p/bench/harness/report-usage.js',
+    origin: 'other',
+    file: 'bench/harness/report-usage.js',
+  },
   { name: 'emit', url: 'node:events', origin: 'node', file: 'node:events' },
   { name: 'writev', url: '', origin: 'native', file: '' },
   { name: '(program)', url: '', origin: 'native', file: '' },
@@ -80,13 +85,13 @@ test('what is too small to be seen is put together, and no time is lost', () => 
   const callees = ['a', 'b', 'c'].map((name, index) => node(3 + index, name, 'node:fs'))
   const nodes = [node(1, '(root)', '', [2]), node(2, 'emit', 'node:events', [3, 4, 5]), ...callees]
   const tree = callTree(profile(nodes, [3, 4, 5, 5, 5, 5, 2]), ALWAYS, '/p')
-  expect(outline(withoutTrifles(tree, 200))).toEqual([
+  expect(outline(withoutTinyFrames(tree, 200))).toEqual([
     '(root) 0 600',
     ' emit 0 600',
     '  c 400 400',
     '  … 200 200',
   ])
-  expect(outline(withoutTrifles(tree, 300))).toEqual(['(root) 0 600', ' emit 0 600', '  c 400 400'])
+  expect(outline(withoutTinyFrames(tree, 300))).toEqual(['(root) 0 600', ' emit 0 600', '  c 400 400'])
 })
 
 test('the picture names functions with their files, says whose time it is, and is the same every time', () => {

@@ -1,8 +1,8 @@
 /** Gating: what is over its bound once is measured once more, and fails when it is over again. */
 import { expect, test } from 'vitest'
 import { gates } from '../../bench/gates.ts'
+import type { Row, Suite, SuiteReport } from '../../bench/harness/suite.ts'
 import { judge } from '../../bench/judge.ts'
-import type { Row, Suite, SuiteReport } from '../../bench/suite.ts'
 
 // Rows of a suite that has gates: the bounds of these two are above 1 and below 9.
 const IDS = ['check-claims', 'check-iam-token-claims'] as const

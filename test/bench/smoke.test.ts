@@ -4,11 +4,11 @@
  * nowhere here; what a decision allocates does not drift, so that is held to its bound.
  */
 import { expect, test } from 'vitest'
-import { median, ratioOf } from '../../bench/compare.ts'
 import { gateOf, gates, unmeasured, verdictOf } from '../../bench/gates.ts'
-import { reportText } from '../../bench/report.ts'
-import type { Row, SuiteReport } from '../../bench/suite.ts'
-import { suites } from '../../bench/suites.ts'
+import { median, ratioOf } from '../../bench/harness/compare.ts'
+import type { Row, SuiteReport } from '../../bench/harness/suite.ts'
+import { reportText } from '../../bench/report/table.ts'
+import { suites } from '../../bench/suites/index.ts'
 import { EXPECTED, runAtSmokeSize } from './expected.ts'
 
 test('it is known what every suite has to produce, and every gate speaks of one of them', () => {

@@ -2,12 +2,11 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ratioText } from '../../bench/chart.ts'
-import { gateOf } from '../../bench/gates.ts'
-import { type BenchDocs, docsChart, readDocs } from '../../bench/results.ts'
-import type { Row } from '../../bench/suite.ts'
-import { figureText } from '../../bench/text.ts'
+import { benchmarksPart } from '../../bench/report/markdown.ts'
+import { docsChart, readDocs } from '../../bench/report/results.ts'
 import { scalarKeys } from '../../sidecar/config/config.ts'
+
+export { benchmarksPart }
 
 const path = fileURLToPath(new URL('../../README.md', import.meta.url))
 /** Drawn from the same figures and bounds as the README's table. */
@@ -30,47 +29,6 @@ export const derivedParts: Readonly<Record<string, () => string>> = {
     return `\`\`\`text\n$ npx portcullis matrix\n${table}\`\`\``
   },
   benchmarks: () => benchmarksPart(readDocs()),
-}
-
-/** The chart with how it was made, and its figures for whoever cannot see it; nothing where nothing is compared or bounded. */
-export function benchmarksPart({ command, suites }: BenchDocs): string {
-  const lines = suites.flatMap(({ suite, rows }) =>
-    rows
-      .filter((row) => row.ratio !== undefined || gateOf(suite, row) !== undefined)
-      .map((row) => `| ${[suite, ...benchmarkCells(suite, row)].join(' | ')} |`),
-  )
-  if (lines.length === 0) return ''
-  const all = (values: readonly string[]) => [...new Set(values)].sort().join(', ')
-  const dates = all(suites.map(({ date }) => date.slice(0, 10)))
-  const machines = all(suites.map(({ node, cpu }) => `Node ${node} on ${cpu}`))
-  return [
-    `![What each call costs, in terms of what it is compared with](docs/bench.svg)`,
-    '',
-    `\`${command}\`, ${dates}, ${machines}.`,
-    '',
-    '<details><summary>The figures: medians of pairs that took turns, 10th to 90th percentile, bounds</summary>',
-    '',
-    '| suite | what | against | ratio | 10th–90th | bound |',
-    '|---|---|---|---|---|---|',
-    ...lines,
-    '',
-    '</details>',
-  ].join('\n')
-}
-
-function benchmarkCells(suite: string, row: Row): string[] {
-  const { what, a, b, ratio } = row
-  const gate = gateOf(suite, row)
-  const bound =
-    gate && (gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ ...a, value: gate.bound }))
-  return [
-    `${what}: ${figureText(a)}`,
-    b === undefined ? '' : `${b.name}: ${figureText(b)}`,
-    ...(ratio === undefined
-      ? ['', '']
-      : [ratioText(ratio.median), `${ratioText(ratio.p10)} – ${ratioText(ratio.p90)}`]),
-    bound === undefined ? '' : `≤ ${bound}`,
-  ]
 }
 
 export function readme(): string {

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { installPeers } from '../../bench/install.ts'
-import { suites } from '../../bench/suites.ts'
+import { installPeers } from '../../bench/harness/install.ts'
+import { suites } from '../../bench/suites/index.ts'
 import { runAtSmokeSize } from '../bench/expected.ts'
 import { repository, run } from '../support/interop/command.ts'
 

@@ -1,0 +1,83 @@
+/** Servers under load. Each runs in a process of its own, so that its processor time can be told from ours. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+import { type Cost, measureCost } from './cost.ts'
+import type { Latencies } from './latency.ts'
+
+const REPORT_USAGE = pathToFileURL(join(import.meta.dirname, 'report-usage.js')).href
+
+/** A process under load, ours or foreign. They differ in how their processor time is read. */
+export abstract class MeasuredProcess {
+  protected readonly child: ChildProcess
+
+  protected constructor(child: ChildProcess) {
+    this.child = child
+  }
+
+  /** Processor time since the start, in microseconds: all threads, user and system, workers included. */
+  abstract cpuMicroseconds(): number | Promise<number>
+
+  /** What each call costs. @param work makes so many calls */
+  costPerCall(calls: number, work: () => Promise<Latencies>): Promise<Cost> {
+    return measureCost(calls, () => this.cpuMicroseconds(), work)
+  }
+
+  /** Asks the server to stop, and waits until it has. */
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const exit = once(this.child, 'exit')
+    this.child.kill('SIGTERM')
+    await exit
+  }
+}
+
+/** A program of this project. It reports its processor time and memory itself (report-usage.js). */
+export class ServerProcess<Ready> extends MeasuredProcess {
+  /** What the server printed when it was ready. */
+  readonly ready: Ready
+
+  private constructor(child: ChildProcess, ready: Ready) {
+    super(child)
+    this.ready = ready
+  }
+
+  /** Starts a program that prints one line of JSON when it is ready. @throws Error if it ends before that */
+  static async start<Ready>(
+    program: string,
+    programArguments: readonly string[],
+    nodeFlags: readonly string[] = [],
+  ): Promise<ServerProcess<Ready>> {
+    const child = spawn(
+      process.execPath,
+      ['--expose-gc', ...nodeFlags, '--import', REPORT_USAGE, program, ...programArguments],
+      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+    )
+    if (child.stdout === null) throw new Error('expected a pipe for what the server prints')
+    const line = await Promise.race([
+      once(createInterface(child.stdout), 'line'),
+      once(child, 'exit').then(([code]) => {
+        throw new Error(`${program} ended with code ${code} before it was ready`)
+      }),
+    ])
+    return new ServerProcess<Ready>(child, JSON.parse(line[0] as string) as Ready)
+  }
+
+  override cpuMicroseconds(): Promise<number> {
+    return this.#ask('cpu')
+  }
+
+  /** Resident memory of the process after a garbage collection. */
+  residentBytes(): Promise<number> {
+    return this.#ask('memory')
+  }
+
+  async #ask(what: 'cpu' | 'memory'): Promise<number> {
+    const answer = once(this.child, 'message')
+    this.child.send(what)
+    const [value] = await answer
+    return value as number
+  }
+}

@@ -1,0 +1,71 @@
+/** Reads and writes the results: JSON and a chart for each suite in `bench/results/`, and for the docs in `docs/`. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../harness/paths.ts'
+import type { Row, SuiteReport } from '../harness/suite.ts'
+import { overviewChart, suiteChart } from './chart.ts'
+import type { BenchDocs, SuiteResults } from './data.ts'
+import { cpuModel } from './text.ts'
+
+/** The command that makes all results. */
+const COMMAND = 'npm run bench'
+
+const RESULTS = join(ROOT, 'bench', 'results')
+const DOCS = join(ROOT, 'docs')
+
+/** The report of a suite, with when and on what it ran. */
+export function resultsOf(suite: string, report: SuiteReport): SuiteResults {
+  return {
+    suite,
+    date: new Date().toISOString(),
+    node: process.versions.node,
+    cpu: cpuModel(),
+    answersChecked: report.answersChecked,
+    skipped: report.skipped ?? [],
+    rows: report.rows,
+  }
+}
+
+/** Writes `bench/results/<suite>.json` and its chart. @returns their paths */
+export function writeResults(results: SuiteResults): string[] {
+  return writePair(RESULTS, results.suite, results, suiteChart(results, COMMAND))
+}
+
+/** The latest results of these suites, in this order. Suites without results are left out. */
+export function readResults(suites: readonly string[]): SuiteResults[] {
+  return suites
+    .map((suite) => join(RESULTS, `${suite}.json`))
+    .filter((path) => existsSync(path))
+    .map((path) => JSON.parse(readFileSync(path, 'utf8')) as SuiteResults)
+    .map(({ rows, ...results }) => ({ ...results, rows: rows.map(figuresOnly) }))
+}
+
+/** Files of early versions also hold the bounds of their day. */
+function figuresOnly({ id, what, a, b, ratio, method }: Row): Row {
+  return { id, what, a, ...(b && { b }), ...(ratio && { ratio }), method }
+}
+
+/** Writes `docs/bench.json` and `docs/bench.svg`. @returns their paths */
+export function writeDocs(suites: readonly SuiteResults[]): string[] {
+  const docs: BenchDocs = { command: COMMAND, suites }
+  return writePair(DOCS, 'bench', docs, docsChart(docs))
+}
+
+/** The content of `docs/bench.json`. If the file is missing, there are no suites. */
+export function readDocs(): BenchDocs {
+  const path = join(DOCS, 'bench.json')
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { command: COMMAND, suites: [] }
+}
+
+/** The chart of `docs/bench.svg`: these figures with the current bounds. */
+export function docsChart({ suites, command }: BenchDocs): string {
+  return overviewChart(suites, command)
+}
+
+function writePair(folder: string, name: string, value: object, svg: string): string[] {
+  mkdirSync(folder, { recursive: true })
+  const [json, chart] = [join(folder, `${name}.json`), join(folder, `${name}.svg`)]
+  writeFileSync(json, `${JSON.stringify(value, null, 2)}\n`)
+  writeFileSync(chart, svg)
+  return [json, chart]
+}

@@ -1,0 +1,127 @@
+/** How the cost of a check grows with the live tokens in use, and what memory they take. */
+import { interleave } from '../harness/compare.ts'
+import { type Contender, callCost, contend, unary } from '../harness/contender.ts'
+import { cpuOf } from '../harness/cost.ts'
+import type { Workload } from '../harness/grpc.ts'
+import type { ServerProcess } from '../harness/process.ts'
+import { comparedRow, singleRow } from '../harness/rows.ts'
+import type { Row, SuiteReport } from '../harness/suite.ts'
+import { startSidecar, startSidecarOn } from '../servers/start.ts'
+import { newDataFolder, SignedTokens } from '../workloads/tokens.ts'
+
+export interface TokenSizes {
+  /** So many tokens in rotation that the sidecar remembers all of them. */
+  readonly remembered: number
+  /** So many tokens in rotation that each is forgotten before its next turn. */
+  readonly many: number
+  readonly rounds: number
+  /** Checks a sample. */
+  readonly calls: number
+}
+
+const CPU_METHOD =
+  'Processor time of a sidecar for a check. Each row has a sidecar of its own on the same data folder, warmed up: it has seen every token that it is to remember. A and B take turns.'
+const MANY_METHOD = `${CPU_METHOD} Before the samples of the many begin, the first of them have filled the memory of tokens, and no sample asks about a token that is still remembered.`
+const REMEMBERED_METHOD =
+  'Resident memory of the sidecar after a check of each token, less that after as many checks of one token, divided by the tokens.'
+const FURTHER_METHOD =
+  'Growth of the resident memory of the sidecar over the second half of the checks of new tokens, divided by the tokens of that half.'
+
+/** Three sidecars on one data folder, and tokens for them. */
+interface Setup {
+  readonly forOne: Contender
+  readonly forRemembered: MeasuredContender
+  readonly forMany: MeasuredContender
+  readonly tokens: SignedTokens
+}
+
+type MeasuredContender = Contender<ServerProcess<unknown>>
+
+export async function growthOfTokens({ remembered, many, rounds, calls }: TokenSizes): Promise<SuiteReport> {
+  await using stack = new AsyncDisposableStack()
+  const { forOne, forRemembered, forMany, tokens } = await setUp(stack)
+  const one = tokens.workload(1)
+  const rotation = tokens.workload(remembered)
+  await forOne.load.run(one, calls)
+  const rememberedBytes = (await growthByRotation(forRemembered, one, rotation)) / remembered
+
+  const further = rounds * calls
+  await tokens.checkUnseen(forMany.load, many - further)
+  const halfwayBytes = await forMany.server.residentBytes()
+  let turn = 0
+  const samples = await interleave(
+    {
+      one: unary(forOne, one, calls),
+      remembered: () => callCost(forRemembered, slice(rotation, calls * turn++, calls), calls),
+      many: () => callCost(forMany, tokens.workload(calls), calls),
+    },
+    rounds,
+  )
+  const furtherBytes = ((await forMany.server.residentBytes()) - halfwayBytes) / further
+
+  const row = (id: string, count: number, a: 'remembered' | 'many', method: string): Row =>
+    comparedRow(
+      { id, what: `Check, ${count.toLocaleString('en')} live tokens in rotation`, method },
+      'µs CPU',
+      { name: 'in rotation', samples: cpuOf(samples[a]) },
+      { name: 'one token', samples: cpuOf(samples.one) },
+    )
+  return {
+    rows: [
+      row('remembered-tokens', remembered, 'remembered', CPU_METHOD),
+      row('many-tokens', many, 'many', MANY_METHOD),
+      memoryRow(
+        'remembered-memory',
+        `${remembered.toLocaleString('en')} remembered`,
+        rememberedBytes,
+        REMEMBERED_METHOD,
+      ),
+      memoryRow('memory', `${further.toLocaleString('en')} more than that`, furtherBytes, FURTHER_METHOD),
+    ],
+    answersChecked: 1,
+  }
+}
+
+async function setUp(stack: AsyncDisposableStack): Promise<Setup> {
+  const folder = newDataFolder(stack)
+  const first = await startSidecar({ flags: ['--data', folder] })
+  const another = async (): Promise<MeasuredContender> => {
+    const server = await startSidecarOn(folder)
+    return contend(server, server.ready.grpc, stack)
+  }
+  const forOne = await contend(first, first.ready.grpc, stack)
+  const forRemembered = await another()
+  const forMany = await another()
+  const tokens = await SignedTokens.of(folder, first.ready, forOne.load)
+  stack.defer(() => tokens.close())
+  return { forOne, forRemembered, forMany, tokens }
+}
+
+/** By how many bytes the sidecar grows when it has checked every token of the rotation. */
+async function growthByRotation(
+  { server, load }: MeasuredContender,
+  one: Workload,
+  rotation: Workload,
+): Promise<number> {
+  const count = rotation.questions.length
+  // As many checks of one token come first, so that the memory that any such load takes is not counted.
+  await load.run(one, count)
+  const beforeBytes = await server.residentBytes()
+  await load.run(rotation, count)
+  return (await server.residentBytes()) - beforeBytes
+}
+
+/** Memory may also shrink a little, which means that no token takes any. */
+function memoryRow(id: string, tokens: string, bytes: number, method: string): Row {
+  return singleRow(
+    { id, what: `memory a token, ${tokens}`, method },
+    { name: 'grown', value: Math.max(0, bytes), unit: 'bytes' },
+  )
+}
+
+/** The next questions of a workload. After the last comes the first. */
+function slice({ path, questions, answerBytes }: Workload, start: number, count: number): Workload {
+  const turns = <T>(values: readonly T[]) =>
+    Array.from({ length: count }, (_, index) => values[(start + index) % values.length] as T)
+  return { path, questions: turns(questions), answerBytes: turns(answerBytes) }
+}

@@ -1,0 +1,22 @@
+/** All suites, in the order in which they run. */
+import type { Suite } from '../harness/suite.ts'
+import { engineSuite } from './engine.ts'
+import { growthSuite } from './growth.ts'
+import { issueSuite } from './issue.ts'
+import { peersSuite, serversSuite } from './peers.ts'
+import { sidecarSuite } from './sidecar.ts'
+import { startSuite } from './start.ts'
+import { tokensSuite } from './tokens.ts'
+import { workersSuite } from './workers.ts'
+
+export const suites: readonly Suite[] = [
+  engineSuite,
+  sidecarSuite,
+  tokensSuite,
+  issueSuite,
+  growthSuite,
+  startSuite,
+  workersSuite,
+  peersSuite,
+  serversSuite,
+]
