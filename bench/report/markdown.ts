@@ -1,8 +1,29 @@
 /** The results as Markdown for the docs. Each function makes a block that follows from `docs/bench.json` and the code. */
 import { gateOf } from '../gates.ts'
+import { LATENCY_METHOD } from '../harness/latency.ts'
 import type { Figure, Latency, Row } from '../harness/suite.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
+import { HEADLINES, type Headline } from './headlines.ts'
 import { distinct, durationText, figureText, ratioText } from './text.ts'
+
+/**
+ * The ten rows that matter, with the latency of their calls. Rows that were not measured are left out.
+ *
+ * @returns an empty text if none was measured
+ */
+export function headlineBlock(docs: BenchDocs): string {
+  const lines = HEADLINES.flatMap((headline) => headlineCells(docs, headline)).map(tableLine)
+  if (lines.length === 0) return ''
+  return [
+    ...[
+      '| what | compared with | ratio | p50 | p99 | in flight |',
+      '|---|---|---|---|---|---|',
+      ...lines,
+      '',
+    ],
+    `${provenance(docs)} The ratio is the median over pairs that took turns. p50 and p99 are the latency of a call, and after it that of the compared call. ${LATENCY_METHOD}`,
+  ].join('\n')
+}
 
 /** Every row that is compared or has a bound, folded away. @returns an empty text if there is none */
 export function allRowsBlock({ suites }: BenchDocs): string {
@@ -55,6 +76,19 @@ export function provenance({ command, suites }: BenchDocs): string {
 
 function machineOf({ node, cpu }: SuiteResults): string {
   return `Node ${node} on ${cpu}`
+}
+
+/** The line of a headline, or none if its row was not measured. */
+function headlineCells({ suites }: BenchDocs, { suite, row: id, what }: Headline): string[][] {
+  const row = suites.find((results) => results.suite === suite)?.rows.find((each) => each.id === id)
+  if (row === undefined) return []
+  const { a, b, ratio } = row
+  const cells = [
+    `${what}: ${figureText(a)}`,
+    b === undefined ? '' : besideText(b),
+    ratio === undefined ? '' : ratioText(ratio.median),
+  ]
+  return [[...cells, ...latencyCells(row)]]
 }
 
 function comparedCells(suite: string, row: Row): string[] {

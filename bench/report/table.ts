@@ -22,29 +22,22 @@ export function reportText(suite: string, report: SuiteReport, size: Size): stri
     .join('\n')
 }
 
-/** How long the calls took, of the rows that are about calls, and how that is measured. */
+/** How long the calls took, for the rows that are about calls, and how that is measured. */
 function latencyTable(rows: readonly Row[]): string[] {
-  const lines = rows.flatMap(({ what, a, b }) =>
-    [a, ...(b === undefined ? [] : [b])].flatMap((figure) => latencyCells(what, figure)),
-  )
-  if (lines.length === 0) return []
-  const heading = ['latency of a call', 'of', 'p50', 'p99', 'in flight', 'calls']
+  const timed = rows.filter(({ a }) => a.latency !== undefined)
+  if (timed.length === 0) return []
+  const heading = ['latency of a call', 'p50', 'p99', 'in flight', 'calls', 'B', 'p50', 'p99']
+  const lines = timed.map(({ what, a, b }) => [
+    ...[what, ...percentiles(a)],
+    ...[String(a.latency?.inFlight), a.latency?.calls.toLocaleString('en') ?? ''],
+    ...(b?.latency === undefined ? [] : [b.name, ...percentiles(b)]),
+  ])
   return [columns([heading, ...lines]), `  ${LATENCY_METHOD}`]
 }
 
-function latencyCells(what: string, { name, latency }: Figure): string[][] {
+function percentiles({ latency }: Figure): string[] {
   if (latency === undefined) return []
-  const { p50Microseconds, p99Microseconds, inFlight, calls } = latency
-  return [
-    [
-      what,
-      name === what ? 'A' : name,
-      durationText(p50Microseconds),
-      durationText(p99Microseconds),
-      String(inFlight),
-      calls.toLocaleString('en'),
-    ],
-  ]
+  return [durationText(latency.p50Microseconds), durationText(latency.p99Microseconds)]
 }
 
 function methodLines({ rows }: SuiteReport): string[] {

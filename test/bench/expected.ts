@@ -1,4 +1,4 @@
-/** What every suite of benchmarks has to produce, and the test that it does. */
+/** The rows that every suite of benchmarks must produce, and the test that it does. */
 import { expect } from 'vitest'
 import { unmeasured } from '../../bench/gates.ts'
 import type { Skipped, Suite } from '../../bench/harness/suite.ts'
@@ -8,14 +8,29 @@ export interface Expected {
   readonly answersChecked: number
   /** Rows with a ratio. */
   readonly compared: readonly string[]
-  /** Rows with a figure alone. */
+  /** Rows with a single figure. */
   readonly alone: readonly string[]
-  /** Of these, the rows that are skipped where the machine lacks a program that no test installs. */
+  /** Those of the rows that have the latency of a call. */
+  readonly timed?: readonly string[]
+  /** Those of the rows that may be skipped, because they need a program that no test installs. */
   readonly optional?: readonly string[]
 }
 
-/** Suite → the rows that it has to produce, and how many answers it has to check first. */
-export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
+const SIDECAR_ROWS = [
+  ...['', '-8x1', '-1x1'].flatMap((load) => [
+    `check-claims${load}`,
+    `check-iam-token${load}`,
+    `check-iam-token-claims${load}`,
+    `check-static-token${load}`,
+    `check-batch${load}`,
+    `check-stream${load}`,
+  ]),
+  'constant-bare-http2',
+  'constant-nghttpd',
+]
+
+/** Suite → the rows that it must produce, and how many answers it must check before. */
+export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>([
   [
     'engine',
     {
@@ -40,32 +55,21 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
     {
       // Every cell as claims, as a credential, and on a stream; and a batch of 100.
       answersChecked: 90 + 90 + 90 + 100,
-      compared: [
-        'check-claims',
-        'check-iam-token',
-        'check-iam-token-claims',
-        'check-static-token',
-        'check-batch',
-        'check-stream',
-        ...['8x1', '1x1'].flatMap((shape) => [
-          `check-claims-${shape}`,
-          `check-iam-token-${shape}`,
-          `check-iam-token-claims-${shape}`,
-          `check-static-token-${shape}`,
-          `check-batch-${shape}`,
-          `check-stream-${shape}`,
-        ]),
-        'constant-bare-http2',
-        'constant-nghttpd',
-      ],
+      compared: SIDECAR_ROWS,
       alone: [],
+      timed: SIDECAR_ROWS,
       optional: ['constant-nghttpd'],
     },
   ],
-  ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [] }],
+  ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [], timed: ['unseen-token'] }],
   [
     'issue',
-    { answersChecked: 4, compared: ['issue', 'issue-cpu', 'issue-http', 'issue-http-cpu'], alone: [] },
+    {
+      answersChecked: 4,
+      compared: ['issue', 'issue-cpu', 'issue-http', 'issue-http-cpu'],
+      alone: [],
+      timed: ['issue', 'issue-http'],
+    },
   ],
   [
     'growth',
@@ -101,6 +105,7 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
       answersChecked: 2 * (90 + 90 + 90 + 100),
       compared: ['claims-cpu', 'claims-clock'],
       alone: [],
+      timed: ['claims-clock'],
     },
   ],
   [
@@ -119,11 +124,12 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map([
       answersChecked: 370 + 2 * 90 + 2 * 6,
       compared: ['cerbos-cpu', 'cerbos-time', 'opa-cpu', 'opa-time', 'keystone-cpu', 'keystone-time'],
       alone: [],
+      timed: ['cerbos-time', 'opa-time', 'keystone-time'],
     },
   ],
 ])
 
-/** @returns the rows that were skipped, which nothing more is expected of: a suite skips what needs missing software */
+/** Runs the suite and checks its rows. @returns the rows that were skipped, because they need missing software */
 export async function runAtSmokeSize({ name, run }: Suite): Promise<readonly Skipped[]> {
   const report = await run('smoke')
   const { rows, skipped = [], answersChecked } = report
@@ -133,10 +139,17 @@ export async function runAtSmokeSize({ name, run }: Suite): Promise<readonly Ski
   if (skipped.length === 0) expect(answersChecked).toBe(expected?.answersChecked)
   expect(rows.filter((row) => row.ratio).map((row) => row.id)).toEqual(produced(expected?.compared))
   expect(rows.filter((row) => !row.ratio).map((row) => row.id)).toEqual(produced(expected?.alone))
+  expect(rows.filter(({ a }) => a.latency).map((row) => row.id)).toEqual(produced(expected?.timed))
   for (const { a, b, method } of rows) {
     expect(a.value).toBeGreaterThanOrEqual(0)
     expect(b?.value ?? 1).toBeGreaterThan(0)
     expect(method).not.toBe('')
+    for (const { latency } of b === undefined ? [a] : [a, b]) {
+      if (latency === undefined) continue
+      expect(latency.p50Microseconds).toBeGreaterThan(0)
+      expect(latency.p99Microseconds).toBeGreaterThanOrEqual(latency.p50Microseconds)
+      expect(latency.calls).toBeGreaterThan(0)
+    }
   }
   for (const { why } of skipped) expect(why).not.toBe('')
   expect(unmeasured(name, report)).toEqual([])

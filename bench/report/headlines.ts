@@ -1,0 +1,23 @@
+/** The ten rows that matter most to somebody who wants to know what Portcullis costs. The docs show them first. */
+
+export interface Headline {
+  readonly suite: string
+  /** Id of the row. */
+  readonly row: string
+  /** What it costs, for a reader who does not know the suites. */
+  readonly what: string
+}
+
+/** In the order in which the docs show them: in process, calls of the sidecar, a login, and other software. */
+export const HEADLINES: readonly Headline[] = [
+  { suite: 'engine', row: 'decide', what: 'a decision in your process (`decide`)' },
+  { suite: 'sidecar', row: 'check-iam-token-1x1', what: '`Check` of an IAM token, one call at a time' },
+  { suite: 'sidecar', row: 'check-claims', what: '`Check` of claims, under load' },
+  { suite: 'sidecar', row: 'check-iam-token', what: '`Check` of an IAM token, under load' },
+  { suite: 'sidecar', row: 'check-static-token', what: '`Check` of a static token, under load' },
+  { suite: 'sidecar', row: 'check-batch', what: 'a decision in a `CheckBatch` of 100, under load' },
+  { suite: 'issue', row: 'issue-http', what: 'a login (`POST /identity/v3/auth/tokens`)' },
+  { suite: 'servers', row: 'cerbos-time', what: '`Check` of claims, beside Cerbos' },
+  { suite: 'servers', row: 'opa-time', what: '`Check` of claims, beside OPA' },
+  { suite: 'servers', row: 'keystone-time', what: 'the validation of a token, beside Keystone' },
+]
