@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { ServiceUser, UserRecord } from '../../../sidecar/directory/directory.ts'
-import type { Account, Subject } from '../contract.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
+import type { Account, Subject } from './subject.ts'
 
 const SECRETS = {
   password: '$argon2id$v=19$canary-password-hash',

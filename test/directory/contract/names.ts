@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Page } from '../../../sidecar/directory/directory.ts'
-import type { Subject } from '../contract.ts'
 import { changing, newPanelUser, PASSWORD_HASH } from './people.ts'
+import type { Subject } from './subject.ts'
 
 /** Names that some comparison or other takes for the same, and that sort differently as UTF-16 than as UTF-8. */
 const NAMES = [

@@ -2,7 +2,7 @@
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { Permission, UserRecord, UserType } from '../../../sidecar/directory/directory.ts'
 import type { DirectoryRecords } from '../../../sidecar/directory/records.ts'
-import type { Account, Subject } from '../contract.ts'
+import type { Account, Subject } from './subject.ts'
 
 /** A stored hash as it looks; what it is the hash of does not matter here. */
 export const PASSWORD_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bm9uY2U$aGFzaA'

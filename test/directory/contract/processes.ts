@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { startWorker, type Worker } from '../../support/directory/process.ts'
-import type { Subject } from '../contract.ts'
+import type { Subject } from './subject.ts'
 
 const KILLS = 20
 

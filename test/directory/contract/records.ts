@@ -6,8 +6,8 @@ import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../../../sidecar/directory/change.ts'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
-import type { Account, Subject } from '../contract.ts'
 import { changing, newPanelUser, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
+import type { Account, Subject } from './subject.ts'
 
 const ID = /^[0-9a-f]{32}$/
 

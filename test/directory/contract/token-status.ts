@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { IamTokenQuery, Permission, UserRecord } from '../../../sidecar/directory/directory.ts'
-import type { Account, Subject } from '../contract.ts'
 import { changing, newPanelUser, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
+import type { Account, Subject } from './subject.ts'
 
 interface Holder {
   readonly account: Account

@@ -1,8 +1,8 @@
 /** A change holds as a whole or not at all, nobody sees half of it, and two of them do not get in each other's way. */
 import { expect, test } from 'vitest'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
-import type { Subject } from '../contract.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theUser } from './people.ts'
+import type { Subject } from './subject.ts'
 
 export function transactionsContract(subject: () => Subject): void {
   test('what throws in the middle leaves nothing behind', async () => {
