@@ -1,0 +1,40 @@
+/** No file imports itself through others, types included: every file can be understood after the files that it imports. */
+import { expect, test } from 'vitest'
+import { importsOf, sources } from '../support/sources.ts'
+
+/** File → the files that it imports. */
+type Imports = ReadonlyMap<string, readonly string[]>
+
+test('no import in the repository goes in a cycle', () => {
+  expect(cyclesIn(new Map(sources.map((source) => [source.path, importsOf(source)])))).toEqual([])
+})
+
+// The rule is no stronger than the search for cycles.
+test.each<[what: string, imports: Record<string, string[]>, cycles: string[]]>([
+  ['no import', { a: [], b: [] }, []],
+  ['a chain', { a: ['b'], b: ['c'], c: [] }, []],
+  ['two ways to one file', { a: ['b', 'c'], b: ['d'], c: ['d'], d: [] }, []],
+  ['a package', { a: ['node:fs'] }, []],
+  ['a file that imports itself', { a: ['a'] }, ['a → a']],
+  ['two files', { a: ['b'], b: ['a'] }, ['a → b → a']],
+  ['a cycle behind a chain', { a: ['b'], b: ['c'], c: ['d'], d: ['b'] }, ['b → c → d → b']],
+  ['two cycles', { a: ['b'], b: ['a', 'c'], c: ['d'], d: ['c'] }, ['a → b → a', 'c → d → c']],
+  ['two cycles through one file', { a: ['b', 'c'], b: ['a'], c: ['a'] }, ['a → b → a', 'a → c → a']],
+])('the search for cycles finds those of %s', (_what, imports, cycles) => {
+  expect(cyclesIn(new Map(Object.entries(imports)))).toEqual(cycles)
+})
+
+/** At least one cycle of each group of files that import each other. */
+function cyclesIn(imports: Imports): string[] {
+  const cycles: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start !== -1) cycles.push([...path.slice(start), file].join(' → '))
+    if (start !== -1 || done.has(file)) return
+    for (const imported of imports.get(file) ?? []) visit(imported, [...path, file])
+    done.add(file)
+  }
+  for (const file of imports.keys()) visit(file, [])
+  return cycles
+}
