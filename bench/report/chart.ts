@@ -33,7 +33,7 @@ const MORE = '#4f7cac'
 const LESS = '#2f9e6e'
 const BOUND = '#c2410c'
 const LEGEND =
-  'Bar: median of A / B, and 1 is as much as B. Tick: the bound, where there is one. Right: A, and B below it.'
+  'Bar: median of A / B; at 1 both cost the same. Tick: the bound, if the row has one. Right: A, and below it B.'
 
 /** All rows of one suite. Rows that are compared with nothing have a figure and no bar. */
 export function suiteChart(results: SuiteResults, command: string): string {
@@ -48,7 +48,7 @@ export function overviewChart(suites: readonly SuiteResults[], command: string):
     const heading: Line[] = compared.length === 0 ? [] : [{ type: 'heading', text: suite }]
     return [...heading, ...compared.map((row) => rowLine(suite, row))]
   })
-  return draw('Portcullis: what it costs, in terms of what it is compared with', suites, lines, command)
+  return draw('Portcullis: what each row costs, compared with a baseline', suites, lines, command)
 }
 
 function rowLine(suite: string, row: Row): Line {

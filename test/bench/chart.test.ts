@@ -1,4 +1,4 @@
-/** The charts, from given results: everything is on them, and the same results make the same picture. */
+/** The charts of given results: they show everything, and the same results make the same picture. */
 import { expect, test } from 'vitest'
 import { gates } from '../../bench/gates.ts'
 import type { Row } from '../../bench/harness/suite.ts'
@@ -19,7 +19,7 @@ const SIDECAR = results('sidecar', [
   row('Check of <a> & "b"', 'constant', 12.5),
 ])
 
-test('a suite’s chart has every row with its figures, the ratios, and how it was made', () => {
+test('the chart of a suite shows every row with its figures and ratio, and how it was made', () => {
   const texts = textsOf(suiteChart(ENGINE, COMMAND))
   for (const { what, b, ratio } of ENGINE.rows) {
     expect(texts).toContain(what)
@@ -31,7 +31,7 @@ test('a suite’s chart has every row with its figures, the ratios, and how it w
   for (const part of ['Node 24.21.0', '2 × a processor', COMMAND]) expect(texts.join(' ')).toContain(part)
 })
 
-test('the overview has every row that is compared, under its suite', () => {
+test('the overview shows every row that is compared, under its suite', () => {
   const texts = textsOf(overviewChart([ENGINE, SIDECAR], COMMAND))
   expect(texts.filter((text) => ['engine', 'sidecar'].includes(text))).toEqual(['engine', 'sidecar'])
   expect(texts).toEqual(
@@ -44,14 +44,14 @@ test.each<{ what: string; suites: SuiteResults[]; shown: string[] }>([
   { what: 'no suite', suites: [], shown: [] },
   { what: 'one of two suites', suites: [SIDECAR], shown: ['sidecar'] },
   { what: 'a suite that compares nothing', suites: [results('engine', []), SIDECAR], shown: ['sidecar'] },
-])('the overview of $what is drawn all the same', ({ suites, shown }) => {
+])('the overview of $what is a valid picture', ({ suites, shown }) => {
   const svg = overviewChart(suites, COMMAND)
   expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
   expect(svg).not.toMatch(/NaN|undefined|Infinity/)
   expect(textsOf(svg).filter((text) => ['engine', 'sidecar'].includes(text))).toEqual(shown)
 })
 
-test('a tick stands at the bound of gates.ts, and nowhere else', () => {
+test('a tick marks the bound of gates.ts, and only rows with a bound have one', () => {
   const bounded = gates.find(({ of }) => of === 'ratio')
   const ticks = (id: string, name: string) =>
     overviewChart([results(name, [{ ...row('a row', 'another', 1.2), id }])], COMMAND).split(TICK).length - 1
@@ -94,11 +94,11 @@ function row(what: string, against: string, median: number): Row {
     a: { name: what, value: 12.3, unit: 'ns' },
     b: { name: against, value: 12.3 / median, unit: 'ns' },
     ratio: { median, p10: median, p90: median, pairs: 1 },
-    method: 'as told',
+    method: 'some method',
   }
 }
 
-/** What can be read, without the marks of SVG. */
+/** The texts of the picture, without the markup of SVG. */
 function textsOf(svg: string): string[] {
   return Array.from(svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g), ([, text = '']) =>
     text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&'),

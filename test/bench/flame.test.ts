@@ -1,4 +1,4 @@
-/** The flame graph: from a given profile the right tree, shares and picture; and from a sidecar that is driven a little. */
+/** The flame graph: the tree, the shares and the picture of a given profile, and the profile of a real sidecar. */
 import { expect, test } from 'vitest'
 import {
   type CpuProfile,
@@ -58,7 +58,7 @@ test.each<{ name: string; url: string; origin: Origin; file: string }>([
   ])
 })
 
-// One function twice, as V8 tells apart how it was compiled, each time with something below it.
+// V8 has one node for each way in which a function was compiled. Here `emit` has two, each with a callee.
 const NODES = [
   node(1, '(root)', '', [2, 3, 6]),
   node(2, 'emit', 'node:events', [4]),
@@ -68,20 +68,20 @@ const NODES = [
   node(6, '(idle)', ''),
 ]
 
-test('what is the same function called in the same way is one frame, and idle time is left out', () => {
+test('nodes of one function on one path are one frame, and idle time is left out', () => {
   const tree = callTree(profile(NODES, [2, 3, 4, 4, 6, 5, 6]), ALWAYS, '/p')
   expect(outline(tree)).toEqual(['(root) 0 500', ' emit 200 500', '  check 200 200', '  writev 100 100'])
   const shares = sharesByOrigin(tree)
   expect(shares).toEqual({ ours: 0.4, 'grpc-js': 0, node: 0.4, native: 0.2, gc: 0, other: 0 })
 })
 
-test('only what ran in the period counts', () => {
+test('only samples within the period count', () => {
   const all = profile(NODES, [4, 5, 4, 5])
   const period = { start: all.startTime + 100, end: all.startTime + 200 }
   expect(outline(callTree(all, period, '/p'))).toEqual(['(root) 0 100', ' emit 0 100', '  writev 100 100'])
 })
 
-test('what is too small to be seen is put together, and no time is lost', () => {
+test('frames that are too small to be seen are merged, and no time is lost', () => {
   const callees = ['a', 'b', 'c'].map((name, index) => node(3 + index, name, 'node:fs'))
   const nodes = [node(1, '(root)', '', [2]), node(2, 'emit', 'node:events', [3, 4, 5]), ...callees]
   const tree = callTree(profile(nodes, [3, 4, 5, 5, 5, 5, 2]), ALWAYS, '/p')
@@ -94,7 +94,7 @@ test('what is too small to be seen is put together, and no time is lost', () => 
   expect(outline(withoutTinyFrames(tree, 300))).toEqual(['(root) 0 600', ' emit 0 600', '  c 400 400'])
 })
 
-test('the picture names functions with their files, says whose time it is, and is the same every time', () => {
+test('the picture names functions with their files, shows whose code takes the time, and is the same every time', () => {
   const tree = callTree(profile(NODES, [2, 3, 4, 4, 6, 5, 6]), ALWAYS, '/p')
   const svg = flameGraph(tree, 'A <title>', 'how it was made')
   for (const text of [
@@ -109,7 +109,7 @@ test('the picture names functions with their files, says whose time it is, and i
   expect(flameGraph(tree, 'A <title>', 'how it was made')).toBe(svg)
 })
 
-test('a sidecar is driven under the profiler, and its time is told by whose code it is', async () => {
+test('a sidecar runs under the profiler, and the shares of its time add up to the whole', async () => {
   const { tree, decisions } = await profileSidecar({ calls: 50, batches: 2 })
   expect(decisions).toBe(2 * 50 + 2 * 100)
   expect(tree.totalMicroseconds).toBeGreaterThan(0)
@@ -117,7 +117,7 @@ test('a sidecar is driven under the profiler, and its time is told by whose code
   expect(ORIGINS.reduce((sum, origin) => sum + shares[origin], 0)).toBeCloseTo(1)
 })
 
-/** Of samples 100 µs apart; the last has no time of its own. */
+/** A profile of samples that are 100 µs apart. The last sample has no time of its own. */
 function profile(nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile {
   return {
     nodes,
@@ -131,7 +131,7 @@ function node(id: number, functionName: string, url: string, children: number[] 
   return { id, callFrame: { functionName, url }, children }
 }
 
-/** A line a frame, callees below: name, own time, time with callees. */
+/** One line for each frame, with its callees below: name, own time, time with callees. */
 function outline({ name, selfMicroseconds, totalMicroseconds, children }: Frame, indent = ''): string[] {
   const below = children.flatMap((child) => outline(child, `${indent} `))
   return [`${indent}${name} ${selfMicroseconds} ${totalMicroseconds}`, ...below]

@@ -1,10 +1,10 @@
-/** Gating: what is over its bound once is measured once more, and fails when it is over again. */
+/** The gate: a suite with a row over its bound runs again, and a row that is over both times fails. */
 import { expect, test } from 'vitest'
 import { gates } from '../../bench/gates.ts'
 import type { Row, Suite, SuiteReport } from '../../bench/harness/suite.ts'
 import { judge } from '../../bench/judge.ts'
 
-// Rows of a suite that has gates: the bounds of these two are above 1 and below 9.
+// Two gated rows of one suite, with bounds between 1 and 9.
 const IDS = ['check-claims', 'check-iam-token-claims'] as const
 const OTHERS = gates
   .filter(({ suite, row }) => suite === 'sidecar' && !IDS.some((id) => id === row))
@@ -47,7 +47,7 @@ test.each([
     confirm: true,
     over: ['check-iam-token-claims'],
   },
-  { what: 'over once, and no second run is wanted', runs: [[9, 1]], confirm: false, over: ['check-claims'] },
+  { what: 'over once, without a second run', runs: [[9, 1]], confirm: false, over: ['check-claims'] },
 ])('$what', async ({ runs, confirm, over }) => {
   const reports: SuiteReport[] = []
   const suite: Suite = { name: 'sidecar', run: async () => reportOf(runs[reports.length] ?? []) }

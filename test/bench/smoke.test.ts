@@ -1,7 +1,7 @@
 /**
- * Runs the suites of benchmarks at a tiny size, so that none rots; those that need foreign software run with the
- * interoperability tests. Times are printed by `npm run bench` and judged
- * nowhere here; what a decision allocates does not drift, so that is held to its bound.
+ * Runs the suites of benchmarks at a tiny size, so that they keep working. Suites that need foreign software run with the
+ * interoperability tests. Times are not judged here: `npm run bench` does that. What a decision allocates does not drift,
+ * so that is held to its bound.
  */
 import { expect, test } from 'vitest'
 import { gateOf, gates, unmeasured, verdictOf } from '../../bench/gates.ts'
@@ -11,7 +11,7 @@ import { reportText } from '../../bench/report/table.ts'
 import { suites } from '../../bench/suites/index.ts'
 import { EXPECTED, runAtSmokeSize } from './expected.ts'
 
-test('it is known what every suite has to produce, and every gate speaks of one of them', () => {
+test('the expected rows of every suite are listed, and every gate belongs to a suite', () => {
   const names = suites.map((suite) => suite.name)
   expect(names).toEqual([...EXPECTED.keys()])
   for (const gate of gates) expect(names).toContain(gate.suite)
@@ -45,7 +45,7 @@ test.each([
   expect(verdictOf(gateOf('growth', memory), memory)).toBe('ok')
 })
 
-test('a row that is missing its figure is over', () => {
+test('a row without its figure is over', () => {
   const row: Row = { id: 'check-claims', what: '', a: { name: '', value: 1, unit: 'ns' }, method: '' }
   expect(verdictOf(gateOf('sidecar', row), row)).toBe('over')
   const memory: Row = { ...row, id: 'memory', a: { ...row.a, value: Number.NaN } }
@@ -59,14 +59,14 @@ test('the ratio is the median over the pairs, not the ratio of the medians', () 
   expect(() => ratioOf([1, 2], [1])).toThrow(TypeError)
 })
 
-test('a gated row that was skipped is said to be skipped, one that is simply missing is over its bound', () => {
+test('a gated row that was skipped is reported as skipped, and one that is missing counts as over its bound', () => {
   const report: SuiteReport = {
     rows: [],
-    skipped: [{ row: 'cerbos-cpu', why: 'there is none for this platform' }],
+    skipped: [{ row: 'cerbos-cpu', why: 'not available for this platform' }],
     answersChecked: 0,
   }
   expect(unmeasured('servers', report)).toEqual(['cerbos-time'])
   expect(reportText('servers', report, 'full')).toContain(
-    'skipped: cerbos-cpu:\n    there is none for this platform',
+    'skipped: cerbos-cpu:\n    not available for this platform',
   )
 })
