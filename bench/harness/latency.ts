@@ -1,10 +1,10 @@
-/** How long calls take, as the driver sees it. Recording a call allocates nothing. */
+/** How long calls take, as the driver sees it. No object is made for a call: everything is allocated before. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { Latency } from './suite.ts'
 
 /** How the latencies of all suites are measured. Rows say what is special about theirs. */
 export const LATENCY_METHOD =
-  'From the start of a call until its answer is complete and its status is known, by the clock of the driver, over all calls of all samples, within 1 %. The loop is closed: a fixed number of calls is in flight, and the next call starts when one is answered. With many in flight a call mostly waits for the others, and server and driver share the processors.'
+  'The latency of a call runs from its start until its answer is complete and its status is known. The clock is that of the driver, and the percentiles are over all calls of all samples, exact within 1 %. The loop is closed: a fixed number of calls is in flight, and the next call starts when one is answered. With many in flight a call mostly waits for the others, and server and driver share the processors.'
 
 /** Two digits that count: a value is exact within 1 %. */
 const FIGURES = 2

@@ -15,7 +15,11 @@ export const HEADLINES: readonly Headline[] = [
   { suite: 'sidecar', row: 'check-claims', what: '`Check` of claims, under load' },
   { suite: 'sidecar', row: 'check-iam-token', what: '`Check` of an IAM token, under load' },
   { suite: 'sidecar', row: 'check-static-token', what: '`Check` of a static token, under load' },
-  { suite: 'sidecar', row: 'check-batch', what: 'a decision in a `CheckBatch` of 100, under load' },
+  {
+    suite: 'sidecar',
+    row: 'check-batch',
+    what: 'a decision in a `CheckBatch` of 100, under load (p50 and p99: the whole batch)',
+  },
   { suite: 'issue', row: 'issue-http', what: 'a login (`POST /identity/v3/auth/tokens`)' },
   { suite: 'servers', row: 'cerbos-time', what: '`Check` of claims, beside Cerbos' },
   { suite: 'servers', row: 'opa-time', what: '`Check` of claims, beside OPA' },

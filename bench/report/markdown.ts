@@ -21,7 +21,7 @@ export function headlineBlock(docs: BenchDocs): string {
       ...lines,
       '',
     ],
-    `${provenance(docs)} The ratio is the median over pairs that took turns. p50 and p99 are the latency of a call, and after it that of the compared call. ${LATENCY_METHOD}`,
+    `${provenance(docs)} The ratio is the median over pairs that took turns. p50 and p99 are latencies, first of the row and then of what it is compared with. ${LATENCY_METHOD}`,
   ].join('\n')
 }
 
