@@ -19,11 +19,15 @@ export interface ChangeContext {
 }
 
 /** Writes within one transaction, which ends with it. Throws `AlreadyExists` where a name is taken. */
-export class DirectoryChange extends DirectoryRecords {
+export class DirectoryChange {
+  /** What the transaction sees, with what it changed so far. */
+  readonly records: DirectoryRecords
+  readonly #queries: Queries
   readonly #context: ChangeContext
 
   constructor(queries: Queries, context: ChangeContext) {
-    super(queries)
+    this.records = new DirectoryRecords(queries)
+    this.#queries = queries
     this.#context = context
   }
 
@@ -46,7 +50,7 @@ export class DirectoryChange extends DirectoryRecords {
   }
 
   async #deleteIn(table: 'projects' | 'users', accountId: string): Promise<number> {
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       `UPDATE ${table} SET deleted_at_ms = :now WHERE account_id = :account AND deleted_at_ms IS NULL RETURNING id`,
       { now: this.#context.nowMs, account: accountId },
     )
@@ -99,7 +103,7 @@ export class DirectoryChange extends DirectoryRecords {
 
   /** A disabled user's IAM tokens never stand again, static tokens do once the user is enabled. */
   async setUserEnabled(user: UserRecord, enabled: boolean): Promise<void> {
-    await this.queries.all(
+    await this.#queries.all(
       enabled
         ? 'UPDATE users SET enabled = 1 WHERE id = :id'
         : 'UPDATE users SET enabled = 0, generation = generation + 1 WHERE id = :id',
@@ -114,7 +118,7 @@ export class DirectoryChange extends DirectoryRecords {
   }
 
   async setRoles(user: UserRecord, roles: readonly string[]): Promise<void> {
-    await this.queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
+    await this.#queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
     for (const role of new Set(roles)) await this.#insert('user_roles', { user_id: user.id, role })
     await this.#record(`${user.type}.set_roles`, user.account, user.name, { roles })
   }
@@ -124,15 +128,15 @@ export class DirectoryChange extends DirectoryRecords {
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     permissions: readonly Permission[],
   ): Promise<void> {
-    await this.queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: user.id })
-    await this.queries.all('DELETE FROM project_permissions WHERE user_id = :user', { user: user.id })
+    await this.#queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: user.id })
+    await this.#queries.all('DELETE FROM project_permissions WHERE user_id = :user', { user: user.id })
     if (permissions.some(({ scope }) => scope === 'account'))
       await this.#insert('account_permissions', { user_id: user.id })
     const selected = new Set(
       permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
     )
     for (const name of selected) {
-      const project = await this.project(user.account, name)
+      const project = await this.records.project(user.account, name)
       if (project === undefined) throw new NoSuchProject(user.account, name)
       await this.#insert('project_permissions', { user_id: user.id, project_id: project.id })
     }
@@ -140,7 +144,7 @@ export class DirectoryChange extends DirectoryRecords {
   }
 
   async setPassword(user: UserRecord, passwordHash: string): Promise<void> {
-    await this.queries.all(
+    await this.#queries.all(
       'UPDATE users SET password_hash = :hash, generation = generation + 1 WHERE id = :id',
       { id: user.id, hash: passwordHash },
     )
@@ -149,7 +153,7 @@ export class DirectoryChange extends DirectoryRecords {
 
   /** Stores the same password under another hash, if nobody has replaced it meanwhile; tokens stand as before. */
   async rehashPassword(user: ServiceUser, hash: string): Promise<void> {
-    const [stored] = await this.queries.all(
+    const [stored] = await this.#queries.all(
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
       { id: user.id, hash, before: user.passwordHash },
     )
@@ -183,7 +187,7 @@ export class DirectoryChange extends DirectoryRecords {
   }
 
   async setPanelToken(user: UserRecord, projectId: string, claims: string, tokenId: string): Promise<void> {
-    await this.queries.all('DELETE FROM panel_tokens WHERE user_id = :user AND project_id = :project', {
+    await this.#queries.all('DELETE FROM panel_tokens WHERE user_id = :user AND project_id = :project', {
       user: user.id,
       project: projectId,
     })
@@ -198,7 +202,7 @@ export class DirectoryChange extends DirectoryRecords {
 
   /** All the address ranges from now on; none: no restriction. */
   async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
-    await this.queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
+    await this.#queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
     for (const cidr of new Set(cidrs)) await this.#insert('address_rules', { account_id: id, cidr })
     await this.#record('address_restriction.set', account, account, { cidrs })
   }
@@ -209,23 +213,23 @@ export class DirectoryChange extends DirectoryRecords {
    */
   async revoke(tokenId: string, account: string, forgetAtMs: number | undefined): Promise<number> {
     const { nowMs } = this.#context
-    await this.queries.all('DELETE FROM revocations WHERE forget_at_ms < :before', {
+    await this.#queries.all('DELETE FROM revocations WHERE forget_at_ms < :before', {
       before: nowMs - EXPIRED_TOKEN_MS_MAX,
     })
-    const [added] = await this.queries.all(
+    const [added] = await this.#queries.all(
       `INSERT INTO revocations (token_id, revoked_at_ms, forget_at_ms) VALUES (:token, :now, :forget)
        ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
       { token: tokenId, now: nowMs, forget: forgetAtMs ?? null },
     )
     if (added !== undefined) {
-      await this.queries.all(
+      await this.#queries.all(
         'UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL',
         { token: tokenId, now: nowMs },
       )
       await this.#record('token.revoke', account, tokenId)
       return nowMs
     }
-    const [row] = await this.queries.all('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
+    const [row] = await this.#queries.all('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
       token: tokenId,
     })
     return Number(row?.revoked_at_ms)
@@ -233,7 +237,7 @@ export class DirectoryChange extends DirectoryRecords {
 
   async #insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
     const names = Object.keys(columns)
-    await this.queries.all(
+    await this.#queries.all(
       `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
       columns,
     )
@@ -241,7 +245,10 @@ export class DirectoryChange extends DirectoryRecords {
 
   async #update(table: string, id: string, columns: Readonly<Record<string, Value>>): Promise<void> {
     const assignments = Object.keys(columns).map((name) => `${name} = :${name}`)
-    await this.queries.all(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`, { ...columns, id })
+    await this.#queries.all(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`, {
+      ...columns,
+      id,
+    })
   }
 
   async #record(action: string, account: string, subject: string, details: object = {}): Promise<void> {

@@ -19,25 +19,25 @@ type Row = Record<string, unknown>
 
 /** Reads records. What was deleted is not there. */
 export class DirectoryRecords {
-  protected readonly queries: Queries
+  readonly #queries: Queries
 
   constructor(queries: Queries) {
-    this.queries = queries
+    this.#queries = queries
   }
 
   async account(account: string): Promise<AccountRecord | undefined> {
-    const [row] = await this.queries.all(`${ACCOUNTS} AND account = :account`, { account })
+    const [row] = await this.#queries.all(`${ACCOUNTS} AND account = :account`, { account })
     return row && accountOf(row)
   }
 
   /** For whoever names it by its id. */
   async accountById(id: string): Promise<AccountRecord | undefined> {
-    const [row] = await this.queries.all(`${ACCOUNTS} AND id = :id`, { id })
+    const [row] = await this.#queries.all(`${ACCOUNTS} AND id = :id`, { id })
     return row && accountOf(row)
   }
 
   async accounts({ after, size }: Page): Promise<AccountRecord[]> {
-    const rows = await this.queries.all(`${ACCOUNTS} AND account > :after ORDER BY account LIMIT :size`, {
+    const rows = await this.#queries.all(`${ACCOUNTS} AND account > :after ORDER BY account LIMIT :size`, {
       after,
       size,
     })
@@ -45,13 +45,13 @@ export class DirectoryRecords {
   }
 
   async project(account: string, name: string): Promise<ProjectRecord | undefined> {
-    const [row] = await this.queries.all(`${PROJECTS} AND projects.name = :name`, { account, name })
+    const [row] = await this.#queries.all(`${PROJECTS} AND projects.name = :name`, { account, name })
     return row && projectOf(row)
   }
 
   /** Of any account; for whoever names it by its id. */
   async projectById(id: string): Promise<ProjectRecord | undefined> {
-    const [row] = await this.queries.all(
+    const [row] = await this.#queries.all(
       `${PROJECT_COLUMNS} WHERE projects.id = :id AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`,
       { id },
     )
@@ -59,7 +59,7 @@ export class DirectoryRecords {
   }
 
   async projects(account: string, { after, size }: Page): Promise<ProjectRecord[]> {
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       `${PROJECTS} AND projects.name > :after ORDER BY projects.name LIMIT :size`,
       { account, after, size },
     )
@@ -68,7 +68,7 @@ export class DirectoryRecords {
 
   /** A user of that type; the same name may belong to the other type. */
   async user(account: string, name: string, type: UserType): Promise<UserRecord | undefined> {
-    const [row] = await this.queries.all(`${USERS} AND users.name = :name`, {
+    const [row] = await this.#queries.all(`${USERS} AND users.name = :name`, {
       account,
       name,
       type,
@@ -78,7 +78,7 @@ export class DirectoryRecords {
   }
 
   async users(account: string, type: UserType, { after, size }: Page): Promise<UserRecord[]> {
-    const rows = await this.queries.all(`${USERS} AND users.name > :after ORDER BY users.name LIMIT :size`, {
+    const rows = await this.#queries.all(`${USERS} AND users.name > :after ORDER BY users.name LIMIT :size`, {
       account,
       type,
       after,
@@ -90,7 +90,7 @@ export class DirectoryRecords {
 
   /** Of any type and account; for whoever presents a token. */
   async userById(id: string): Promise<UserRecord | undefined> {
-    const [row] = await this.queries.all(
+    const [row] = await this.#queries.all(
       `${USER_COLUMNS} WHERE users.id = :id AND users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL`,
       { id, newline: NEWLINE },
     )
@@ -99,7 +99,7 @@ export class DirectoryRecords {
 
   /** A user's static tokens, revoked ones included; by id, which is how they page. */
   async staticTokens(userId: string, { after, size }: Page): Promise<StaticTokenRecord[]> {
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.id > :after ORDER BY static_tokens.id LIMIT :size`,
       { user: userId, after, size },
     )
@@ -108,7 +108,7 @@ export class DirectoryRecords {
 
   /** The one static token of that key name that is not revoked. */
   async liveStaticToken(userId: string, name: string): Promise<StaticTokenRecord | undefined> {
-    const [row] = await this.queries.all(
+    const [row] = await this.#queries.all(
       `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.name = :name AND revoked_at_ms IS NULL`,
       { user: userId, name },
     )
@@ -117,7 +117,7 @@ export class DirectoryRecords {
 
   /** How many static tokens that are neither revoked nor of a deleted user were hashed with another pepper than the one of this fingerprint. */
   async staticTokensOfOtherPeppers(fingerprint: string): Promise<number> {
-    const [row] = await this.queries.all(
+    const [row] = await this.#queries.all(
       `SELECT COUNT(*) AS tokens FROM static_tokens JOIN users ON users.id = user_id
        WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND pepper <> :fingerprint`,
       { fingerprint },
@@ -129,12 +129,12 @@ export class DirectoryRecords {
   async tokenById(
     tokenId: string,
   ): Promise<{ readonly account: string; readonly expiresAtMs: number | undefined } | undefined> {
-    const [staticToken] = await this.queries.all(`${STATIC_TOKENS} WHERE static_tokens.id = :token`, {
+    const [staticToken] = await this.#queries.all(`${STATIC_TOKENS} WHERE static_tokens.id = :token`, {
       token: tokenId,
     })
     if (staticToken !== undefined) return { account: text(staticToken.account), expiresAtMs: undefined }
     // The pattern finds all that it should, and may find more: `_` stands for any character.
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       `SELECT account, claims FROM panel_tokens
        JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
        WHERE claims LIKE :pattern`,
@@ -150,7 +150,7 @@ export class DirectoryRecords {
 
   /** What the token that a control panel user can copy says; empty project: the account's. */
   async panelToken(userId: string, projectId: string): Promise<string | undefined> {
-    const [row] = await this.queries.all(
+    const [row] = await this.#queries.all(
       'SELECT claims FROM panel_tokens WHERE user_id = :user AND project_id = :project',
       { user: userId, project: projectId },
     )
@@ -158,7 +158,7 @@ export class DirectoryRecords {
   }
 
   async addressRules(accountId: string): Promise<string[]> {
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       'SELECT cidr FROM address_rules WHERE account_id = :account ORDER BY cidr',
       {
         account: accountId,
@@ -168,7 +168,7 @@ export class DirectoryRecords {
   }
 
   async revocations({ after, size }: Page): Promise<RevocationRecord[]> {
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       'SELECT token_id, revoked_at_ms FROM revocations WHERE token_id > :after ORDER BY token_id LIMIT :size',
       { after, size },
     )
@@ -183,7 +183,7 @@ export class DirectoryRecords {
   async audit(account: string, { after, size }: Page, earlier = true): Promise<AuditRecord[]> {
     if (!/^\d{0,15}$/.test(after))
       throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the answer before' })
-    const rows = await this.queries.all(
+    const rows = await this.#queries.all(
       `SELECT sequence, at_ms, actor, action, account, subject, details FROM audit
        WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ${earlier ? '' : SINCE_CREATED}
        ORDER BY sequence LIMIT :size`,

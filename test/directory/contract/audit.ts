@@ -148,7 +148,7 @@ function inAccount({ account }: Actors): string {
 }
 
 function alpha(change: DirectoryChange, account: Account) {
-  return theProject(change, account, 'alpha')
+  return theProject(change.records, account, 'alpha')
 }
 
 export function auditContract(subject: () => Subject): void {

@@ -23,7 +23,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.records.account(account)).toEqual(made)
 
     async function newest(change: DirectoryChange): Promise<Account> {
-      return (await change.account(account)) as Account
+      return (await change.records.account(account)) as Account
     }
   })
 
@@ -283,7 +283,7 @@ export function recordsContract(subject: () => Subject): void {
     ],
     [
       'a project',
-      async (change, { account }) => change.deleteProject(await theProject(change, account, 'alpha')),
+      async (change, { account }) => change.deleteProject(await theProject(change.records, account, 'alpha')),
       (change, { account }) => change.createProject(account, 'alpha'),
       ({ store }, { account }) => store.records.project(account.account, 'alpha'),
     ],
@@ -326,7 +326,7 @@ export function recordsContract(subject: () => Subject): void {
       { scope: 'projects', projects: ['alpha', 'beta'] },
     ])
     await changing(subject(), async (change) =>
-      change.deleteProject(await theProject(change, account, 'alpha')),
+      change.deleteProject(await theProject(change.records, account, 'alpha')),
     )
     const { permissions } = await theUser(store.records, account, 'robot', 'service_user')
     expect(permissions).toEqual([{ scope: 'projects', projects: ['beta'] }])

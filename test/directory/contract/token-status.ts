@@ -21,7 +21,7 @@ const ON_BETA: Permission = { scope: 'projects', projects: ['beta'] }
 const enableUser =
   (enabled: boolean): Event[number] =>
   async (change, { account, user }) =>
-    change.setUserEnabled(await theUser(change, account, user.name, user.type), enabled)
+    change.setUserEnabled(await theUser(change.records, account, user.name, user.type), enabled)
 const enableAccount =
   (enabled: boolean): Event[number] =>
   (change, { account }) =>
@@ -29,7 +29,7 @@ const enableAccount =
 const enableProject =
   (enabled: boolean): Event[number] =>
   async (change, { account }) =>
-    change.setProjectEnabled(await theProject(change, account, 'alpha'), enabled)
+    change.setProjectEnabled(await theProject(change.records, account, 'alpha'), enabled)
 const permit =
   (...permissions: Permission[]): Event[number] =>
   (change, { user }) =>
@@ -47,7 +47,7 @@ const createAccount: Event[number] = (change, { account }) => change.createAccou
 const deleteProject =
   (name: string): Event[number] =>
   async (change, { account }) =>
-    change.deleteProject(await theProject(change, account, name))
+    change.deleteProject(await theProject(change.records, account, name))
 const createProject: Event[number] = (change, { account }) => change.createProject(account, 'alpha')
 
 export function tokenStatusContract(subject: () => Subject): void {
@@ -220,7 +220,7 @@ export function tokenStatusContract(subject: () => Subject): void {
     const { account, user } = await newServiceUser(subject(), permissions)
     await changing(subject(), (change) => change.createProject(account, 'disabled'))
     await changing(subject(), async (change) =>
-      change.setProjectEnabled(await theProject(change, account, 'disabled'), false),
+      change.setProjectEnabled(await theProject(change.records, account, 'disabled'), false),
     )
     const ids = new Map<string, string | undefined>([['account', undefined]])
     for (const name of ['alpha', 'beta', 'disabled', 'nowhere'])

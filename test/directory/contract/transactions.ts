@@ -61,8 +61,8 @@ export function transactionsContract(subject: () => Subject): void {
       await change.createProject(account, 'gamma')
       await change.setPassword(user, 'another hash')
       expect(await seen()).toEqual([true, 1, false, audited])
-      expect((await theUser(change, account, 'robot', 'service_user')).generation).toBe(2)
-      expect(await change.project(account.account, 'gamma')).toBeDefined()
+      expect((await theUser(change.records, account, 'robot', 'service_user')).generation).toBe(2)
+      expect(await change.records.project(account.account, 'gamma')).toBeDefined()
     })
     expect(await seen()).toEqual([false, 2, true, Number(audited) + 2])
   })
@@ -91,7 +91,10 @@ export function transactionsContract(subject: () => Subject): void {
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         changing(subject(), async (change) =>
-          change.setPassword(await theUser(change, account, 'robot', 'service_user'), `hash ${index}`),
+          change.setPassword(
+            await theUser(change.records, account, 'robot', 'service_user'),
+            `hash ${index}`,
+          ),
         ),
       ),
     )
@@ -107,7 +110,7 @@ export function transactionsContract(subject: () => Subject): void {
     await Promise.all(
       Array.from({ length: 20 }, () =>
         changing(subject(), async (change) => {
-          const there = await change.projects(account.account, { after: '', size: 100 })
+          const there = await change.records.projects(account.account, { after: '', size: 100 })
           await change.createProject(account, `project-${String(there.length).padStart(2, '0')}`)
         }),
       ),

@@ -192,7 +192,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
         const error = await store
           .change('a test', async (change) => {
             await change.createAccount('half')
-            const account = await change.account('before')
+            const account = await change.records.account('before')
             if (account !== undefined)
               await change.createUser(account, {
                 name: 'x',

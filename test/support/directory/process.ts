@@ -113,9 +113,9 @@ function unlessThere(error: unknown): void {
 /** Named by how many there are, which another process must not change meanwhile. */
 async function addProject(store: DirectoryStore, name: string): Promise<void> {
   await store.change('a process', async (change) => {
-    const account = await change.account(name)
+    const account = await change.records.account(name)
     if (account === undefined) throw new Error('the account is not there')
-    const { length } = await change.projects(name, { after: '', size: 1000 })
+    const { length } = await change.records.projects(name, { after: '', size: 1000 })
     await change.createProject(account, `project-${length}`)
   })
 }
@@ -124,7 +124,7 @@ async function addProject(store: DirectoryStore, name: string): Promise<void> {
 async function makeAccount(store: DirectoryStore, name: string): Promise<void> {
   await store.change('a process', async (change) => {
     await change.createAccount(name)
-    const account = await change.account(name)
+    const account = await change.records.account(name)
     if (account === undefined) throw new Error('an account is not there after it was made')
     await change.createProject(account, 'project')
     await change.createUser(account, { name: 'person', type: 'control_panel_user' })
