@@ -3,7 +3,11 @@
  *
  * @module
  */
-export type { Administration } from './authority/administration.ts'
-export type { AccountListing, Applied, DirectoryFile, NewSecret } from './authority/directory-file.ts'
+export { type Actor, trusted } from './authority/actor.ts'
+export type { Administration } from './authority/administration/administration.ts'
+export type { Applied, DirectoryFile } from './authority/administration/directory-file.ts'
+export type { AccountListing } from './authority/administration/directory-listing.ts'
+export type { NewSecret } from './authority/administration/secrets.ts'
+export type { Secret } from './base/secret.ts'
 export { type Config, ConfigError, type ConfigSources, readConfig } from './config/config.ts'
 export { type Sidecar, type StartOptions, startSidecar } from './sidecar.ts'

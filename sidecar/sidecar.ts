@@ -1,6 +1,6 @@
 /** The composition root: opens everything that the sidecar is made of, and closes it in the right order. */
 import type { Logger } from 'pino'
-import type { Administration } from './authority/administration.ts'
+import type { Administration } from './authority/administration/administration.ts'
 import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import type { Secret } from './base/secret.ts'
@@ -167,7 +167,7 @@ function authorityEvents(log: Logger): AuthorityEvents {
 
 /** The configured callers, and whoever can read the data folder: they could change it anyway. */
 function callersOf({ profiles, callers }: ConfiguredCredentials, administratorToken: Secret): Callers {
-  const caller = { name: 'administrator', profiles: new Set(profiles.keys()), administrator: true }
+  const caller = { name: 'administrator', profiles: new Set(profiles.keys()), operator: true }
   return new Callers([...callers, { token: administratorToken, caller }])
 }
 

@@ -1,6 +1,7 @@
 /** What verifies and issues tokens. The embedded one stands on a directory. */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
+import type { Actor } from './actor.ts'
 
 /** Who holds a token. */
 export interface Subject {
@@ -77,16 +78,14 @@ export interface Authority {
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
   /** Revokes a token; returns when that first happened. */
-  revoke(revocation: TokenRevocation): Promise<number>
+  revoke(actor: Actor, revocation: TokenRevocation): Promise<number>
 }
 
-/** A token that no longer stands, and who said so. */
+/** A token that is to be revoked. */
 export interface TokenRevocation {
   readonly tokenId: string
   /** Empty: whoever asks does not know; the authority's own record counts, if it has one. */
   readonly account: string
   /** After that the record may be forgotten; `undefined`: never. */
   readonly expiresAtMs: number | undefined
-  /** For the audit trail. */
-  readonly actor: string
 }

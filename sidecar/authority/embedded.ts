@@ -7,7 +7,9 @@ import { Secret } from '../base/secret.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Directory, Grant, ServiceUser, TokenStatus } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
+import type { Actor } from './actor.ts'
 import { isAllowed, throttleKey } from './addresses.ts'
+import { changeDirectory } from './administration/change.ts'
 import type {
   Authority,
   IssuedToken,
@@ -20,7 +22,7 @@ import type {
 import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
-import { canBeName } from './lookups.ts'
+import { canBeName } from './names.ts'
 import type { Passwords } from './password.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
@@ -133,9 +135,9 @@ export class EmbeddedAuthority implements Authority {
     }
   }
 
-  revoke({ tokenId, account, expiresAtMs, actor }: TokenRevocation): Promise<number> {
-    return this.#parts.store.change(actor, async (change) => {
-      const known = account === '' ? await change.tokenById(tokenId) : undefined
+  revoke(actor: Actor, { tokenId, account, expiresAtMs }: TokenRevocation): Promise<number> {
+    return changeDirectory(this.#parts.store, actor, async (change) => {
+      const known = account === '' ? await change.records.tokenById(tokenId) : undefined
       return known === undefined
         ? change.revoke(tokenId, account, expiresAtMs)
         : change.revoke(tokenId, known.account, known.expiresAtMs)

@@ -11,7 +11,7 @@ import {
 } from '../base/data-folder.ts'
 import { Secret } from '../base/secret.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
-import { Administration } from './administration.ts'
+import { Administration } from './administration/administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing } from './keys.ts'

@@ -1,5 +1,5 @@
 /** The directory of a configuration, opened for a moment, as another process than the sidecar does. */
-import type { Administration } from '../authority/administration.ts'
+import type { Administration } from '../authority/administration/administration.ts'
 import { openEmbeddedAuthority } from '../authority/open.ts'
 import { FailedLogins } from '../authority/throttle.ts'
 import { type Config, sharedDirectoryOf } from '../config/config.ts'

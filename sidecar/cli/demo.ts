@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Engine } from '../../engine/index.ts'
-import type { Administration } from '../authority/administration.ts'
+import { commandLine } from '../authority/actor.ts'
+import type { Administration } from '../authority/administration/administration.ts'
 import { packageVersion } from '../base/package.ts'
 import { columns } from '../base/text-table.ts'
 import { DEFAULT_ADDRESS } from '../client/index.ts'
@@ -93,7 +94,7 @@ function definedOf(flags: Readonly<Record<string, unknown>>): Record<string, unk
 
 async function populate(administration: Administration): Promise<Demo> {
   const account = String(randomInt(100_000, 1_000_000))
-  const { secrets } = await administration.apply({
+  const { secrets } = await administration.apply(commandLine(), {
     accounts: [
       {
         account,
@@ -104,7 +105,7 @@ async function populate(administration: Administration): Promise<Demo> {
     ],
   })
   const secretOf = (type: 'password' | 'static_token') =>
-    secrets.find((secret) => secret.type === type)?.value ?? ''
+    secrets.find((secret) => secret.type === type)?.value.reveal() ?? ''
   return {
     account,
     project: PROJECT,

@@ -1,7 +1,10 @@
 /** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
 import type { Command } from 'commander'
-import type { Administration } from '../authority/administration.ts'
-import type { AccountListing, Applied, DirectoryFile, NewSecret } from '../authority/directory-file.ts'
+import { commandLine } from '../authority/actor.ts'
+import type { Administration } from '../authority/administration/administration.ts'
+import type { Applied, DirectoryFile } from '../authority/administration/directory-file.ts'
+import type { AccountListing } from '../authority/administration/directory-listing.ts'
+import type { NewSecret } from '../authority/administration/secrets.ts'
 import { expectDataFolder } from '../base/data-folder.ts'
 import { columns } from '../base/text-table.ts'
 import { print, printJson } from './output.ts'
@@ -26,8 +29,10 @@ export function addDirectoryCommand(program: Command): void {
     .argument('<file>', 'directory file, YAML or JSON')
     .action(async (file: string, options: DirectoryOptions) => {
       const wanted = await readDirectoryFile(file)
-      const applied = await administering(options, (administration) => administration.apply(wanted))
-      if (options.json) printJson(applied)
+      const applied = await administering(options, (administration) =>
+        administration.apply(commandLine(), wanted),
+      )
+      if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
       else print(describeApplied(applied))
     })
   withOptions(directory.command('show'))
@@ -45,9 +50,9 @@ export function addDirectoryCommand(program: Command): void {
     .argument('<user>', 'name of the service user')
     .action(async (account: string, user: string, options: DirectoryOptions) => {
       const secret = await administering({ ...options, there: true }, (administration) =>
-        administration.replacePassword(account, user),
+        administration.users.replacePassword(commandLine(), account, user),
       )
-      if (options.json) printJson(secret)
+      if (options.json) printJson(revealed(secret))
       else print(describeSecrets([secret]))
     })
 }
@@ -110,9 +115,14 @@ function describeSecrets(secrets: readonly NewSecret[]): string {
     account,
     user,
     type === 'password' ? 'password' : `static token ${name}`,
-    value,
+    value.reveal(),
   ])
   return `new secrets, shown this once:\n${columns(rows)}`
+}
+
+/** A new secret as it is shown, this once. */
+function revealed({ value, ...secret }: NewSecret): object {
+  return { ...secret, value: value.reveal() }
 }
 
 function accountRows({ account, projects, serviceUsers, controlPanelUsers }: AccountListing): string[][] {

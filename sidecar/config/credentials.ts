@@ -15,7 +15,8 @@ export interface ConfiguredCaller {
   readonly caller: {
     readonly name: string
     readonly profiles: ReadonlySet<string>
-    readonly administrator: boolean
+    /** Whether the caller has administrator rights over everything. */
+    readonly operator: boolean
   }
 }
 
@@ -68,7 +69,7 @@ function readCallers(config: Config, profiles: ReadonlyMap<string, ConfiguredPro
       caller: {
         name: caller.name,
         profiles: new Set(caller.profiles),
-        administrator: caller.administrator === true,
+        operator: caller.administrator === true,
       },
     }
   })

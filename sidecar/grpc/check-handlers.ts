@@ -1,7 +1,7 @@
 /** `Check`, `CheckBatch` and `CheckStream`: the hot path. Answers to claims are ready before they are asked for. */
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
-import type { Services } from '../usecases/services.ts'
+import { forCall, type Services } from '../usecases/services.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readNumberedCheck } from './check-request.ts'
 import { failure, type Unary, unaryHandler } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
@@ -35,18 +35,19 @@ export function checkHandlers(services: Services, batchLengthMax: number): Check
 }
 
 /** Answers by the engine in force. */
-function answerer({ rules, authority, cacheForMs, now }: Services): Answer {
+function answerer(services: Services): Answer {
+  const { rules, cacheForMs, now } = services
   let answers = new EncodedAnswers(rules.engine, cacheForMs)
-  let engine = rules.engine
+  let current = forCall(services)
   rules.watch((changed) => {
     // Both together, so that no question meets the answers of another engine.
     answers = new EncodedAnswers(changed, cacheForMs)
-    engine = changed
+    current = forCall(services)
   })
   return (checked) => {
-    if (checked.type === 'claims') return answers.forClaims(checkClaims(engine, checked.question))
+    if (checked.type === 'claims') return answers.forClaims(checkClaims(current, checked.question))
     const encoded = answers
-    const outcome = checkCredentials(engine, authority, checked.question)
+    const outcome = checkCredentials(current, checked.question)
     return outcome instanceof Promise
       ? outcome.then((value) => encoded.forCredentials(value, now()))
       : encoded.forCredentials(outcome, now())

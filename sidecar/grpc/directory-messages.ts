@@ -1,30 +1,25 @@
 /** Records of the directory: values → wire, and permissions back. */
-
+import * as wire from '../gen/portcullis/v1/directory.ts'
 import type {
   AccountRecord,
   AuditRecord,
   Permission,
   ProjectRecord,
+  RevocationRecord,
   StaticTokenRecord,
   UserRecord,
-} from '../authority/administration.ts'
-import type { IssuedToken } from '../authority/authority.ts'
-import { invalidArgument } from '../base/call-error.ts'
-import * as wire from '../gen/portcullis/v1/directory.ts'
-import type { Services } from '../usecases/services.ts'
+} from '../usecases/administration/records.ts'
+import type { PanelToken } from '../usecases/administration/tokens.ts'
+import type { RequestedPermission } from '../usecases/administration/users.ts'
 
-export function permissionsOf(path: string, permissions: readonly wire.Permission[]): Permission[] {
-  return permissions.map(({ scope, projects }, index) => {
-    if (scope === wire.PermissionScope.PERMISSION_SCOPE_ACCOUNT && projects.length === 0)
-      return { scope: 'account' }
-    if (scope === wire.PermissionScope.PERMISSION_SCOPE_PROJECTS && projects.length > 0)
-      return { scope: 'projects', projects }
-    throw invalidArgument({
-      field: `${path}[${index}]`,
-      expected: 'scope ACCOUNT without projects, or scope PROJECTS with one or more',
-    })
-  })
+export function requestedPermissions(permissions: readonly wire.Permission[]): RequestedPermission[] {
+  return permissions.map(({ scope, projects }) => ({ scope: SCOPES.get(scope), projects }))
 }
+
+const SCOPES: ReadonlyMap<wire.PermissionScope, RequestedPermission['scope']> = new Map([
+  [wire.PermissionScope.PERMISSION_SCOPE_ACCOUNT, 'account'],
+  [wire.PermissionScope.PERMISSION_SCOPE_PROJECTS, 'projects'],
+])
 
 function permissionMessage(permission: Permission): wire.Permission {
   return permission.scope === 'account'
@@ -90,16 +85,9 @@ export function staticTokenMessage({
   }
 }
 
-/** With the advice that decisions on it will carry. */
-export function panelTokenMessage(
-  { rules }: Services,
-  { value, token }: IssuedToken,
-): wire.ControlPanelUserToken {
-  const { engine } = rules
-  const [api = ''] = engine.apis.keys()
-  const { advice } = engine.decide({ api, kind: token.kind, scope: token.scope, holder: token.subject.type })
+export function panelTokenMessage({ header, value, token, advice }: PanelToken): wire.ControlPanelUserToken {
   return {
-    header: engine.tokenKinds.get(token.kind)?.header ?? '',
+    header,
     value: value.reveal(),
     kind: token.kind,
     scope: { account: token.scope.account, project: token.scope.project ?? '' },
@@ -108,6 +96,10 @@ export function panelTokenMessage(
     tokenId: token.tokenId,
     advice: [...advice],
   }
+}
+
+export function revocationMessage({ tokenId, revokedAtMs }: RevocationRecord): wire.Revocation {
+  return { tokenId, revokedAt: new Date(revokedAtMs) }
 }
 
 export function auditMessage({

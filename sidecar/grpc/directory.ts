@@ -1,364 +1,228 @@
-/** `portcullis.v1.DirectoryService`: one row a call: what it needs, and what it does. */
-import type { AccountRecord, Page } from '../authority/administration.ts'
+/** `portcullis.v1.DirectoryService`: one row a call, which reads the request and writes the answer. */
+import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
 import * as wire from '../gen/portcullis/v1/directory.ts'
-import { actorOf, authorize, authorizeAsOwner, identify } from '../usecases/directory.ts'
-import type { Services } from '../usecases/services.ts'
-import { type Call, call } from './directory-call.ts'
+import {
+  administer,
+  type OperationName,
+  type OperationRequest,
+  type OperationResult,
+} from '../usecases/administration/administer.ts'
+import { identify, type PresentedCredentials } from '../usecases/requester.ts'
+import { forCall, type Services } from '../usecases/services.ts'
 import {
   accountMessage,
   auditMessage,
   controlPanelUserMessage,
   panelTokenMessage,
-  permissionsOf,
   projectMessage,
+  requestedPermissions,
+  revocationMessage,
   serviceUserMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
-import { passThrough, peerAddress, type UnaryHandlers, unaryHandler } from './handler.ts'
-import { paged } from './paging.ts'
+import { decoded, passThrough, peerAddress, type UnaryHandlers, unaryHandler } from './handler.ts'
+
+type Service = typeof wire.DirectoryServiceService
+
+/** How a call of this name is read and written. */
+interface Row<Name extends OperationName> {
+  readonly decode: (message: ReturnType<Service[Name]['requestDeserialize']>) => OperationRequest<Name>
+  readonly encode: (result: OperationResult<Name>) => Parameters<Service[Name]['responseSerialize']>[0]
+}
+
+const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
+  createAccount: {
+    decode: ({ account }) => ({ account }),
+    encode: (account) => ({ account: accountMessage(account) }),
+  },
+  getAccount: {
+    decode: ({ account }) => ({ account }),
+    encode: (account) => ({ account: accountMessage(account) }),
+  },
+  listAccounts: {
+    decode: ({ pageSize, pageToken }) => ({ pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ accounts: items.map(accountMessage), nextPageToken }),
+  },
+  updateAccount: {
+    decode: ({ account, enabled }) => ({ account, enabled }),
+    encode: (account) => ({ account: accountMessage(account) }),
+  },
+  deleteAccount: {
+    decode: ({ account }) => ({ account }),
+    encode: ({ projects, users }) => ({ projects, users }),
+  },
+
+  createProject: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: (project) => ({ project: projectMessage(project) }),
+  },
+  getProject: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: (project) => ({ project: projectMessage(project) }),
+  },
+  listProjects: {
+    decode: ({ account, pageSize, pageToken }) => ({ account, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ projects: items.map(projectMessage), nextPageToken }),
+  },
+  updateProject: {
+    decode: ({ account, name, enabled }) => ({ account, name, enabled }),
+    encode: (project) => ({ project: projectMessage(project) }),
+  },
+  deleteProject: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: () => ({}),
+  },
+
+  createServiceUser: {
+    decode: ({ account, name, permissions, roles }) => ({
+      account,
+      name,
+      permissions: requestedPermissions(permissions),
+      roles,
+    }),
+    encode: ({ user, password }) => ({ user: serviceUserMessage(user), password: password.reveal() }),
+  },
+  getServiceUser: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: (user) => ({ user: serviceUserMessage(user) }),
+  },
+  listServiceUsers: {
+    decode: ({ account, pageSize, pageToken }) => ({ account, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ users: items.map(serviceUserMessage), nextPageToken }),
+  },
+  updateServiceUser: {
+    decode: ({ account, name, enabled, permissions, roles }) => ({
+      account,
+      name,
+      enabled,
+      permissions: permissions && requestedPermissions(permissions.permissions),
+      roles: roles?.roles,
+    }),
+    encode: (user) => ({ user: serviceUserMessage(user) }),
+  },
+  deleteServiceUser: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: () => ({}),
+  },
+  replaceServiceUserPassword: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: ({ password }) => ({ password: password.reveal() }),
+  },
+
+  createControlPanelUser: {
+    decode: ({ account, name, owner, roles }) => ({ account, name, owner, roles }),
+    encode: (user) => ({ user: controlPanelUserMessage(user) }),
+  },
+  getControlPanelUser: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: (user) => ({ user: controlPanelUserMessage(user) }),
+  },
+  listControlPanelUsers: {
+    decode: ({ account, pageSize, pageToken }) => ({ account, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ users: items.map(controlPanelUserMessage), nextPageToken }),
+  },
+  updateControlPanelUser: {
+    decode: ({ account, name, enabled, owner, roles }) => ({
+      account,
+      name,
+      enabled,
+      owner,
+      roles: roles?.roles,
+    }),
+    encode: (user) => ({ user: controlPanelUserMessage(user) }),
+  },
+  deleteControlPanelUser: {
+    decode: ({ account, name }) => ({ account, name }),
+    encode: () => ({}),
+  },
+  copyControlPanelUserToken: {
+    decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
+    encode: (token) => ({ token: panelTokenMessage(token) }),
+  },
+  reissueControlPanelUserToken: {
+    decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
+    encode: (token) => ({ token: panelTokenMessage(token) }),
+  },
+
+  createStaticToken: {
+    decode: ({ account, userName, name }) => ({ account, userName, name }),
+    encode: ({ token, header, value }) => ({
+      token: staticTokenMessage(token),
+      header,
+      value: value.reveal(),
+    }),
+  },
+  listStaticTokens: {
+    decode: ({ account, userName, pageSize, pageToken }) => ({ account, userName, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ tokens: items.map(staticTokenMessage), nextPageToken }),
+  },
+  revokeStaticToken: {
+    decode: ({ account, userName, name }) => ({ account, userName, name }),
+    encode: (token) => ({ token: staticTokenMessage(token) }),
+  },
+
+  getAddressRestriction: {
+    decode: ({ account }) => ({ account }),
+    encode: ({ ranges }) => ({ ranges: [...ranges] }),
+  },
+  setAddressRestriction: {
+    decode: ({ account, ranges }) => ({ account, ranges }),
+    encode: ({ ranges }) => ({ ranges: [...ranges] }),
+  },
+
+  listRevocations: {
+    decode: ({ pageSize, pageToken }) => ({ pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ revocations: items.map(revocationMessage), nextPageToken }),
+  },
+  listAuditRecords: {
+    decode: ({ account, pageSize, pageToken }) => ({ account: account || undefined, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ records: items.map(auditMessage), nextPageToken }),
+  },
+}
 
 export const directoryService = passThrough(wire.DirectoryServiceService)
 
-const CALLS: { readonly [Name in keyof typeof wire.DirectoryServiceService]: Call } = {
-  createAccount: call(
-    'operator',
-    wire.CreateAccountRequest,
-    wire.CreateAccountResponse,
-    async ({ account }, { administration, actor }) => ({
-      account: accountMessage(await administration.createAccount(actor, account)),
-    }),
-  ),
-  getAccount: call(
-    'administrator',
-    wire.GetAccountRequest,
-    wire.GetAccountResponse,
-    async ({ account }, { administration }) => ({
-      account: accountMessage(await administration.account(account)),
-    }),
-  ),
-  listAccounts: call(
-    'operator',
-    wire.ListAccountsRequest,
-    wire.ListAccountsResponse,
-    async (request, { administration }) => {
-      const [accounts, nextPageToken] = await paged(
-        request,
-        (page) => administration.accounts(page),
-        accountOf,
-      )
-      return { accounts: accounts.map(accountMessage), nextPageToken }
-    },
-  ),
-  updateAccount: call(
-    'operator',
-    wire.UpdateAccountRequest,
-    wire.UpdateAccountResponse,
-    async ({ account, enabled }, { administration, actor }) => ({
-      account: accountMessage(
-        enabled === undefined
-          ? await administration.account(account)
-          : await administration.setAccountEnabled(actor, account, enabled),
-      ),
-    }),
-  ),
-  deleteAccount: call(
-    'operator',
-    wire.DeleteAccountRequest,
-    wire.DeleteAccountResponse,
-    ({ account }, { administration, actor }) => administration.deleteAccount(actor, account),
-  ),
-
-  createProject: call(
-    'administrator',
-    wire.CreateProjectRequest,
-    wire.CreateProjectResponse,
-    async ({ account, name }, { administration, actor }) => ({
-      project: projectMessage(await administration.createProject(actor, account, name)),
-    }),
-  ),
-  getProject: call(
-    'administrator',
-    wire.GetProjectRequest,
-    wire.GetProjectResponse,
-    async ({ account, name }, { administration }) => ({
-      project: projectMessage(await administration.project(account, name)),
-    }),
-  ),
-  listProjects: call(
-    'administrator',
-    wire.ListProjectsRequest,
-    wire.ListProjectsResponse,
-    async (request, { administration }) => {
-      const [projects, nextPageToken] = await paged(
-        request,
-        (page) => administration.projects(request.account, page),
-        nameOf,
-      )
-      return { projects: projects.map(projectMessage), nextPageToken }
-    },
-  ),
-  updateProject: call(
-    'administrator',
-    wire.UpdateProjectRequest,
-    wire.UpdateProjectResponse,
-    async ({ account, name, enabled }, { administration, actor }) => ({
-      project: projectMessage(
-        enabled === undefined
-          ? await administration.project(account, name)
-          : await administration.setProjectEnabled(actor, account, name, enabled),
-      ),
-    }),
-  ),
-  deleteProject: call(
-    'administrator',
-    wire.DeleteProjectRequest,
-    wire.DeleteProjectResponse,
-    async ({ account, name }, { administration, actor }) => {
-      await administration.deleteProject(actor, account, name)
-      return {}
-    },
-  ),
-
-  createServiceUser: call(
-    'administrator',
-    wire.CreateServiceUserRequest,
-    wire.CreateServiceUserResponse,
-    async ({ account, name, permissions, roles }, { administration, actor }) => {
-      const created = await administration.createServiceUser(actor, account, {
-        name,
-        permissions: permissionsOf('permissions', permissions),
-        roles,
-      })
-      return { user: serviceUserMessage(created.user), password: created.password.reveal() }
-    },
-  ),
-  getServiceUser: call(
-    'administrator',
-    wire.GetServiceUserRequest,
-    wire.GetServiceUserResponse,
-    async ({ account, name }, { administration }) => ({
-      user: serviceUserMessage(await administration.user(account, name, 'service_user')),
-    }),
-  ),
-  listServiceUsers: call(
-    'administrator',
-    wire.ListServiceUsersRequest,
-    wire.ListServiceUsersResponse,
-    async (request, { administration }) => {
-      const list = (page: Page) => administration.users(request.account, 'service_user', page)
-      const [users, nextPageToken] = await paged(request, list, nameOf)
-      return { users: users.map(serviceUserMessage), nextPageToken }
-    },
-  ),
-  updateServiceUser: call(
-    'administrator',
-    wire.UpdateServiceUserRequest,
-    wire.UpdateServiceUserResponse,
-    async ({ account, name, enabled, permissions, roles }, { administration, actor }) => ({
-      user: serviceUserMessage(
-        await administration.updateUser(actor, account, name, 'service_user', {
-          enabled,
-          permissions: permissions && permissionsOf('permissions.permissions', permissions.permissions),
-          roles: roles?.roles,
-        }),
-      ),
-    }),
-  ),
-  deleteServiceUser: call(
-    'administrator',
-    wire.DeleteServiceUserRequest,
-    wire.DeleteServiceUserResponse,
-    async ({ account, name }, { administration, actor }) => {
-      await administration.deleteUser(actor, account, name, 'service_user')
-      return {}
-    },
-  ),
-  replaceServiceUserPassword: call(
-    'administrator',
-    wire.ReplaceServiceUserPasswordRequest,
-    wire.ReplaceServiceUserPasswordResponse,
-    async ({ account, name }, { administration, actor }) => ({
-      password: (await administration.replacePassword(account, name, actor)).value,
-    }),
-  ),
-
-  createControlPanelUser: call(
-    'administrator',
-    wire.CreateControlPanelUserRequest,
-    wire.CreateControlPanelUserResponse,
-    async ({ account, name, owner, roles }, { administration, actor, principal }) => {
-      if (owner) authorizeAsOwner(principal)
-      const user = await administration.createControlPanelUser(actor, account, { name, owner, roles })
-      return { user: controlPanelUserMessage(user) }
-    },
-  ),
-  getControlPanelUser: call(
-    'self_or_administrator',
-    wire.GetControlPanelUserRequest,
-    wire.GetControlPanelUserResponse,
-    async ({ account, name }, { administration }) => ({
-      user: controlPanelUserMessage(await administration.user(account, name, 'control_panel_user')),
-    }),
-  ),
-  listControlPanelUsers: call(
-    'administrator',
-    wire.ListControlPanelUsersRequest,
-    wire.ListControlPanelUsersResponse,
-    async (request, { administration }) => {
-      const list = (page: Page) => administration.users(request.account, 'control_panel_user', page)
-      const [users, nextPageToken] = await paged(request, list, nameOf)
-      return { users: users.map(controlPanelUserMessage), nextPageToken }
-    },
-  ),
-  updateControlPanelUser: call(
-    'administrator',
-    wire.UpdateControlPanelUserRequest,
-    wire.UpdateControlPanelUserResponse,
-    async ({ account, name, enabled, owner, roles }, { administration, actor, principal }) => {
-      const to = { enabled, owner, roles: roles?.roles }
-      const user = await administration.updateUser(
-        actor,
-        account,
-        name,
-        'control_panel_user',
-        to,
-        (before) => {
-          if (before.owner || owner !== undefined) authorizeAsOwner(principal)
-        },
-      )
-      return { user: controlPanelUserMessage(user) }
-    },
-  ),
-  deleteControlPanelUser: call(
-    'administrator',
-    wire.DeleteControlPanelUserRequest,
-    wire.DeleteControlPanelUserResponse,
-    async ({ account, name }, { administration, actor, principal }) => {
-      await administration.deleteUser(actor, account, name, 'control_panel_user', ({ owner }) => {
-        if (owner) authorizeAsOwner(principal)
-      })
-      return {}
-    },
-  ),
-  copyControlPanelUserToken: call(
-    'self',
-    wire.CopyControlPanelUserTokenRequest,
-    wire.CopyControlPanelUserTokenResponse,
-    async ({ account, name, project }, { administration, actor, services }) => ({
-      token: panelTokenMessage(
-        services,
-        await administration.copyPanelToken(actor, account, name, project || undefined),
-      ),
-    }),
-  ),
-  reissueControlPanelUserToken: call(
-    'self',
-    wire.ReissueControlPanelUserTokenRequest,
-    wire.ReissueControlPanelUserTokenResponse,
-    async ({ account, name, project }, { administration, actor, services }) => ({
-      token: panelTokenMessage(
-        services,
-        await administration.reissuePanelToken(actor, account, name, project || undefined),
-      ),
-    }),
-  ),
-
-  createStaticToken: call(
-    'self',
-    wire.CreateStaticTokenRequest,
-    wire.CreateStaticTokenResponse,
-    async ({ account, userName, name }, { administration, actor, services }) => {
-      const { token, kind, value } = await administration.createStaticToken(actor, account, userName, name)
-      const header = services.rules.engine.tokenKinds.get(kind)?.header ?? ''
-      return { token: staticTokenMessage(token), header, value: value.reveal() }
-    },
-  ),
-  listStaticTokens: call(
-    'self_or_administrator',
-    wire.ListStaticTokensRequest,
-    wire.ListStaticTokensResponse,
-    async (request, { administration }) => {
-      const list = (page: Page) => administration.staticTokens(request.account, request.userName, page)
-      const [tokens, nextPageToken] = await paged(request, list, ({ id }) => id)
-      return { tokens: tokens.map(staticTokenMessage), nextPageToken }
-    },
-  ),
-  revokeStaticToken: call(
-    'self_or_administrator',
-    wire.RevokeStaticTokenRequest,
-    wire.RevokeStaticTokenResponse,
-    async ({ account, userName, name }, { administration, actor }) => ({
-      token: staticTokenMessage(await administration.revokeStaticToken(actor, account, userName, name)),
-    }),
-  ),
-
-  getAddressRestriction: call(
-    'administrator',
-    wire.GetAddressRestrictionRequest,
-    wire.GetAddressRestrictionResponse,
-    async ({ account }, { administration }) => ({ ranges: await administration.addressRestriction(account) }),
-  ),
-  setAddressRestriction: call(
-    'administrator',
-    wire.SetAddressRestrictionRequest,
-    wire.SetAddressRestrictionResponse,
-    async ({ account, ranges }, { administration, actor }) => ({
-      ranges: await administration.setAddressRestriction(actor, account, ranges),
-    }),
-  ),
-
-  listRevocations: call(
-    'operator',
-    wire.ListRevocationsRequest,
-    wire.ListRevocationsResponse,
-    async (request, { administration }) => {
-      const [found, nextPageToken] = await paged(request, (page) => administration.revocations(page), idOf)
-      const revocations = found.map(({ tokenId, revokedAtMs }) => ({
-        tokenId,
-        revokedAt: new Date(revokedAtMs),
-      }))
-      return { revocations, nextPageToken }
-    },
-  ),
-  listAuditRecords: call(
-    'administrator',
-    wire.ListAuditRecordsRequest,
-    wire.ListAuditRecordsResponse,
-    async (request, { administration, principal }) => {
-      // What an account of that number did before this one is nothing to its users.
-      const earlier = principal.type === 'operator'
-      const list = (page: Page) => administration.audit(request.account, page, earlier)
-      const [records, nextPageToken] = await paged(request, list, ({ sequence }) => String(sequence))
-      return { records: records.map(auditMessage), nextPageToken }
-    },
-  ),
-}
-
 /** The handlers of the service. @param reachable whether other machines can reach the listener */
 export function directoryHandlers(services: Services, reachable: boolean): UnaryHandlers {
-  const { rules, authority, administration, callers, log } = services
-  return Object.fromEntries(
-    Object.entries(CALLS).map(([name, { need, run }]) => [
-      name,
-      unaryHandler(log, async (bytes, metadata, call) => {
-        const principal = await identify(
-          { engine: rules.engine, authority, administration, callers },
-          {
-            authorization: metadata.get('authorization').map(String),
-            iamToken: metadata.get('x-auth-token').map(String),
-            // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-            clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
-          },
-        )
-        return run(bytes, (account, holder) => {
-          authorize(principal, need, account, holder)
-          return { administration, principal, actor: actorOf(principal), services }
-        })
-      }),
-    ]),
-  )
+  const names = Object.keys(ROWS) as OperationName[]
+  return Object.fromEntries(names.map((name) => [name, directoryHandler(services, reachable, name)]))
 }
 
-const accountOf = ({ account }: AccountRecord): string => account
-const nameOf = ({ name }: { readonly name: string }): string => name
-const idOf = ({ tokenId }: { readonly tokenId: string }): string => tokenId
+function directoryHandler<Name extends OperationName>(
+  services: Services,
+  reachable: boolean,
+  operation: Name,
+): UnaryHandlers[string] {
+  const { decode, encode } = ROWS[operation] as Row<Name>
+  const { requestDeserialize, responseSerialize } = codecOf(operation)
+  return unaryHandler(services.log, async (bytes, metadata, call) => {
+    const current = forCall(services)
+    const requester = await identify(current, presentedIn(metadata, call, reachable))
+    const request = decode(decoded(() => requestDeserialize(bytes)))
+    return responseSerialize(encode(await administer(current, { requester, operation, request })))
+  })
+}
+
+/** Generated code that reads and writes a call of this name. */
+interface Codec<Name extends OperationName> {
+  readonly requestDeserialize: (bytes: Buffer) => Parameters<Row<Name>['decode']>[0]
+  readonly responseSerialize: (message: ReturnType<Row<Name>['encode']>) => Buffer
+}
+
+/** TypeScript does not see that the method of a name has the messages of that name. */
+function codecOf<Name extends OperationName>(name: Name): Codec<Name> {
+  return wire.DirectoryServiceService[name] as unknown as Codec<Name>
+}
+
+function presentedIn(
+  metadata: Metadata,
+  call: ServerUnaryCall<Buffer, Buffer>,
+  reachable: boolean,
+): PresentedCredentials {
+  return {
+    authorization: metadata.get('authorization').map(String),
+    iamToken: metadata.get('x-auth-token').map(String),
+    // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
+    clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
+  }
+}

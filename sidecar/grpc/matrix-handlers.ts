@@ -1,8 +1,7 @@
 /** `Plan`, `GetMatrix` and `WatchMatrix`: what the matrix in force says. */
 import type { handleServerStreamingCall } from '@grpc/grpc-js'
-import { planTokens } from '../../matrix/index.ts'
-import { refuseUnknownApis } from '../usecases/issue.ts'
-import type { Services } from '../usecases/services.ts'
+import { plan } from '../usecases/plan.ts'
+import { forCall, type Services } from '../usecases/services.ts'
 import { type Unary, unaryHandler } from './handler.ts'
 import { readPlanRequest } from './requests.ts'
 import { matrixResponse, planResponse } from './responses.ts'
@@ -14,17 +13,16 @@ interface MatrixHandlers {
 }
 
 /** The handlers; `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
-export function matrixHandlers({ rules, log }: Services): {
+export function matrixHandlers(services: Services): {
   handlers: MatrixHandlers
   endWatches: () => void
 } {
+  const { rules, log } = services
   const watches = new Set<() => void>()
   const handlers: MatrixHandlers = {
     plan: unaryHandler(log, (request) => {
-      const { engine } = rules
-      const { apis } = readPlanRequest(request)
-      refuseUnknownApis(engine, apis, 'apis')
-      return planResponse(engine, planTokens(engine, apis))
+      const current = forCall(services)
+      return planResponse(current.engine, plan(current, readPlanRequest(request)))
     }),
     getMatrix: unaryHandler(log, () => matrixResponse(rules.engine)),
     watchMatrix: (call) => {

@@ -13,10 +13,10 @@ import { decoded } from './handler.ts'
 
 /** Who asks for a token: a service user with their password, or a caller by the name of a profile. */
 export type IssueRequester =
-  | { readonly type: 'password'; readonly requester: PasswordRequester }
+  | { readonly type: 'password'; readonly login: PasswordRequester }
   | { readonly type: 'profile'; readonly name: string }
 
-export type RevocationRequest =
+export type RevokedToken =
   | { readonly type: 'value'; readonly value: Secret }
   | { readonly type: 'token_id'; readonly tokenId: string }
 
@@ -54,7 +54,7 @@ export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester
         ? { type: 'profile', name: requester.value }
         : {
             type: 'password',
-            requester: { ...requester.value, password: new Secret(requester.value.password) },
+            login: { ...requester.value, password: new Secret(requester.value.password) },
           },
     purpose:
       purpose.$case === 'scope'
@@ -63,7 +63,7 @@ export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester
   }
 }
 
-export function readRevokeRequest(bytes: Uint8Array): RevocationRequest {
+export function readRevokeRequest(bytes: Uint8Array): RevokedToken {
   const { token } = decoded(() => wire.RevokeRequest.decode(bytes))
   const fields = decoded(() => fieldNumbers(bytes))
   if (

@@ -1,14 +1,7 @@
 /** The identity endpoint on the wire (§4.1), for clients that speak Keystone v3. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import {
-  authenticate,
-  type IdentityServices,
-  logIn,
-  revokeSubject,
-  type TokenQuestion,
-  validate,
-} from '../usecases/identity.ts'
-import type { Services } from '../usecases/services.ts'
+import { authenticate, logIn, revokeSubject, type TokenQuestion, validate } from '../usecases/identity.ts'
+import { forCall, type Services } from '../usecases/services.ts'
 import { type Site, versionDocument } from './catalog.ts'
 import { jsonBodyOf, sendJson } from './json.ts'
 import { readLogin } from './login-body.ts'
@@ -16,11 +9,6 @@ import { tokenBody } from './token-body.ts'
 
 /** @param site known once the server listens */
 export function addIdentityRoutes(server: FastifyInstance, services: Services, site: () => Site): void {
-  const current = (): IdentityServices => ({
-    engine: services.rules.engine,
-    authority: services.authority,
-    administration: services.administration,
-  })
   const catalogFor = (request: FastifyRequest) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : site().catalog
 
@@ -33,24 +21,27 @@ export function addIdentityRoutes(server: FastifyInstance, services: Services, s
   )
 
   server.post('/identity/v3/auth/tokens', async (request, reply) => {
-    const { value, issued } = await logIn(current(), readLogin(jsonBodyOf(request)), addressOf(request))
+    const { value, issued } = await logIn(forCall(services), {
+      ...readLogin(jsonBodyOf(request)),
+      clientAddress: addressOf(request),
+    })
     reply.header('x-subject-token', value.reveal())
     return sendJson(reply, 201, tokenBody(issued, catalogFor(request)))
   })
   // With HEAD, which is the same without the body.
   server.get('/identity/v3/auth/tokens', async (request, reply) => {
-    const question = questionOf(request)
-    const token = await validate(current(), question, allowsExpired(request))
+    const question = { ...questionOf(request), evenExpired: allowsExpired(request) }
+    const token = await validate(forCall(services), question)
     reply.header('x-subject-token', question.subject)
     return sendJson(reply, 200, tokenBody(token, catalogFor(request)))
   })
   server.delete('/identity/v3/auth/tokens', async (request, reply) => {
-    await revokeSubject(current(), questionOf(request))
+    await revokeSubject(forCall(services), questionOf(request))
     return reply.code(204).send()
   })
 
   server.get('/identity/v3/auth/catalog', async (request, reply) => {
-    await authenticate(current(), questionOf(request))
+    await authenticate(forCall(services), questionOf(request))
     const { catalog, identityUrl } = site()
     const links = { self: `${identityUrl}/v3/auth/catalog`, previous: null, next: null }
     return sendJson(reply, 200, { catalog, links })
@@ -63,12 +54,13 @@ function questionOf(request: FastifyRequest): TokenQuestion {
   return {
     headers: Object.entries(headers).map(([name, values]) => [name, values ?? []]),
     clientAddress: addressOf(request),
-    // One that is repeated is none.
+    // A repeated header names no token.
     subject: subjects.length === 1 ? (subjects[0] ?? '') : '',
+    evenExpired: false,
   }
 }
 
-/** Of who has left already there is no address; they are not taken for somebody on this machine. */
+/** A client that has left already has no address; it must not count as a client on this machine. */
 function addressOf(request: FastifyRequest): string {
   return request.ip || 'gone'
 }

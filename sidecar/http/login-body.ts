@@ -25,7 +25,7 @@ const OTHER_SCOPES = ['system', 'unscoped', 'OS-TRUST:trust']
 const ANYTHING = '-'
 
 /** @param body parsed for this call alone: it is changed into the body of §2.2 and read as such @throws CallError */
-export function readLogin(body: unknown): Login {
+export function readLogin(body: unknown): Omit<Login, 'clientAddress'> {
   const methods = valueAt(body, METHODS)
   if (methods !== undefined) checkMethods(methods)
   put(body, 'auth.identity', 'methods', methods && ['password'])

@@ -1,13 +1,15 @@
-/** Who may do more than ask with their own credential: callers, known by a token each. */
+/** Who may do more than use their own credential: callers, each known by a caller token. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 
+/** Who is known by a caller token. */
 export interface Caller {
   readonly name: string
   /** Names of the profiles that the caller may use. */
   readonly profiles: ReadonlySet<string>
-  readonly administrator: boolean
+  /** Whether the caller has administrator rights over everything. */
+  readonly operator: boolean
 }
 
 /** Finds callers by their token. */
@@ -18,7 +20,7 @@ export class Callers {
     this.#known = callers.map(({ token, caller }) => ({ digest: digestOf(token.reveal()), caller }))
   }
 
-  /** The caller that an `authorization` value names. None given: `undefined`. @throws CallError where it names nobody */
+  /** The caller whose token an `authorization` value has. No value: `undefined`. @throws CallError where the token is unknown */
   find(authorization: readonly string[]): Caller | undefined {
     const [value] = authorization
     if (value === undefined) return undefined

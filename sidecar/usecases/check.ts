@@ -7,7 +7,8 @@ import type {
   Scope,
   TokenKind,
 } from '../../engine/index.ts'
-import type { Authority, Verification, VerifiedToken } from '../authority/authority.ts'
+import type { Verification, VerifiedToken } from '../authority/authority.ts'
+import type { CallServices } from './services.ts'
 
 /** Claims that the caller already trusts: only the matrix is asked. */
 export interface ClaimsQuestion {
@@ -35,7 +36,10 @@ export interface CheckOutcome {
   readonly verified: boolean
 }
 
-export function checkClaims(engine: Engine, { api, kind, scope, target }: ClaimsQuestion): Decision {
+export function checkClaims(
+  { engine }: Pick<CallServices, 'engine'>,
+  { api, kind, scope, target }: ClaimsQuestion,
+): Decision {
   // `decide` answers a missing scope with INVALID_SCOPE.
   return engine.decide({ api, kind, scope: scope as Scope, target })
 }
@@ -47,8 +51,7 @@ export function checkClaims(engine: Engine, { api, kind, scope, target }: Claims
  * @throws CallError where the authority does not answer
  */
 export function checkCredentials(
-  engine: Engine,
-  authority: Authority,
+  { engine, authority }: Pick<CallServices, 'engine' | 'authority'>,
   question: CredentialsQuestion,
 ): CheckOutcome | Promise<CheckOutcome> {
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome => ({

@@ -2,15 +2,12 @@
 import type { Engine, NamedConflict, Scope, TokenKind } from '../../engine/index.ts'
 import { article } from '../../engine/messages.ts'
 import { planTokens, preferred } from '../../matrix/plan.ts'
-import type { Authority, PasswordRequester } from '../authority/authority.ts'
+import type { PasswordRequester } from '../authority/authority.ts'
 import { type CallError, callError, invalidArgument } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
-
-/** A credential that the sidecar's configuration holds, resolved. */
-export interface Profile {
-  readonly requester: PasswordRequester
-  readonly staticToken: Secret | undefined
-}
+import type { Caller } from './callers.ts'
+import { PROFILES_ORIGIN, type Profile, profileFor } from './profiles.ts'
+import type { CallServices } from './services.ts'
 
 /** What the token is for. */
 export type Purpose =
@@ -30,27 +27,35 @@ export interface Issued {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/**
- * @param from address of whoever asks, by which failed logins are counted; `undefined`: this machine
- * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
- */
+/** Who asks for a token, for what, and from where. */
+export interface IssueRequest {
+  readonly requester:
+    | { readonly type: 'password'; readonly login: PasswordRequester }
+    | { readonly type: 'profile'; readonly name: string; readonly caller: Caller | undefined }
+  readonly purpose: Purpose
+  /** By which failed logins are counted; `undefined`: this machine. */
+  readonly clientAddress: string | undefined
+}
+
+/** @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2) */
 export async function issue(
-  engine: Engine,
-  authority: Authority,
-  holder: { readonly requester: PasswordRequester; readonly staticToken?: Secret | undefined },
-  purpose: Purpose,
-  from?: string,
+  { engine, authority, profiles }: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  { requester: asked, purpose, clientAddress }: IssueRequest,
 ): Promise<Issued> {
-  const { requester } = holder
+  const { requester, staticToken }: Profile =
+    asked.type === 'password'
+      ? { requester: asked.login, staticToken: undefined }
+      : profileFor(profiles, asked.name, asked.caller)
+  const from = asked.type === 'password' ? clientAddress : PROFILES_ORIGIN
   const kind = purpose.type === 'scope' ? kindForScope(engine, purpose.scope) : kindForApis(engine, purpose)
   const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, requester.account, purpose)
   const conflicts = conflictsBearingOn(engine, kind, purpose)
 
   if (kind.obtained.by !== 'issue') {
-    if (holder.staticToken === undefined) throw notIssuable(kind)
+    if (staticToken === undefined) throw notIssuable(kind)
     return {
       header: kind.header,
-      value: holder.staticToken,
+      value: staticToken,
       kind: kind.id,
       scope,
       tokenId: '',
@@ -98,7 +103,7 @@ function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type:
   return usable
 }
 
-/** @param field where they stand in the request @throws CallError that names those that the matrix does not have */
+/** @param field of the request that has them @throws CallError that names the unknown ones */
 export function refuseUnknownApis(engine: Engine, apis: readonly string[], field: string): void {
   const unknown = apis.flatMap((api, index) =>
     engine.apis.has(api) ? [] : [{ field: `${field}[${index}]`, expected: 'the id of an api of the matrix' }],

@@ -1,9 +1,19 @@
 /** Credentials that the configuration holds, so that a job needs no secret of its own. */
+import type { PasswordRequester } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
+import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
-import type { Profile } from './issue.ts'
 
-/** Where logins by profile come from. Nobody who guesses a password can stand there, so nobody holds a job up. */
+/** A credential that the sidecar's configuration holds, resolved. */
+export interface Profile {
+  readonly requester: PasswordRequester
+  readonly staticToken: Secret | undefined
+}
+
+/**
+ * Where logins by profile come from, for counting failed logins. Nobody who guesses passwords can come from there, so
+ * guessing never blocks a job.
+ */
 export const PROFILES_ORIGIN = 'profiles of this sidecar'
 
 /**

@@ -1,46 +1,54 @@
-/** Revokes a token: by its value, which whoever presents may, or by its id, which needs an administrator. */
-import type { Engine } from '../../engine/index.ts'
-import type { Authority } from '../authority/authority.ts'
+/** Revokes a token: by its value, which whoever presents may, or by its id, which needs an operator. */
+import { trusted } from '../authority/actor.ts'
 import { longestLifetimeMs } from '../authority/keys.ts'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
+import type { CallServices } from './services.ts'
 
 /** Which token; `caller` is who asks, where they said. */
-export type RevocationRequest =
+export type RevokeRequest =
   | { readonly type: 'value'; readonly value: Secret }
   | { readonly type: 'token_id'; readonly tokenId: string; readonly caller: Caller | undefined }
 
 export interface Revoked {
   readonly tokenId: string
+  /** When it was first revoked, in milliseconds since the epoch. */
   readonly revokedAtMs: number
 }
 
-/** @param nowMs wall clock, in milliseconds since the epoch. Revoking twice is no error, and revoking an expired token neither. @throws CallError */
+/** Revoking twice is no error, and revoking an expired token neither. @throws CallError */
 export async function revoke(
-  engine: Engine,
-  authority: Authority,
-  revocation: RevocationRequest,
-  nowMs: number,
+  services: Pick<CallServices, 'engine' | 'authority' | 'now'>,
+  request: RevokeRequest,
 ): Promise<Revoked> {
-  if (revocation.type === 'token_id') {
-    const { tokenId, caller } = revocation
-    if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
-    if (!caller.administrator)
-      throw callError('CALLER_NOT_OPERATOR', { caller: caller.name, action: 'revoke by token id' })
-    // Of a token that the authority has no record of, nothing is known but that it was issued before now.
-    const lifetimeMs = longestLifetimeMs(engine.tokenKinds.values())
-    const expiresAtMs = Number.isFinite(lifetimeMs) ? nowMs + lifetimeMs : undefined
-    const actor = `caller ${caller.name}`
-    return { tokenId, revokedAtMs: await authority.revoke({ tokenId, account: '', expiresAtMs, actor }) }
-  }
-  const verification = await authority.verify(revocation.value.reveal(), engine.tokenKinds)
-  const { token } = verification
+  return request.type === 'token_id' ? revokeById(services, request) : revokeByValue(services, request)
+}
+
+async function revokeById(
+  { engine, authority, now }: Pick<CallServices, 'engine' | 'authority' | 'now'>,
+  { tokenId, caller }: Extract<RevokeRequest, { type: 'token_id' }>,
+): Promise<Revoked> {
+  if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
+  if (!caller.operator)
+    throw callError('CALLER_NOT_OPERATOR', { caller: caller.name, action: 'revoke by token id' })
+  // Of a token that the authority has no record of, nothing is known but that it was issued before now.
+  const lifetimeMs = longestLifetimeMs(engine.tokenKinds.values())
+  const expiresAtMs = Number.isFinite(lifetimeMs) ? now() + lifetimeMs : undefined
+  const actor = trusted(`caller ${caller.name}`)
+  return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '', expiresAtMs }) }
+}
+
+async function revokeByValue(
+  { engine, authority }: Pick<CallServices, 'engine' | 'authority'>,
+  { value }: Extract<RevokeRequest, { type: 'value' }>,
+): Promise<Revoked> {
+  const { token } = await authority.verify(value.reveal(), engine.tokenKinds)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
-  const { tokenId, expiresAtMs, scope } = token
-  const actor = `whoever holds the token of ${token.subject.type} ${token.subject.id}`
+  const { tokenId, expiresAtMs, scope, subject } = token
+  const actor = trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
   return {
     tokenId,
-    revokedAtMs: await authority.revoke({ tokenId, account: scope.account, expiresAtMs, actor }),
+    revokedAtMs: await authority.revoke(actor, { tokenId, account: scope.account, expiresAtMs }),
   }
 }

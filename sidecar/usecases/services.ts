@@ -1,11 +1,13 @@
-/** What the protocols are given: the rules in force, the authority, and who may call. */
+/** What the protocols are given, and what each use case is given of it. */
 import type { Logger } from 'pino'
-import type { Administration } from '../authority/administration.ts'
+import type { Engine } from '../../engine/index.ts'
+import type { Administration } from '../authority/administration/administration.ts'
 import type { Authority } from '../authority/authority.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
-import type { Profile } from './issue.ts'
+import type { Profile } from './profiles.ts'
 
+/** What the protocols are given. They live as long as the sidecar, and the matrix may change under them. */
 export interface Services {
   readonly rules: Rules
   readonly authority: Authority
@@ -17,4 +19,22 @@ export interface Services {
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Logger
+}
+
+/** What use cases are given. A use case names those of them that it needs. */
+export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'log'> {
+  /** One engine for the whole call. */
+  readonly engine: Engine
+}
+
+/** The services of one call: it ends with the matrix that was in force when it began. */
+export function forCall({
+  rules,
+  authority,
+  administration,
+  callers,
+  profiles,
+  now,
+}: Services): CallServices {
+  return { engine: rules.engine, authority, administration, callers, profiles, now }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../sidecar/client/index.ts'
 import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
+import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, newFile, OTHER_ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 type Caller =
@@ -81,7 +82,7 @@ beforeAll(async () => {
   const config = newFile(`callers: [{ name: job, token_file: ${token} }]\n`, 'config.yaml')
   const running = await runSidecar({ config })
   const { administration } = running.sidecar
-  const { secrets } = await administration.apply({
+  const { secrets } = await administration.apply(TESTER, {
     accounts: [
       {
         account: ACCOUNT,
@@ -100,9 +101,9 @@ beforeAll(async () => {
     ],
   })
   const panelToken = async (account: string, name: string) =>
-    (await administration.reissuePanelToken('test', account, name, undefined)).value.reveal()
+    (await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)).value.reveal()
   const machineToken = async (userName: string) => {
-    const password = secrets.find((secret) => secret.user === userName)?.value ?? ''
+    const password = secrets.find((secret) => secret.user === userName)?.value.reveal() ?? ''
     const scope = { account: ACCOUNT }
     return (await running.client.issue({ password: { userName, account: ACCOUNT, password }, scope })).value
   }
@@ -111,9 +112,19 @@ beforeAll(async () => {
   clients.set('owner', running.connect({ iamToken: await panelToken(ACCOUNT, 'owner') }))
   clients.set('iam.admin', running.connect({ iamToken: await panelToken(ACCOUNT, 'admin') }))
   clients.set('iam.admin machine', running.connect({ iamToken: await machineToken('admin-machine') }))
-  const { value: staticToken } = await administration.createStaticToken('test', ACCOUNT, 'owner', 'key')
+  const { value: staticToken } = await administration.tokens.createStaticToken(
+    TESTER,
+    ACCOUNT,
+    'owner',
+    'key',
+  )
   clients.set('owner by a static token', running.connect({ iamToken: staticToken.reveal() }))
-  const { value: inProject } = await administration.reissuePanelToken('test', ACCOUNT, 'owner', 'alpha')
+  const { value: inProject } = await administration.tokens.reissuePanelToken(
+    TESTER,
+    ACCOUNT,
+    'owner',
+    'alpha',
+  )
   clients.set('owner by a project-scoped token', running.connect({ iamToken: inProject.reveal() }))
   clients.set('panel user', running.connect({ iamToken: await panelToken(ACCOUNT, 'panel') }))
   clients.set('service user', running.connect({ iamToken: await machineToken('machine') }))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
+import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
@@ -63,10 +64,10 @@ test('a password that is replaced meanwhile stays replaced', async () => {
   // Whichever comes first: the old password is never stored again.
   const [, { value }] = await Promise.all([
     Promise.allSettled(Array.from({ length: 8 }, () => issued(running, secrets))),
-    running.sidecar.administration.replacePassword(ACCOUNT, 'account'),
+    running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account'),
   ])
   await expect(issued(running, secrets)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
-  const login = { userName: 'account', account: ACCOUNT, password: value }
+  const login = { userName: 'account', account: ACCOUNT, password: value.reveal() }
   await running.client.issue({ password: login, scope: { account: ACCOUNT } })
 })
 

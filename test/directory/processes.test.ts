@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenedAuthority } from '../../sidecar/authority/open.ts'
+import { TESTER } from '../support/actor.ts'
 import { type Host, startHost } from '../support/directory/host.ts'
 import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from '../support/directory/scene.ts'
 
@@ -34,9 +35,9 @@ test('thirty passwords one after the other: each ends the tokens of the one befo
   for (let round = 0; round < 30; round++) {
     const token = await issueTo(here, account, current)
     expect(await ask(there, 'account', token)).toBe('ALLOWED')
-    const { value } = await here.administration.replacePassword(account, 'robot')
+    const { value } = await here.administration.users.replacePassword(TESTER, account, 'robot')
     expect(await ask(there, 'account', token)).toBe('CREDENTIAL_REVOKED')
-    current = value
+    current = value.reveal()
   }
 })
 
@@ -52,7 +53,8 @@ test('a process that is asked without a pause knows as soon', async () => {
     for (let round = 0; round < 30; round++) {
       const token = await issueTo(here, account, current)
       expect(await ask(there, 'account', token)).toBe('ALLOWED')
-      current = (await here.administration.replacePassword(account, 'robot')).value
+      const { value } = await here.administration.users.replacePassword(TESTER, account, 'robot')
+      current = value.reveal()
       expect(await ask(there, 'account', token)).toBe('CREDENTIAL_REVOKED')
     }
   } finally {

@@ -1,5 +1,6 @@
 /** Where requests come from and what they call the server: restrictions (§1), proxies, names, the catalog's addresses. */
 import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
 import { newFile, runSidecar } from '../support/sidecar.ts'
 
@@ -13,7 +14,7 @@ describe('an account that restricts addresses', async () => {
   const sidecar = await startIdentity()
   const { ask, passwordOf, tokenFor, running } = sidecar
   const restrict = (...ranges: string[]) =>
-    running.sidecar.administration.setAddressRestriction('test', ACCOUNT, ranges)
+    running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
   const body = loginBody({ password: passwordOf('account') })
 
   test('gives no token to another address, and takes none from it', async () => {
@@ -69,7 +70,7 @@ http:
     'config.yaml',
   )
   const { ask, passwordOf, running, port } = await startIdentity({ config })
-  await running.sidecar.administration.setAddressRestriction('test', ACCOUNT, ['203.0.113.0/24'])
+  await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['203.0.113.0/24'])
   const body = loginBody({ password: passwordOf('account') })
 
   test.each([

@@ -17,7 +17,7 @@ whenTheFileEnds(() => store.close())
 /** Passwords are made by Portcullis; this one is chosen, as an import could bring it. */
 async function setPassword(password: string): Promise<void> {
   const hash = await new Passwords({ concurrent: 1, waiting: 1 }).hash(password)
-  const user = await sidecar.running.sidecar.administration.user(ACCOUNT, 'account', 'service_user')
+  const user = await sidecar.running.sidecar.administration.users.get(ACCOUNT, 'account', 'service_user')
   await store.change('test', (change) => change.setPassword(user, hash))
 }
 

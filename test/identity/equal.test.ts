@@ -1,5 +1,6 @@
 /** Nobody learns from an answer who exists: equal bytes, equal cost, equal patience. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { TESTER } from '../support/actor.ts'
 
 /** Every argon2 that runs in this process is counted. */
 const derivations = vi.hoisted(() => ({ count: 0 }))
@@ -102,7 +103,7 @@ describe('too many failed logins', async () => {
     'the right password with %s counts as a wrong one: the count tells no more than the answer',
     async (_what, user, ranges) => {
       const { administration } = throttled.running.sidecar
-      await administration.setAddressRestriction('test', ACCOUNT, ranges)
+      await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
       for (const [password, status] of [
         ['wrong', 401],
         ['wrong', 401],
@@ -112,7 +113,7 @@ describe('too many failed logins', async () => {
         const login = loginBody({ user, password, project: 'alpha' })
         expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(status)
       }
-      await administration.setAddressRestriction('test', ACCOUNT, [])
+      await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
     },
   )
 

@@ -1,5 +1,6 @@
 /** Validating and revoking: who may ask about which token, and what becomes of it. */
 import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
   about,
@@ -19,7 +20,7 @@ const { administration } = running.sidecar
 
 /** Tokens of control panel users are made in the control panel (§5.1). */
 const panelToken = async (user: string) =>
-  (await administration.reissuePanelToken('test', ACCOUNT, user, undefined)).value.reveal()
+  (await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, user, undefined)).value.reveal()
 
 const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an active IAM token')
 const FORBIDDEN = errorOf(
@@ -99,7 +100,7 @@ test('an administrator with a token of a project may validate tokens of others, 
 test('validation shows what issuing showed', async () => {
   const token = await tokenFor({ user: 'administrator', project: 'alpha' })
   const shown = await ask({ path: `${TOKENS}/`, headers: about(token) })
-  const { id } = await administration.user(ACCOUNT, 'administrator', 'service_user')
+  const { id } = await administration.users.get(ACCOUNT, 'administrator', 'service_user')
   expect(shown.json.token).toMatchObject({
     methods: ['password'],
     user: { id, name: 'administrator', password_expires_at: null },
@@ -191,7 +192,7 @@ describe('a token no longer stands', () => {
     const requester = await tokenFor({ user: 'administrator' })
     const { json } = await ask({ path: TOKENS, headers: about(token) })
     await outcome('DELETE', about(token, requester))
-    const { id } = await administration.user(ACCOUNT, 'administrator', 'service_user')
+    const { id } = await administration.users.get(ACCOUNT, 'administrator', 'service_user')
     const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
     expect(trail.at(-1)).toMatchObject({
       action: 'token.revoke',
@@ -201,13 +202,13 @@ describe('a token no longer stands', () => {
   })
 
   test('once the password is replaced; one of the same second for the new password does', async () => {
-    const { password } = await administration.createServiceUser('test', ACCOUNT, {
+    const { password } = await administration.users.createServiceUser(TESTER, ACCOUNT, {
       name: 'replaced',
       permissions: [{ scope: 'account' }],
     })
     const before = await tokenFor({ user: 'replaced', password: password.reveal() })
-    const { value } = await administration.replacePassword(ACCOUNT, 'replaced')
-    const after = await tokenFor({ user: 'replaced', password: value })
+    const { value } = await administration.users.replacePassword(TESTER, ACCOUNT, 'replaced')
+    const after = await tokenFor({ user: 'replaced', password: value.reveal() })
     expect((await outcome('GET', about(before))).status).toBe(401)
     expect((await outcome('GET', about(after))).status).toBe(200)
     expect((await outcome('GET', about(before, after))).status).toBe(404)
@@ -216,7 +217,7 @@ describe('a token no longer stands', () => {
   test('once the role that let its holder ask is gone', async () => {
     const [token, requester] = [await tokenFor({}), await tokenFor({ user: 'administrator' })]
     const setRoles = (roles: string[]) =>
-      administration.updateUser('test', ACCOUNT, 'administrator', 'service_user', { roles })
+      administration.users.update(TESTER, ACCOUNT, 'administrator', 'service_user', { roles })
     await setRoles([])
     expect(await outcome('GET', about(token, requester))).toEqual({ status: 403, json: FORBIDDEN })
     await setRoles(['iam.admin'])

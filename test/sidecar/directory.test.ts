@@ -1,8 +1,9 @@
 /** Administration of the directory: a file says how it is to be, applying it twice changes nothing, and half of it never holds. */
 import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { commandLine } from '../../sidecar/authority/administration.ts'
+import { commandLine } from '../../sidecar/authority/actor.ts'
 import type { DirectoryFile } from '../../sidecar/index.ts'
+import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, PEOPLE, runSidecar } from '../support/sidecar.ts'
 
 type Account = DirectoryFile['accounts'][number]
@@ -13,7 +14,7 @@ const inAccount = (account: Omit<Account, 'account'>): DirectoryFile => ({
 
 describe('applying a directory file', () => {
   test('makes what it names, and shows each new secret once', async () => {
-    const { created, secrets } = await (await administration()).apply(PEOPLE)
+    const { created, secrets } = await (await administration()).apply(TESTER, PEOPLE)
     expect(created).toEqual({ accounts: 2, projects: 3, users: 6, static_tokens: 1 })
     expect(secrets.map(({ user, type, name }) => [user, type, name])).toEqual([
       ['account', 'password', undefined],
@@ -23,16 +24,16 @@ describe('applying a directory file', () => {
       ['owner', 'static_token', 'key'],
       ['stranger', 'password', undefined],
     ])
-    expect(new Set(secrets.map(({ value }) => value)).size).toBe(secrets.length)
+    expect(new Set(secrets.map(({ value }) => value.reveal())).size).toBe(secrets.length)
   })
 
   test('a second time makes nothing and shows nothing', async () => {
     const directory = await administration()
-    await directory.apply(PEOPLE)
+    await directory.apply(TESTER, PEOPLE)
     const before = await directory.listing()
     const records = () => directory.audit('', { after: '', size: 1000 })
     const recorded = await records()
-    expect(await directory.apply(PEOPLE)).toEqual({
+    expect(await directory.apply(TESTER, PEOPLE)).toEqual({
       created: { accounts: 0, projects: 0, users: 0, static_tokens: 0 },
       changed: [],
       secrets: [],
@@ -44,15 +45,16 @@ describe('applying a directory file', () => {
   test('makes as many static tokens as the file names, at once and later', async () => {
     const directory = await administration()
     const owner = (...static_tokens: string[]) =>
-      directory.apply(inAccount({ control_panel_users: [{ name: 'owner', static_tokens }] }))
+      directory.apply(TESTER, inAccount({ control_panel_users: [{ name: 'owner', static_tokens }] }))
     expect((await owner('one', 'two')).secrets.map(({ name }) => name)).toEqual(['one', 'two'])
     expect((await owner('two', 'three')).secrets.map(({ name }) => name)).toEqual(['three'])
   })
 
   test('sets the permissions of the users it names, and leaves the others alone', async () => {
     const directory = await administration()
-    await directory.apply(PEOPLE)
+    await directory.apply(TESTER, PEOPLE)
     await directory.apply(
+      TESTER,
       inAccount({
         projects: ['beta'],
         service_users: [{ name: 'alpha', permissions: [{ scope: 'projects', projects: ['beta'] }] }],
@@ -70,8 +72,9 @@ describe('applying a directory file', () => {
 
   test('says which users are now another way', async () => {
     const directory = await administration()
-    await directory.apply(PEOPLE)
+    await directory.apply(TESTER, PEOPLE)
     const { changed } = await directory.apply(
+      TESTER,
       inAccount({
         projects: ['alpha', 'beta'],
         service_users: [
@@ -99,7 +102,7 @@ describe('applying a directory file', () => {
         { account: '1' },
       ],
     }
-    await expect(directory.apply(file)).rejects.toMatchObject({
+    await expect(directory.apply(TESTER, file)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       violations: [
         'accounts[2].account',
@@ -112,8 +115,8 @@ describe('applying a directory file', () => {
 
   test('without `enabled` leaves a disabled user disabled', async () => {
     const directory = await administration()
-    await directory.apply(PEOPLE)
-    await directory.apply(inAccount({ service_users: [{ name: 'disabled', permissions: [] }] }))
+    await directory.apply(TESTER, PEOPLE)
+    await directory.apply(TESTER, inAccount({ service_users: [{ name: 'disabled', permissions: [] }] }))
     const [account] = await directory.listing()
     expect(account?.serviceUsers.find(({ name }) => name === 'disabled')).toMatchObject({ enabled: false })
   })
@@ -136,26 +139,26 @@ describe('applying a directory file', () => {
     ],
   ])('%s is refused, and nothing of the file holds', async (_claim, account, message) => {
     const directory = await administration()
-    await directory.apply(PEOPLE)
+    await directory.apply(TESTER, PEOPLE)
     const before = await directory.listing()
     const file = inAccount({ ...account, projects: ['made before the fault'] })
-    await expect(directory.apply(file)).rejects.toMatchObject({ message })
+    await expect(directory.apply(TESTER, file)).rejects.toMatchObject({ message })
     expect(await directory.listing()).toEqual(before)
   })
 })
 
 test('a listing holds no secret', async () => {
   const directory = await administration()
-  const { secrets } = await directory.apply(PEOPLE)
+  const { secrets } = await directory.apply(TESTER, PEOPLE)
   const listing = JSON.stringify(await directory.listing())
-  expect(secrets.filter(({ value }) => listing.includes(value))).toEqual([])
+  expect(secrets.filter(({ value }) => listing.includes(value.reveal()))).toEqual([])
 })
 
 test('the password of a user who is not there cannot be replaced', async () => {
   const directory = await administration()
-  await directory.apply(PEOPLE)
+  await directory.apply(TESTER, PEOPLE)
   for (const name of ['nobody', 'Account'])
-    await expect(directory.replacePassword(ACCOUNT, name)).rejects.toMatchObject({
+    await expect(directory.users.replacePassword(TESTER, ACCOUNT, name)).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: `there is no service user \`${name}\` in account \`${ACCOUNT}\``,
     })
@@ -164,8 +167,8 @@ test('the password of a user who is not there cannot be replaced', async () => {
 describe('the audit trail names who works on the directory itself', () => {
   test('with the user of the operating system', async () => {
     const directory = await administration()
-    await directory.apply(PEOPLE)
-    await directory.replacePassword(ACCOUNT, 'account')
+    await directory.apply(commandLine(), PEOPLE)
+    await directory.users.replacePassword(commandLine(), ACCOUNT, 'account')
     const records = await directory.audit('', { after: '', size: 1000 })
     expect(new Set(records.map(({ action }) => action))).toContain('service_user.replace_password')
     expect(new Set(records.map(({ actor }) => actor))).toEqual(
@@ -182,6 +185,6 @@ describe('the audit trail names who works on the directory itself', () => {
     ['by number where the name is empty', 'command line (0)', () => '', () => 0],
     ['not at all where there is neither', 'command line', nobody, () => undefined],
   ])('%s: %s', (_claim, actor, nameOf, uidOf) => {
-    expect(commandLine(nameOf, uidOf)).toBe(actor)
+    expect(commandLine(nameOf, uidOf).name).toBe(actor)
   })
 })

@@ -1,6 +1,7 @@
 /** Holds the sidecar to the reasons of a denial (DESIGN §5) and to their order, as far as they go over the wire. */
 import { expect, test } from 'vitest'
 import { REASONS, type Reason } from '../../engine/index.ts'
+import { TESTER } from '../support/actor.ts'
 import { credentialQuestion } from '../support/answers.ts'
 import { BlackBox, type Message } from '../support/black-box.ts'
 import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
@@ -28,7 +29,7 @@ const ofStranger = async () => {
 const restricted = await ofStranger()
 const revokedAndRestricted = await ofStranger()
 await lenient.client.revoke({ value: revokedAndRestricted })
-await lenient.sidecar.administration.setAddressRestriction('test', OTHER_ACCOUNT, ['10.0.0.0/8'])
+await lenient.sidecar.administration.accounts.setAddressRestriction(TESTER, OTHER_ACCOUNT, ['10.0.0.0/8'])
 
 const headers = (...pairs: (readonly [name: string, value: string])[]): Message => ({
   credentials: { headers: pairs.map(([name, value]) => ({ name, value })) },

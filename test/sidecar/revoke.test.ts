@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
 import { credentialQuestion } from '../support/answers.ts'
 import { BlackBox, invalid, type Message, type Refusal, refused } from '../support/black-box.ts'
 import { serve } from '../support/processes.ts'
@@ -73,7 +74,7 @@ describe('by its value', () => {
   test('a token whose holder may no longer use it can still be revoked', async () => {
     const { value, tokenId } = await issued(running, secrets, { user: 'alpha', project: 'alpha' })
     const permissions = (projects: string[]) =>
-      running.sidecar.administration.apply({
+      running.sidecar.administration.apply(TESTER, {
         accounts: [
           {
             account: ACCOUNT,
@@ -188,6 +189,6 @@ test('a token that was revoked is denied in another process on the same data fol
   expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
   clock.nowMs -= 365 * 86_400_000
 
-  await running.sidecar.administration.replacePassword(ACCOUNT, 'account')
+  await running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account')
   expect(await check(genuine.value, elsewhere)).toMatchObject(REVOKED)
 })

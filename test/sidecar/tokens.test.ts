@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Permission } from '../../sidecar/directory/directory.ts'
+import { TESTER } from '../support/actor.ts'
 import { askBatch, credentialQuestion } from '../support/answers.ts'
 import { BlackBox, type Message } from '../support/black-box.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
@@ -145,7 +146,7 @@ describe('what a token rests on', () => {
   const ACCOUNT_WIDE: Ground = { permissions: [{ scope: 'account' }] }
   const SELECTED: Ground = { permissions: [{ scope: 'projects', projects: ['alpha'] }] }
   const put = (name: string, ground: Ground) =>
-    running.sidecar.administration.apply({
+    running.sidecar.administration.apply(TESTER, {
       accounts: [{ account: ACCOUNT, service_users: [{ name, ...ground }] }],
     })
 
@@ -209,12 +210,13 @@ describe('what a token rests on', () => {
     async ({ change, before, project, after, active }) => {
       const { secrets: made } = await put(change, before)
       const held = await running.client.issue({
-        password: { userName: change, account: ACCOUNT, password: made[0]?.value ?? '' },
+        password: { userName: change, account: ACCOUNT, password: made[0]?.value.reveal() ?? '' },
         scope: { account: ACCOUNT, ...(project !== undefined && { project }) },
       })
       const question = credentialQuestion('dedicated-servers', 'X-Auth-Token', held.value)
       expect(await box.ask('check', question)).toMatchObject(ALLOWED)
-      if (after === 'new password') await running.sidecar.administration.replacePassword(ACCOUNT, change)
+      if (after === 'new password')
+        await running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, change)
       else await put(change, after)
       expect(await box.ask('check', question)).toMatchObject(
         active ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },
@@ -224,7 +226,7 @@ describe('what a token rests on', () => {
 
   test('while a control panel user is disabled, their static token does not stand', async () => {
     const owner = (enabled: boolean) =>
-      running.sidecar.administration.apply({
+      running.sidecar.administration.apply(TESTER, {
         accounts: [{ account: ACCOUNT, control_panel_users: [{ name: 'owner', enabled }] }],
       })
     const question = asStatic(secrets.staticToken)

@@ -1,6 +1,7 @@
 /** A sidecar with its identity endpoint, and how a test talks to that over HTTP. */
 import { request } from 'node:http'
 import type { DirectoryFile } from '../../sidecar/index.ts'
+import { TESTER } from './actor.ts'
 import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar, runSidecar, type SidecarOptions } from './sidecar.ts'
 
 /** The names say what a person may do. */
@@ -75,19 +76,19 @@ export async function startIdentity({ flags, ...options }: SidecarOptions = {}):
     ...options,
     flags: { 'http.address': '127.0.0.1:0', 'login_throttle.failures': 1000, ...flags },
   })
-  const { secrets } = await running.sidecar.administration.apply(PEOPLE)
+  const { secrets } = await running.sidecar.administration.apply(TESTER, PEOPLE)
   const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
   const passwordOf = (user: string, account = ACCOUNT) => {
     const secret = secrets.find((each) => each.user === user && each.account === account)
     if (secret === undefined) throw new Error(`no password was made for ${user}`)
-    return secret.value
+    return secret.value.reveal()
   }
   const ask = (wish: Request) => askAt(port, wish)
   return {
     running,
     port,
     passwordOf,
-    staticToken: secrets.find(({ type }) => type === 'static_token')?.value ?? '',
+    staticToken: secrets.find(({ type }) => type === 'static_token')?.value.reveal() ?? '',
     ask,
     tokenFor: async (login) => {
       const { user = 'account', account = ACCOUNT } = login
@@ -193,8 +194,8 @@ const expectAnything: unknown = {
 export async function idsOf({ running }: IdentitySidecar, user = 'account', project = 'alpha') {
   const { administration } = running.sidecar
   return {
-    user: (await administration.user(ACCOUNT, user, 'service_user')).id,
-    account: (await administration.account(ACCOUNT)).id,
-    project: (await administration.project(ACCOUNT, project)).id,
+    user: (await administration.users.get(ACCOUNT, user, 'service_user')).id,
+    account: (await administration.accounts.get(ACCOUNT)).id,
+    project: (await administration.projects.get(ACCOUNT, project)).id,
   }
 }

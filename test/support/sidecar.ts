@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { afterAll } from 'vitest'
 import { type Client, type ClientOptions, connect } from '../../sidecar/client/index.ts'
 import { type DirectoryFile, readConfig, type Sidecar, startSidecar } from '../../sidecar/index.ts'
+import { TESTER } from './actor.ts'
 
 export const ACCOUNT = '123456'
 export const OTHER_ACCOUNT = '654321'
@@ -124,11 +125,11 @@ export interface Secrets {
 
 /** Puts people into the directory. */
 export async function populate({ sidecar }: RunningSidecar, people = PEOPLE): Promise<Secrets> {
-  const { secrets } = await sidecar.administration.apply(people)
+  const { secrets } = await sidecar.administration.apply(TESTER, people)
   const found = (type: string, user?: string) => {
     const secret = secrets.find((each) => each.type === type && (user === undefined || each.user === user))
     if (secret === undefined) throw new Error(`no ${type} was made for ${user ?? 'anybody'}`)
-    return secret.value
+    return secret.value.reveal()
   }
   return {
     passwordOf: (userName) => found('password', userName),

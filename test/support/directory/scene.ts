@@ -8,6 +8,7 @@ import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/au
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import type { SharedDirectory } from '../../../sidecar/directory/open.ts'
+import { TESTER } from '../actor.ts'
 import type { Host } from './host.ts'
 
 const { tokenKinds } = compile(supportMatrix)
@@ -53,7 +54,7 @@ let scenes = 0
 /** A new account: the project alpha, the service users `robot` (whole account) and `builder` (alpha), the control panel user `owner`. */
 export async function newScene(opened: OpenedAuthority): Promise<Scene> {
   const account = `${process.pid}-${scenes++}`
-  const { secrets } = await opened.administration.apply({
+  const { secrets } = await opened.administration.apply(TESTER, {
     accounts: [
       {
         account,
@@ -66,7 +67,7 @@ export async function newScene(opened: OpenedAuthority): Promise<Scene> {
       },
     ],
   })
-  const secretOf = (user: string) => secrets.find((secret) => secret.user === user)?.value ?? ''
+  const secretOf = (user: string) => secrets.find((secret) => secret.user === user)?.value.reveal() ?? ''
   const password = secretOf('robot')
   const [ofAccount, ofProject] = await Promise.all([
     issueTo(opened, account, password),
@@ -109,7 +110,7 @@ export const DENYING: readonly [
     'the password is replaced',
     'account',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.replacePassword(account, 'robot'),
+    ({ administration }, { account }) => administration.users.replacePassword(TESTER, account, 'robot'),
   ],
   [
     'the token is revoked',
@@ -119,7 +120,7 @@ export const DENYING: readonly [
       const verification = await authority.verify(tokens.account, tokenKinds)
       if (!verification.ok) throw new Error(verification.reason)
       const { tokenId, expiresAtMs } = verification.token
-      await authority.revoke({ tokenId, account, expiresAtMs, actor: 'a test' })
+      await authority.revoke(TESTER, { tokenId, account, expiresAtMs })
     },
   ],
   [
@@ -127,64 +128,65 @@ export const DENYING: readonly [
     'account',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.updateUser('a test', account, 'robot', 'service_user', { enabled: false }),
+      administration.users.update(TESTER, account, 'robot', 'service_user', { enabled: false }),
   ],
   [
     'the user is deleted',
     'project',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.deleteUser('a test', account, 'builder', 'service_user'),
+      administration.users.delete(TESTER, account, 'builder', 'service_user'),
   ],
   [
     'the permission is taken away',
     'project',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.updateUser('a test', account, 'builder', 'service_user', { permissions: [] }),
+      administration.users.update(TESTER, account, 'builder', 'service_user', { permissions: [] }),
   ],
   [
     'the project is disabled',
     'project',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.setProjectEnabled('a test', account, 'alpha', false),
+    ({ administration }, { account }) => administration.projects.setEnabled(TESTER, account, 'alpha', false),
   ],
   [
     'the project is deleted',
     'project',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.deleteProject('a test', account, 'alpha'),
+    ({ administration }, { account }) => administration.projects.delete(TESTER, account, 'alpha'),
   ],
   [
     'the account is disabled',
     'static',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.setAccountEnabled('a test', account, false),
+    ({ administration }, { account }) => administration.accounts.setEnabled(TESTER, account, false),
   ],
   [
     'the account is deleted',
     'account',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.deleteAccount('a test', account),
+    ({ administration }, { account }) => administration.accounts.delete(TESTER, account),
   ],
   [
     'the static token is revoked',
     'static',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.revokeStaticToken('a test', account, 'owner', 'key'),
+    ({ administration }, { account }) =>
+      administration.tokens.revokeStaticToken(TESTER, account, 'owner', 'key'),
   ],
   [
     'the control panel user is disabled',
     'static',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.updateUser('a test', account, 'owner', 'control_panel_user', { enabled: false }),
+      administration.users.update(TESTER, account, 'owner', 'control_panel_user', { enabled: false }),
   ],
   [
     'addresses are restricted',
     'static',
     'ADDRESS_NOT_ALLOWED',
     ({ administration }, { account }) =>
-      administration.setAddressRestriction('a test', account, ['192.0.2.0/24']),
+      administration.accounts.setAddressRestriction(TESTER, account, ['192.0.2.0/24']),
   ],
 ]

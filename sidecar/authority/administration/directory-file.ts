@@ -1,10 +1,9 @@
-/** The directory as a file: bringing the records to what it says, and writing them down for a look. */
-
-import { callError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
-import type { Secret } from '../base/secret.ts'
-import type { DirectoryChange } from '../directory/change.ts'
-import type { AccountRecord, Page, Permission, UserRecord, UserType } from '../directory/directory.ts'
-import type { DirectoryRecords } from '../directory/records.ts'
+/** The directory as a file: brings the records to what it says. */
+import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { AccountRecord, Permission, UserRecord, UserType } from '../../directory/directory.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
+import type { HashedPassword, NewSecret, SecretMaker } from './secrets.ts'
 
 /** What a directory file says; its schema is `config/directory.schema.json`. */
 export interface DirectoryFile {
@@ -27,16 +26,6 @@ export interface DirectoryFile {
   }[]
 }
 
-/** A secret that was just made. It is shown once and stored nowhere. */
-export interface NewSecret {
-  readonly account: string
-  readonly user: string
-  readonly type: 'password' | 'static_token'
-  /** Key name of a static token. */
-  readonly name?: string
-  readonly value: string
-}
-
 /** What was created, and the secrets made on the way. */
 export interface Applied {
   readonly created: {
@@ -56,41 +45,35 @@ export interface ChangedUser {
   readonly what: readonly ('permissions' | 'roles' | 'owner' | 'enabled')[]
 }
 
-/** How the secrets of new users come into being. */
-export interface SecretMakers {
-  readonly password: () => Promise<{ password: Secret; hash: string }>
-  readonly staticToken: (change: DirectoryChange, user: UserRecord, name: string) => Promise<string>
-}
+type NewPasswords = ReadonlyMap<string, HashedPassword>
 
-type Passwords = ReadonlyMap<string, { readonly password: Secret; readonly hash: string }>
-
-/** Passwords for the service users of the file who are not there yet: hashing takes its time, so it is done before the change. */
+/** Passwords for the service users of the file who are missing: hashing takes long, so it is done before the change. */
 export async function passwordsFor(
   file: DirectoryFile,
   records: DirectoryRecords,
-  make: SecretMakers,
-): Promise<Passwords> {
-  const made = new Map<string, { password: Secret; hash: string }>()
+  secrets: SecretMaker,
+): Promise<NewPasswords> {
+  const made = new Map<string, HashedPassword>()
   for (const { account, service_users = [] } of file.accounts)
     for (const { name } of service_users)
       if ((await records.user(account, name, 'service_user')) === undefined)
-        made.set(JSON.stringify([account, name]), await make.password())
+        made.set(JSON.stringify([account, name]), await secrets.newPassword())
   return made
 }
 
 /** Brings the records to what the file says. Its accounts one after the other, each with what it needs before what needs it. */
 export class DirectoryFileChange {
   readonly #change: DirectoryChange
-  readonly #passwords: Passwords
-  readonly #make: SecretMakers
+  readonly #passwords: NewPasswords
+  readonly #maker: SecretMaker
   readonly #secrets: NewSecret[] = []
   readonly #created = { accounts: 0, projects: 0, users: 0, static_tokens: 0 }
   readonly #changed: ChangedUser[] = []
 
-  constructor(change: DirectoryChange, passwords: Passwords, make: SecretMakers) {
+  constructor(change: DirectoryChange, passwords: NewPasswords, maker: SecretMaker) {
     this.#change = change
     this.#passwords = passwords
-    this.#make = make
+    this.#maker = maker
   }
 
   async apply(file: DirectoryFile): Promise<Applied> {
@@ -109,15 +92,15 @@ export class DirectoryFileChange {
   }
 
   async #account(account: string): Promise<AccountRecord> {
-    const there = await this.#change.account(account)
+    const there = await this.#change.records.account(account)
     if (there !== undefined) return there
     await this.#change.createAccount(account)
     this.#created.accounts++
-    return (await this.#change.account(account)) as AccountRecord
+    return (await this.#change.records.account(account)) as AccountRecord
   }
 
   async #project(account: AccountRecord, name: string): Promise<void> {
-    if ((await this.#change.project(account.account, name)) !== undefined) return
+    if ((await this.#change.records.project(account.account, name)) !== undefined) return
     await this.#change.createProject(account, name)
     this.#created.projects++
   }
@@ -165,8 +148,8 @@ export class DirectoryFileChange {
     const what = [...(otherOwner ? (['owner'] as const) : []), ...(await this.#common(user, roles, enabled))]
     if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
     for (const key of static_tokens) {
-      if ((await this.#change.liveStaticToken(user.id, key)) !== undefined) continue
-      const value = await this.#make.staticToken(this.#change, user, key)
+      if ((await this.#change.records.liveStaticToken(user.id, key)) !== undefined) continue
+      const value = await this.#maker.addStaticToken(this.#change, user, key)
       this.#created.static_tokens++
       this.#secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
     }
@@ -177,10 +160,10 @@ export class DirectoryFileChange {
     name: string,
     type: UserType,
   ): Promise<{ readonly user: UserRecord; readonly isNew: boolean }> {
-    const there = await this.#change.user(account.account, name, type)
+    const there = await this.#change.records.user(account.account, name, type)
     if (there !== undefined) return { user: there, isNew: false }
     const other: UserType = type === 'service_user' ? 'control_panel_user' : 'service_user'
-    if ((await this.#change.user(account.account, name, other)) !== undefined)
+    if ((await this.#change.records.user(account.account, name, other)) !== undefined)
       throw callError('USER_TYPE_DIFFERS', {
         user: name,
         account: account.account,
@@ -196,9 +179,9 @@ export class DirectoryFileChange {
         account: account.account,
         user: name,
         type: 'password',
-        value: made.password.reveal(),
+        value: made.password,
       })
-    const user = (await this.#change.user(account.account, name, type)) as UserRecord
+    const user = (await this.#change.records.user(account.account, name, type)) as UserRecord
     return { user, isNew: true }
   }
 }
@@ -243,72 +226,4 @@ function repeated<Key extends string>(
     seen.add(item[key])
     return []
   })
-}
-
-/** An account with all that is in it; never a secret. */
-export interface AccountListing {
-  readonly account: string
-  readonly projects: readonly string[]
-  readonly serviceUsers: readonly Pick<UserRecord, 'name' | 'enabled' | 'permissions' | 'roles'>[]
-  readonly controlPanelUsers: readonly (Pick<UserRecord, 'name' | 'enabled' | 'owner' | 'roles'> & {
-    readonly staticTokens: readonly {
-      readonly name: string
-      readonly id: string
-      readonly revoked: boolean
-    }[]
-  })[]
-}
-
-/** Everything, for one look at a small directory. */
-export async function listDirectory(records: DirectoryRecords): Promise<AccountListing[]> {
-  const accounts = await everyPage(
-    (page) => records.accounts(page),
-    ({ account }) => account,
-  )
-  return Promise.all(
-    accounts.map(async ({ account }) => {
-      const [projects, serviceUsers, controlPanelUsers] = await Promise.all([
-        everyPage((page) => records.projects(account, page), nameOf),
-        everyPage((page) => records.users(account, 'service_user', page), nameOf),
-        everyPage((page) => records.users(account, 'control_panel_user', page), nameOf),
-      ])
-      return {
-        account,
-        projects: projects.map(nameOf),
-        serviceUsers: serviceUsers.map(({ name, enabled, permissions, roles }) => ({
-          name,
-          enabled,
-          permissions,
-          roles,
-        })),
-        controlPanelUsers: await Promise.all(
-          controlPanelUsers.map(async ({ id, name, enabled, owner, roles }) => {
-            const tokens = await everyPage(
-              (page) => records.staticTokens(id, page),
-              (token) => token.id,
-            )
-            const staticTokens = tokens.map((token) => ({
-              name: token.name,
-              id: token.id,
-              revoked: token.revokedAtMs !== undefined,
-            }))
-            return { name, enabled, owner, roles, staticTokens }
-          }),
-        ),
-      }
-    }),
-  )
-}
-
-const nameOf = ({ name }: { readonly name: string }): string => name
-
-async function everyPage<T>(list: (page: Page) => Promise<T[]>, keyOf: (record: T) => string): Promise<T[]> {
-  const all: T[] = []
-  const size = 500
-  for (;;) {
-    const last = all.at(-1)
-    const records = await list({ after: last === undefined ? '' : keyOf(last), size })
-    all.push(...records)
-    if (records.length < size) return all
-  }
 }

@@ -1,0 +1,93 @@
+/** Administration of accounts, and of the address ranges that they restrict their tokens to. */
+import { invalidArgument } from '../../base/call-error.ts'
+import type { AccountRecord, Page } from '../../directory/directory.ts'
+import type { DirectoryStore } from '../../directory/store.ts'
+import type { Actor } from '../actor.ts'
+import { readRange } from '../addresses.ts'
+import { checkAccountNumber } from '../names.ts'
+import { changeDirectory } from './change.ts'
+import { accountIn } from './found.ts'
+
+/** How many ranges an account can restrict its addresses to. */
+const ADDRESS_RANGES_MAX = 1000
+
+/** Every method throws `CallError` where there is no answer. */
+export class AccountAdministration {
+  readonly #store: DirectoryStore
+
+  constructor(store: DirectoryStore) {
+    this.#store = store
+  }
+
+  async create(actor: Actor, account: string): Promise<AccountRecord> {
+    checkAccountNumber('account', account)
+    return changeDirectory(
+      this.#store,
+      actor,
+      async (change) => {
+        await change.createAccount(account)
+        return accountIn(change.records, account)
+      },
+      `account \`${account}\``,
+    )
+  }
+
+  get(account: string): Promise<AccountRecord> {
+    return accountIn(this.#store.records, account)
+  }
+
+  byId(id: string): Promise<AccountRecord | undefined> {
+    return this.#store.records.accountById(id)
+  }
+
+  list(page: Page): Promise<readonly AccountRecord[]> {
+    return this.#store.records.accounts(page)
+  }
+
+  setEnabled(actor: Actor, account: string, enabled: boolean): Promise<AccountRecord> {
+    return changeDirectory(this.#store, actor, async (change) => {
+      const record = await accountIn(change.records, account)
+      if (record.enabled !== enabled) await change.setAccountEnabled(record, enabled)
+      return { ...record, enabled }
+    })
+  }
+
+  /** Deletes it with everything in it. Returns how many projects and users that was. */
+  delete(actor: Actor, account: string): Promise<{ projects: number; users: number }> {
+    return changeDirectory(this.#store, actor, async (change) =>
+      change.deleteAccount(await accountIn(change.records, account)),
+    )
+  }
+
+  async addressRestriction(account: string): Promise<readonly string[]> {
+    const { records } = this.#store
+    return records.addressRules((await accountIn(records, account)).id)
+  }
+
+  /** Restricts the account's tokens to these ranges (CIDR, IPv4 and IPv6); none: no restriction (§1). */
+  async setAddressRestriction(
+    actor: Actor,
+    account: string,
+    ranges: readonly string[],
+  ): Promise<readonly string[]> {
+    const canonical = canonicalRanges(ranges)
+    return changeDirectory(this.#store, actor, async (change) => {
+      const record = await accountIn(change.records, account)
+      await change.setAddressRules(record, canonical)
+      return change.records.addressRules(record.id)
+    })
+  }
+}
+
+function canonicalRanges(ranges: readonly string[]): string[] {
+  if (ranges.length > ADDRESS_RANGES_MAX)
+    throw invalidArgument({
+      field: 'ranges',
+      expected: `at most ${ADDRESS_RANGES_MAX} ranges, not ${ranges.length}`,
+    })
+  return ranges.map((range, index) => {
+    const reading = readRange(range)
+    if (!reading.ok) throw invalidArgument({ field: `ranges[${index}]`, expected: reading.expected })
+    return reading.range
+  })
+}

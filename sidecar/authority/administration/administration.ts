@@ -1,0 +1,91 @@
+/** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
+import type {
+  AccountRecord,
+  AuditRecord,
+  Page,
+  Permission,
+  ProjectRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+  UserRecord,
+  UserType,
+} from '../../directory/directory.ts'
+import type { DirectoryStore } from '../../directory/store.ts'
+import type { Actor } from '../actor.ts'
+import { AccountAdministration } from './accounts.ts'
+import { changeDirectory } from './change.ts'
+import {
+  type Applied,
+  type DirectoryFile,
+  DirectoryFileChange,
+  passwordsFor,
+  refuseRepetitions,
+} from './directory-file.ts'
+import { type AccountListing, listDirectory } from './directory-listing.ts'
+import { ProjectAdministration } from './projects.ts'
+import { SecretMaker, type SecretParts } from './secrets.ts'
+import { TokenAdministration, type TokenParts } from './tokens.ts'
+import { UserAdministration } from './users.ts'
+
+/** The records, for use cases, which never see the directory itself. */
+export type {
+  AccountRecord,
+  AuditRecord,
+  Page,
+  Permission,
+  ProjectRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+  UserRecord,
+  UserType,
+}
+
+export type AdministrationParts = SecretParts & TokenParts
+
+/** Every change names its actor first. Every method throws `CallError` where there is no answer. */
+export class Administration {
+  readonly accounts: AccountAdministration
+  readonly projects: ProjectAdministration
+  readonly users: UserAdministration
+  readonly tokens: TokenAdministration
+  readonly #store: DirectoryStore
+  readonly #secrets: SecretMaker
+
+  constructor(parts: AdministrationParts) {
+    this.#store = parts.store
+    this.#secrets = new SecretMaker(parts)
+    this.accounts = new AccountAdministration(parts.store)
+    this.projects = new ProjectAdministration(parts.store)
+    this.users = new UserAdministration(parts.store, this.#secrets)
+    this.tokens = new TokenAdministration(parts, this.#secrets)
+  }
+
+  /**
+   * The audit trail, oldest first; of one account, or of all where it is empty.
+   *
+   * @param earlier whether those of accounts that had this number before are among them
+   */
+  audit(account: string, page: Page, earlier = true): Promise<readonly AuditRecord[]> {
+    return this.#store.records.audit(account, page, earlier)
+  }
+
+  /**
+   * Creates what the file names and is missing, and sets permissions, roles, `owner` and `enabled` of the users it
+   * names. Other users stay as they are. All or nothing.
+   */
+  async apply(actor: Actor, file: DirectoryFile): Promise<Applied> {
+    refuseRepetitions(file)
+    const passwords = await passwordsFor(file, this.#store.records, this.#secrets)
+    return changeDirectory(
+      this.#store,
+      actor,
+      (change) => new DirectoryFileChange(change, passwords, this.#secrets).apply(file),
+      'what the file names',
+    )
+  }
+
+  /** Everything, for one look at a small directory. Never a secret. */
+  listing(): Promise<readonly AccountListing[]> {
+    return listDirectory(this.#store.records)
+  }
+}

@@ -1,0 +1,69 @@
+/** Secrets that come into being with users: passwords and static tokens. Each is shown once and stored as a hash. */
+import type { KeyObject } from 'node:crypto'
+import type { TokenKind } from '../../../engine/index.ts'
+import { callError } from '../../base/call-error.ts'
+import { Secret } from '../../base/secret.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { UserRecord } from '../../directory/directory.ts'
+import { newPassword, type Passwords } from '../password.ts'
+import { fingerprintOf, hashStaticToken, newStaticToken } from '../static-token.ts'
+
+/** A secret that was just made. */
+export interface NewSecret {
+  readonly account: string
+  readonly user: string
+  readonly type: 'password' | 'static_token'
+  /** Key name of a static token. */
+  readonly name?: string
+  readonly value: Secret
+}
+
+/** A password with its hash. */
+export interface HashedPassword {
+  readonly password: Secret
+  /** PHC string. */
+  readonly hash: string
+}
+
+export interface SecretParts {
+  readonly passwords: Passwords
+  /** Key of the static tokens' hashes. */
+  readonly pepper: KeyObject
+  /** The kinds of the matrix in force. */
+  readonly tokenKinds: () => Iterable<TokenKind>
+}
+
+export class SecretMaker {
+  readonly #parts: SecretParts
+
+  constructor(parts: SecretParts) {
+    this.#parts = parts
+  }
+
+  /** Hashing takes long, so a password is made before the change that stores it. */
+  async newPassword(): Promise<HashedPassword> {
+    const password = newPassword()
+    return { password: new Secret(password), hash: await this.#parts.passwords.hash(password) }
+  }
+
+  /** Gives a control panel user a static token (§4.2). @throws CallError where the matrix has no such kind */
+  async addStaticToken(change: DirectoryChange, user: UserRecord, name: string): Promise<Secret> {
+    const { pepper } = this.#parts
+    const value = newStaticToken()
+    await change.addStaticToken(user, {
+      kind: this.staticKind(),
+      name,
+      hash: hashStaticToken(value, pepper),
+      pepper: fingerprintOf(pepper),
+    })
+    return new Secret(value)
+  }
+
+  /** The kind of token that a control panel user creates (§4.2). */
+  staticKind(): string {
+    const kinds = [...this.#parts.tokenKinds()].filter((kind) => kind.obtained.by === 'control_panel')
+    const [kind] = kinds
+    if (kind === undefined || kinds.length > 1) throw callError('NO_STATIC_KIND', { count: kinds.length })
+    return kind.id
+  }
+}

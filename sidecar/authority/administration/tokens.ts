@@ -1,0 +1,156 @@
+/** Administration of tokens: static tokens and IAM tokens of control panel users, and what was revoked. */
+import type { Scope, TokenKind } from '../../../engine/index.ts'
+import { callError } from '../../base/call-error.ts'
+import { Secret } from '../../base/secret.ts'
+import type { Page, RevocationRecord, StaticTokenRecord, UserRecord } from '../../directory/directory.ts'
+import type { DirectoryStore } from '../../directory/store.ts'
+import type { Actor } from '../actor.ts'
+import type { IssuedToken } from '../authority.ts'
+import { type IamClaims, type IamTokenSigner, newClaims, tokenOf } from '../iam-token.ts'
+import { checkName } from '../names.ts'
+import { changeDirectory, userToChange } from './change.ts'
+import { found, projectIn, staticTokenOf, userIn } from './found.ts'
+import type { SecretMaker } from './secrets.ts'
+
+export interface TokenParts {
+  readonly store: DirectoryStore
+  readonly signer: IamTokenSigner
+  /** The kinds of the matrix in force. */
+  readonly tokenKinds: () => Iterable<TokenKind>
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Every method throws `CallError` where there is no answer. */
+export class TokenAdministration {
+  readonly #parts: TokenParts
+  readonly #secrets: SecretMaker
+
+  constructor(parts: TokenParts, secrets: SecretMaker) {
+    this.#parts = parts
+    this.#secrets = secrets
+  }
+
+  /** A static token of a control panel user (§4.2). The value is in this answer and nowhere else. */
+  async createStaticToken(
+    actor: Actor,
+    account: string,
+    userName: string,
+    name: string,
+  ): Promise<{ token: StaticTokenRecord; kind: string; value: Secret }> {
+    checkName('name', name)
+    return changeDirectory(
+      this.#parts.store,
+      actor,
+      async (change) => {
+        const user = await userToChange(change, actor, account, userName, 'control_panel_user')
+        const value = await this.#secrets.addStaticToken(change, user, name)
+        const token = await staticTokenOf(change.records, user, name)
+        return { token, kind: this.#secrets.staticKind(), value }
+      },
+      `static token \`${name}\``,
+    )
+  }
+
+  async staticTokens(account: string, userName: string, page: Page): Promise<readonly StaticTokenRecord[]> {
+    const { records } = this.#parts.store
+    const user = await userIn(records, account, userName, 'control_panel_user')
+    return records.staticTokens(user.id, page)
+  }
+
+  revokeStaticToken(
+    actor: Actor,
+    account: string,
+    userName: string,
+    name: string,
+  ): Promise<StaticTokenRecord> {
+    return changeDirectory(this.#parts.store, actor, async (change) => {
+      const user = await userToChange(change, actor, account, userName, 'control_panel_user')
+      const token = await staticTokenOf(change.records, user, name)
+      return { ...token, revokedAtMs: await change.revoke(token.id, account, undefined) }
+    })
+  }
+
+  /** A new IAM token of a control panel user, for testing (§5.1). The one before is revoked. */
+  async reissuePanelToken(
+    actor: Actor,
+    account: string,
+    userName: string,
+    project: string | undefined,
+  ): Promise<IssuedToken> {
+    const kind = this.#kindFor(project)
+    return changeDirectory(this.#parts.store, actor, async (change) => {
+      const { records } = change
+      const user = await userToChange(change, actor, account, userName, 'control_panel_user')
+      const projectId = project === undefined ? undefined : (await projectIn(records, account, project)).id
+      const before = await records.panelToken(user.id, projectId ?? '')
+      if (before !== undefined) {
+        const { jti, exp } = JSON.parse(before) as IamClaims
+        await change.revoke(jti, account, exp === undefined ? undefined : exp * 1000)
+      }
+      const scope: Scope = project === undefined ? { account } : { account, project }
+      const claims = newClaims({ holder: user, kind, scope, projectId, nowMs: this.#parts.now() })
+      await change.setPanelToken(user, projectId ?? '', JSON.stringify(claims), claims.jti)
+      return this.#issued(claims)
+    })
+  }
+
+  /** The control panel user's IAM token once more (§5.1): signing the same claims with the same key gives the same token. */
+  async copyPanelToken(
+    actor: Actor,
+    account: string,
+    userName: string,
+    project: string | undefined,
+  ): Promise<IssuedToken> {
+    const { store } = this.#parts
+    const { records } = store
+    const user = await userIn(records, account, userName, 'control_panel_user')
+    const projectId = project === undefined ? undefined : (await projectIn(records, account, project)).id
+    const text = await records.panelToken(user.id, projectId ?? '')
+    const claims = JSON.parse(
+      found(text, `such IAM token of control panel user \`${userName}\`; reissue makes one`),
+    ) as IamClaims
+    await this.#expectActive(user, claims, projectId)
+    await changeDirectory(store, actor, async (change) =>
+      change.recordTokenCopied(
+        await userToChange(change, actor, account, userName, 'control_panel_user'),
+        claims.jti,
+      ),
+    )
+    return this.#issued(claims)
+  }
+
+  revocations(page: Page): Promise<readonly RevocationRecord[]> {
+    return this.#parts.store.records.revocations(page)
+  }
+
+  /** @throws CallError where the token of a control panel user has expired or was revoked */
+  async #expectActive(
+    { id, name, account }: UserRecord,
+    claims: IamClaims,
+    projectId: string | undefined,
+  ): Promise<void> {
+    const { active } = await this.#parts.store.verification.iamTokenStatus({
+      tokenId: claims.jti,
+      subjectId: id,
+      generation: claims.gen,
+      account,
+      projectId,
+      permissionScopes: [],
+    })
+    const expired = claims.exp !== undefined && claims.exp * 1000 <= this.#parts.now()
+    if (expired) throw callError('CREDENTIAL_EXPIRED', { user: name })
+    if (!active) throw callError('CREDENTIAL_REVOKED', { user: name })
+  }
+
+  #kindFor(project: string | undefined): TokenKind {
+    const level = project === undefined ? 'account' : 'project'
+    for (const kind of this.#parts.tokenKinds())
+      if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
+    throw callError('NO_KIND_FOR_SCOPE', { level })
+  }
+
+  #issued(claims: IamClaims): IssuedToken {
+    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Who may administer what: an operator everything, the owner of an account and users with the role `iam.admin` their
+ * account (§5.1), a control panel user what is their own.
+ */
+import type { UserRecord } from '../../authority/administration/administration.ts'
+import { callError } from '../../base/call-error.ts'
+import type { Requester } from '../requester.ts'
+
+/**
+ * The right that an operation needs. An operator has every right.
+ *
+ * - `operator`: nobody else has it.
+ * - `account_administrator`: the owner of the account that the operation is about, or a user of it with `iam.admin`.
+ * - `self`: the control panel user whom the operation is about. What it gives out is theirs alone.
+ * - `self_or_account_administrator`: either of the two.
+ */
+export type Need = 'operator' | 'account_administrator' | 'self' | 'self_or_account_administrator'
+
+/** Whom an operation is about. */
+export interface About {
+  /** `undefined`: every account. */
+  readonly account: string | undefined
+  /** Name of the control panel user, where the operation is about one. */
+  readonly controlPanelUser?: string
+}
+
+/** The role whose holders administer their account (§5.1). */
+const ADMINISTRATOR_ROLE = 'iam.admin'
+
+/** @throws CallError: PERMISSION_DENIED */
+export function authorize(requester: Requester, need: Need, { account, controlPanelUser }: About): void {
+  if (requester.type === 'operator') return
+  const { user } = requester
+  const administrator = account !== undefined && isAccountAdministrator(user, account)
+  const self =
+    user.account === account && user.type === 'control_panel_user' && user.name === controlPanelUser
+  const enough: Record<Need, boolean> = {
+    operator: false,
+    account_administrator: administrator,
+    self,
+    self_or_account_administrator: self || administrator,
+  }
+  if (!enough[need]) throw callError('NOT_ADMINISTRATOR', { who: WHO[need] })
+}
+
+const ACCOUNT_ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE}`
+
+const WHO: Readonly<Record<Need, string>> = {
+  operator: 'an operator',
+  account_administrator: ACCOUNT_ADMINISTRATOR,
+  self: 'the control panel user whose token it is',
+  self_or_account_administrator: `the control panel user themselves, ${ACCOUNT_ADMINISTRATOR}`,
+}
+
+/**
+ * The owner's rule: a user with `iam.admin` must not become an owner, nor get rid of one.
+ *
+ * @throws CallError: PERMISSION_DENIED
+ */
+export function authorizeAsOwner(requester: Requester): void {
+  if (requester.type === 'user' && !requester.user.owner) throw callError('NOT_OWNER', {})
+}
+
+/** Whether a user administers an account (§5.1). */
+export function isAccountAdministrator(
+  user: Pick<UserRecord, 'account' | 'owner' | 'roles'>,
+  account: string,
+): boolean {
+  return user.account === account && (user.owner || user.roles.includes(ADMINISTRATOR_ROLE))
+}

@@ -1,0 +1,35 @@
+/** What an operation of administration is: the right that it needs, whom it is about, the owner's rule, and its work. */
+import type { Engine } from '../../../engine/index.ts'
+import type { Actor } from '../../authority/actor.ts'
+import type { Administration, UserRecord } from '../../authority/administration/administration.ts'
+import type { Requester } from '../requester.ts'
+import type { About, Need } from './authorize.ts'
+
+export interface Operation<Request, Result> {
+  readonly need: Need
+  readonly about: (request: Request) => About
+  readonly forOwners?: OwnersRule<Request>
+  readonly work: (context: OperationContext, request: Request) => Promise<Result>
+}
+
+/** The owner's rule: what makes an owner, or is done to an owner, is for owners. Each says when that is so. */
+export interface OwnersRule<Request> {
+  /** By the request alone: decided before the work. */
+  readonly request?: (request: Request) => boolean
+  /** By the user whom the operation changes: decided inside the change's transaction. */
+  readonly user?: (user: UserRecord, request: Request) => boolean
+}
+
+/** What the work of an operation is given. */
+export interface OperationContext {
+  readonly engine: Engine
+  readonly administration: Administration
+  readonly requester: Requester
+  /** The requester, as every change names who makes it. */
+  readonly actor: Actor
+}
+
+/** A row of the table, with its types said. */
+export function operation<Request, Result>(row: Operation<Request, Result>): Operation<Request, Result> {
+  return row
+}

@@ -1,0 +1,10 @@
+/** The records that operations return. */
+export type {
+  AccountRecord,
+  AuditRecord,
+  Permission,
+  ProjectRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+  UserRecord,
+} from '../../authority/administration/administration.ts'

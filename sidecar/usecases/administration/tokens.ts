@@ -1,0 +1,121 @@
+/** Operations on the tokens of control panel users, on revocations, and on the audit trail. */
+import type { Engine } from '../../../engine/index.ts'
+import type {
+  AuditRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+} from '../../authority/administration/administration.ts'
+import type { IssuedToken, VerifiedToken } from '../../authority/authority.ts'
+import type { Secret } from '../../base/secret.ts'
+import type { NamedRequest } from './accounts.ts'
+import { operation } from './operation.ts'
+import { type Listed, type PageRequest, paged } from './paging.ts'
+
+/** An IAM token of a control panel user: for a project, or for the account where that is `undefined`. */
+export interface PanelTokenRequest extends NamedRequest {
+  readonly project: string | undefined
+}
+
+export interface PanelToken {
+  /** Request header to send it in. */
+  readonly header: string
+  readonly value: Secret
+  readonly token: VerifiedToken
+  /** What decisions on it will say: that it is for testing only (§5.1). */
+  readonly advice: readonly string[]
+}
+
+/** A static token, by its control panel user and its key name. */
+export interface StaticTokenRequest {
+  readonly account: string
+  readonly userName: string
+  readonly name: string
+}
+
+export interface StaticTokenListRequest extends PageRequest {
+  readonly account: string
+  readonly userName: string
+}
+
+export interface CreatedStaticToken {
+  readonly token: StaticTokenRecord
+  /** Request header to send it in. */
+  readonly header: string
+  readonly value: Secret
+}
+
+export interface AuditRequest extends PageRequest {
+  /** `undefined`: every account. */
+  readonly account: string | undefined
+}
+
+export const TOKEN_OPERATIONS = {
+  copyControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
+    need: 'self',
+    about: ({ account, name }) => ({ account, controlPanelUser: name }),
+    work: async ({ engine, administration, actor }, { account, name, project }) =>
+      panelToken(engine, await administration.tokens.copyPanelToken(actor, account, name, project)),
+  }),
+  reissueControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
+    need: 'self',
+    about: ({ account, name }) => ({ account, controlPanelUser: name }),
+    work: async ({ engine, administration, actor }, { account, name, project }) =>
+      panelToken(engine, await administration.tokens.reissuePanelToken(actor, account, name, project)),
+  }),
+
+  createStaticToken: operation<StaticTokenRequest, CreatedStaticToken>({
+    need: 'self',
+    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    work: async ({ engine, administration, actor }, { account, userName, name }) => {
+      const created = await administration.tokens.createStaticToken(actor, account, userName, name)
+      const { token, kind, value } = created
+      return { token, header: engine.tokenKinds.get(kind)?.header ?? '', value }
+    },
+  }),
+  listStaticTokens: operation<StaticTokenListRequest, Listed<StaticTokenRecord>>({
+    need: 'self_or_account_administrator',
+    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    work: ({ administration }, request) =>
+      paged(
+        request,
+        (page) => administration.tokens.staticTokens(request.account, request.userName, page),
+        ({ id }) => id,
+      ),
+  }),
+  revokeStaticToken: operation<StaticTokenRequest, StaticTokenRecord>({
+    need: 'self_or_account_administrator',
+    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    work: ({ administration, actor }, { account, userName, name }) =>
+      administration.tokens.revokeStaticToken(actor, account, userName, name),
+  }),
+
+  listRevocations: operation<PageRequest, Listed<RevocationRecord>>({
+    need: 'operator',
+    about: () => ({ account: undefined }),
+    work: ({ administration }, request) =>
+      paged(
+        request,
+        (page) => administration.tokens.revocations(page),
+        ({ tokenId }) => tokenId,
+      ),
+  }),
+  listAuditRecords: operation<AuditRequest, Listed<AuditRecord>>({
+    need: 'account_administrator',
+    about: ({ account }) => ({ account }),
+    work: ({ administration, requester }, request) => {
+      // An account may have a number that another account had before: what happened there is not for its users.
+      const earlier = requester.type === 'operator'
+      return paged(
+        request,
+        (page) => administration.audit(request.account ?? '', page, earlier),
+        ({ sequence }) => String(sequence),
+      )
+    },
+  }),
+} as const
+
+function panelToken(engine: Engine, { value, token }: IssuedToken): PanelToken {
+  const [api = ''] = engine.apis.keys()
+  const { advice } = engine.decide({ api, kind: token.kind, scope: token.scope, holder: token.subject.type })
+  return { header: engine.tokenKinds.get(token.kind)?.header ?? '', value, token, advice }
+}
