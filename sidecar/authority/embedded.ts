@@ -7,7 +7,7 @@ import { Secret } from '../base/secret.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Directory, Grant, ServiceUser, TokenStatus } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
-import type { Actor } from './actor.ts'
+import { type Actor, trusted } from './actor.ts'
 import { isAllowed, throttleKey } from './addresses.ts'
 import { changeDirectory } from './administration/change.ts'
 import type {
@@ -162,8 +162,8 @@ export class EmbeddedAuthority implements Authority {
   async #rehash(user: ServiceUser, password: Secret): Promise<void> {
     try {
       const hash = await this.#parts.passwords.hash(password.reveal())
-      const actor = `service_user ${user.id} (${user.name})`
-      await this.#parts.store.change(actor, (change) => change.rehashPassword(user, hash))
+      const actor = trusted(`service_user ${user.id} (${user.name})`)
+      await changeDirectory(this.#parts.store, actor, (change) => change.rehashPassword(user, hash))
     } catch (error) {
       if (!(error instanceof CallError)) throw error
     }

@@ -27,6 +27,11 @@ const RULES: readonly Rule[] = [
   },
   { invariant: 'a protocol never calls a store', files: PROTOCOLS, never: ['sidecar/directory/'] },
   {
+    invariant: 'a protocol administers through the use cases alone, which decide who may',
+    files: PROTOCOLS,
+    never: ['sidecar/authority/administration/', 'sidecar/authority/actor.ts'],
+  },
+  {
     invariant: 'a use case knows no protocol and no store',
     files: ['sidecar/usecases/'],
     never: [...PROTOCOLS, ...FACES, 'sidecar/gen/', 'sidecar/directory/', '@grpc/'],

@@ -1,0 +1,63 @@
+/** The table of operations: each call of `DirectoryService` is in it, with the right that the contract says it needs. */
+import { describe, expect, test } from 'vitest'
+import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
+import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
+import type { Operation } from '../../sidecar/usecases/administration/operation.ts'
+import { sourcesIn } from '../support/sources.ts'
+import { type Method, RIGHTS } from './rights.ts'
+
+const METHODS = Object.keys(DirectoryServiceService) as Method[]
+
+test('the table has an operation for each method of the contract, and no other', () => {
+  expect(Object.keys(OPERATIONS).sort()).toEqual([...METHODS].sort())
+})
+
+describe.each(METHODS)('%s', (method) => {
+  const { need, about, forOwners } = OPERATIONS[method] as Operation<object, unknown>
+  const right = RIGHTS[method]
+
+  test(`needs the right of ${right.need}`, () => {
+    expect(need).toBe(right.need)
+  })
+
+  test(`is about ${right.about}`, () => {
+    const request = { account: '123', name: 'a name', userName: 'a user', project: 'a project' }
+    const expected = {
+      'every account': { account: undefined },
+      'the account': { account: '123' },
+      name: { account: '123', controlPanelUser: 'a name' },
+      userName: { account: '123', controlPanelUser: 'a user' },
+    }
+    expect(about(request)).toStrictEqual(expected[right.about])
+  })
+
+  test.each([undefined, false, true].flatMap((sets) => [false, true].map((is) => ({ sets, is }))))(
+    'is for owners alone where it must be: owner set to $sets, on an owner: $is',
+    ({ sets, is }) => {
+      const request = { account: '123', name: 'a name', owner: sets }
+      const decided = [
+        forOwners?.request?.(request) === true,
+        forOwners?.user?.({ ...A_USER, owner: is }, request) === true,
+      ]
+      expect(decided.includes(true)).toBe(right.forOwners?.(sets, is) === true)
+    },
+  )
+})
+
+const A_USER = {
+  account: '123',
+  name: 'a name',
+  id: '0'.repeat(32),
+  type: 'control_panel_user',
+  enabled: true,
+  generation: 1,
+  permissions: [],
+  owner: false,
+  roles: [],
+  createdAtMs: 0,
+} as const
+
+test('every change of the directory goes through the function that has its actor and its transaction', () => {
+  const changing = sourcesIn('sidecar/').filter(({ text }) => /\bstore\.change\(/.test(text))
+  expect(changing.map(({ path }) => path)).toEqual(['sidecar/authority/administration/change.ts'])
+})

@@ -1,0 +1,82 @@
+/**
+ * Who may call what, written down by hand from the comments of `directory.proto`, apart from the table of operations that
+ * the sidecar goes by.
+ */
+import type { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
+
+export type Method = keyof typeof DirectoryServiceService
+
+/** Sorts of requesters that have a right. Every other requester has none. */
+export type Entitled = 'operator' | 'owner' | 'iam.admin' | 'service user with iam.admin' | 'self'
+
+/** What each need is: who has it. */
+export const NEEDS = {
+  operator: ['operator'],
+  account_administrator: ['operator', 'owner', 'iam.admin', 'service user with iam.admin'],
+  self: ['operator', 'self'],
+  self_or_account_administrator: ['operator', 'owner', 'iam.admin', 'service user with iam.admin', 'self'],
+} as const satisfies Readonly<Record<string, readonly Entitled[]>>
+
+/** The field of the request that names the control panel user, or else how much the call is about. */
+type About = 'every account' | 'the account' | 'name' | 'userName'
+
+/**
+ * When a call is for owners alone.
+ *
+ * @param sets what the request makes of `owner`
+ * @param is whether the user is an owner before
+ */
+type ForOwners = (sets: boolean | undefined, is: boolean) => boolean
+
+export interface Right {
+  readonly need: keyof typeof NEEDS
+  readonly about: About
+  readonly forOwners?: ForOwners
+}
+
+export const RIGHTS: Readonly<Record<Method, Right>> = {
+  createAccount: { need: 'operator', about: 'the account' },
+  getAccount: { need: 'account_administrator', about: 'the account' },
+  listAccounts: { need: 'operator', about: 'every account' },
+  updateAccount: { need: 'operator', about: 'the account' },
+  deleteAccount: { need: 'operator', about: 'the account' },
+
+  createProject: { need: 'account_administrator', about: 'the account' },
+  getProject: { need: 'account_administrator', about: 'the account' },
+  listProjects: { need: 'account_administrator', about: 'the account' },
+  updateProject: { need: 'account_administrator', about: 'the account' },
+  deleteProject: { need: 'account_administrator', about: 'the account' },
+
+  createServiceUser: { need: 'account_administrator', about: 'the account' },
+  getServiceUser: { need: 'account_administrator', about: 'the account' },
+  listServiceUsers: { need: 'account_administrator', about: 'the account' },
+  updateServiceUser: { need: 'account_administrator', about: 'the account' },
+  deleteServiceUser: { need: 'account_administrator', about: 'the account' },
+  replaceServiceUserPassword: { need: 'account_administrator', about: 'the account' },
+
+  createControlPanelUser: {
+    need: 'account_administrator',
+    about: 'name',
+    forOwners: (sets) => sets === true,
+  },
+  getControlPanelUser: { need: 'self_or_account_administrator', about: 'name' },
+  listControlPanelUsers: { need: 'account_administrator', about: 'the account' },
+  updateControlPanelUser: {
+    need: 'account_administrator',
+    about: 'name',
+    forOwners: (sets, is) => is || sets !== undefined,
+  },
+  deleteControlPanelUser: { need: 'account_administrator', about: 'name', forOwners: (_sets, is) => is },
+  copyControlPanelUserToken: { need: 'self', about: 'name' },
+  reissueControlPanelUserToken: { need: 'self', about: 'name' },
+
+  createStaticToken: { need: 'self', about: 'userName' },
+  listStaticTokens: { need: 'self_or_account_administrator', about: 'userName' },
+  revokeStaticToken: { need: 'self_or_account_administrator', about: 'userName' },
+
+  getAddressRestriction: { need: 'account_administrator', about: 'the account' },
+  setAddressRestriction: { need: 'account_administrator', about: 'the account' },
+
+  listRevocations: { need: 'operator', about: 'every account' },
+  listAuditRecords: { need: 'account_administrator', about: 'the account' },
+}
