@@ -100,7 +100,7 @@ export interface ServiceUser {
   name: string;
   /** 32 hex digits. */
   id: string;
-  /** While false, the user gets no token; the tokens from before never stand again. */
+  /** While false, the user gets no token. IAM tokens from before stay revoked once the user is enabled again. */
   enabled: boolean;
   /** What tokens the user may have. */
   permissions: Permission[];
@@ -264,7 +264,7 @@ export interface DeleteAccountRequest {
 export interface DeleteAccountResponse {
   /** How many projects went with it. */
   projects: number;
-  /** How many users of either type went with it; their tokens no longer stand. */
+  /** How many users of either type went with it. Their tokens are revoked. */
   users: number;
 }
 
@@ -666,7 +666,7 @@ export interface ListRevocationsResponse {
 
 /** Which part of the trail. */
 export interface ListAuditRecordsRequest {
-  /** Account number; empty, for administrators alone: every account. */
+  /** Account number; empty: every account, for operators alone. */
   account: string;
   /** At most so many. */
   pageSize: number;
@@ -4992,16 +4992,20 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
 };
 
 /**
- * Administers the directory. Every call needs to know who asks: an administrator's caller token
- * (metadata `authorization: Bearer …`), or an account-scoped IAM token (metadata `x-auth-token`). The owner of an
- * account and users with the role `iam.admin` administer their account; what makes an owner, or is done to one, is for
- * owners. A control panel user's credentials are given to that user, and to administrators of the sidecar, alone; other
- * users' static tokens an account's administrators may list and revoke. Every change is recorded in the audit trail.
- * Lists page: `page_size` up to 1,000 (default 100), `page_token` from the answer before.
+ * Administers the directory. Every call needs a requester:
+ *
+ * - An operator, by a caller token with administrator rights (metadata `authorization: Bearer …`). Operators may do
+ *   everything.
+ * - A user, by their own account-scoped IAM token (metadata `x-auth-token`). Account administrators, that is the owner of
+ *   the account and its users with the role `iam.admin`, administer their account. A control panel user has some calls
+ *   about themselves.
+ *
+ * What makes an owner, or is done to an owner, is for owners. Every change is recorded in the audit trail. Lists page:
+ * `page_size` up to 1,000 (default 100), `page_token` from the answer before.
  */
 export type DirectoryServiceService = typeof DirectoryServiceService;
 export const DirectoryServiceService = {
-  /** Opens an account. Administrators alone. */
+  /** Opens an account. For operators alone. */
   createAccount: {
     path: "/portcullis.v1.DirectoryService/CreateAccount" as const,
     requestStream: false as const,
@@ -5012,7 +5016,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateAccountResponse => CreateAccountResponse.decode(value),
   },
-  /** One account. */
+  /** One account. For account administrators. */
   getAccount: {
     path: "/portcullis.v1.DirectoryService/GetAccount" as const,
     requestStream: false as const,
@@ -5022,7 +5026,7 @@ export const DirectoryServiceService = {
     responseSerialize: (value: GetAccountResponse): Buffer => Buffer.from(GetAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAccountResponse => GetAccountResponse.decode(value),
   },
-  /** All accounts. Administrators alone. */
+  /** All accounts. For operators alone. */
   listAccounts: {
     path: "/portcullis.v1.DirectoryService/ListAccounts" as const,
     requestStream: false as const,
@@ -5033,7 +5037,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListAccountsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
   },
-  /** Enables or disables an account. While it is disabled, no token of it opens anything. Administrators alone. */
+  /** Enables or disables an account. While it is disabled, no token of it opens anything. For operators alone. */
   updateAccount: {
     path: "/portcullis.v1.DirectoryService/UpdateAccount" as const,
     requestStream: false as const,
@@ -5044,7 +5048,7 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateAccountResponse => UpdateAccountResponse.decode(value),
   },
-  /** Deletes an account with everything in it. Administrators alone. */
+  /** Deletes an account with everything in it. For operators alone. */
   deleteAccount: {
     path: "/portcullis.v1.DirectoryService/DeleteAccount" as const,
     requestStream: false as const,
@@ -5055,7 +5059,7 @@ export const DirectoryServiceService = {
       Buffer.from(DeleteAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteAccountResponse => DeleteAccountResponse.decode(value),
   },
-  /** Creates a project in an account. */
+  /** Creates a project in an account. For account administrators. */
   createProject: {
     path: "/portcullis.v1.DirectoryService/CreateProject" as const,
     requestStream: false as const,
@@ -5066,7 +5070,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateProjectResponse => CreateProjectResponse.decode(value),
   },
-  /** One project. */
+  /** One project. For account administrators. */
   getProject: {
     path: "/portcullis.v1.DirectoryService/GetProject" as const,
     requestStream: false as const,
@@ -5076,7 +5080,7 @@ export const DirectoryServiceService = {
     responseSerialize: (value: GetProjectResponse): Buffer => Buffer.from(GetProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetProjectResponse => GetProjectResponse.decode(value),
   },
-  /** The projects of an account. */
+  /** The projects of an account. For account administrators. */
   listProjects: {
     path: "/portcullis.v1.DirectoryService/ListProjects" as const,
     requestStream: false as const,
@@ -5087,7 +5091,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListProjectsResponse => ListProjectsResponse.decode(value),
   },
-  /** Enables or disables a project. */
+  /** Enables or disables a project. For account administrators. */
   updateProject: {
     path: "/portcullis.v1.DirectoryService/UpdateProject" as const,
     requestStream: false as const,
@@ -5098,7 +5102,7 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateProjectResponse => UpdateProjectResponse.decode(value),
   },
-  /** Deletes a project. One of the same name made later is another one. */
+  /** Deletes a project. A later project of the same name is another project. For account administrators. */
   deleteProject: {
     path: "/portcullis.v1.DirectoryService/DeleteProject" as const,
     requestStream: false as const,
@@ -5109,7 +5113,7 @@ export const DirectoryServiceService = {
       Buffer.from(DeleteProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteProjectResponse => DeleteProjectResponse.decode(value),
   },
-  /** Creates a service user. The password is in this answer and nowhere else. */
+  /** Creates a service user. The password is in this answer and nowhere else. For account administrators. */
   createServiceUser: {
     path: "/portcullis.v1.DirectoryService/CreateServiceUser" as const,
     requestStream: false as const,
@@ -5121,7 +5125,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateServiceUserResponse => CreateServiceUserResponse.decode(value),
   },
-  /** One service user. Account owner and `iam.admin` alone (§5.1). */
+  /** One service user. For account administrators (§5.1). */
   getServiceUser: {
     path: "/portcullis.v1.DirectoryService/GetServiceUser" as const,
     requestStream: false as const,
@@ -5133,7 +5137,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetServiceUserResponse => GetServiceUserResponse.decode(value),
   },
-  /** The service users of an account. Account owner and `iam.admin` alone (§5.1). */
+  /** The service users of an account. For account administrators (§5.1). */
   listServiceUsers: {
     path: "/portcullis.v1.DirectoryService/ListServiceUsers" as const,
     requestStream: false as const,
@@ -5145,7 +5149,10 @@ export const DirectoryServiceService = {
       Buffer.from(ListServiceUsersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListServiceUsersResponse => ListServiceUsersResponse.decode(value),
   },
-  /** Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. */
+  /**
+   * Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. For
+   * account administrators.
+   */
   updateServiceUser: {
     path: "/portcullis.v1.DirectoryService/UpdateServiceUser" as const,
     requestStream: false as const,
@@ -5157,7 +5164,7 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateServiceUserResponse => UpdateServiceUserResponse.decode(value),
   },
-  /** Deletes a service user. Their tokens no longer stand. */
+  /** Deletes a service user. Their tokens are revoked. For account administrators. */
   deleteServiceUser: {
     path: "/portcullis.v1.DirectoryService/DeleteServiceUser" as const,
     requestStream: false as const,
@@ -5169,7 +5176,10 @@ export const DirectoryServiceService = {
       Buffer.from(DeleteServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteServiceUserResponse => DeleteServiceUserResponse.decode(value),
   },
-  /** Gives a new password (§5.1), shown in this answer alone. Tokens obtained with the old one no longer stand. */
+  /**
+   * Gives a new password (§5.1), which is in this answer and nowhere else. Tokens obtained with the old one are revoked.
+   * For account administrators.
+   */
   replaceServiceUserPassword: {
     path: "/portcullis.v1.DirectoryService/ReplaceServiceUserPassword" as const,
     requestStream: false as const,
@@ -5183,7 +5193,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ReplaceServiceUserPasswordResponse =>
       ReplaceServiceUserPasswordResponse.decode(value),
   },
-  /** Creates a control panel user. */
+  /** Creates a control panel user. For account administrators; an owner: for owners. */
   createControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/CreateControlPanelUser" as const,
     requestStream: false as const,
@@ -5196,7 +5206,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): CreateControlPanelUserResponse =>
       CreateControlPanelUserResponse.decode(value),
   },
-  /** One control panel user. */
+  /** One control panel user. For that user and account administrators. */
   getControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/GetControlPanelUser" as const,
     requestStream: false as const,
@@ -5208,7 +5218,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetControlPanelUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetControlPanelUserResponse => GetControlPanelUserResponse.decode(value),
   },
-  /** The control panel users of an account. */
+  /** The control panel users of an account. For account administrators. */
   listControlPanelUsers: {
     path: "/portcullis.v1.DirectoryService/ListControlPanelUsers" as const,
     requestStream: false as const,
@@ -5220,7 +5230,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListControlPanelUsersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListControlPanelUsersResponse => ListControlPanelUsersResponse.decode(value),
   },
-  /** Changes what is set in the request. Of an owner: owners alone. */
+  /** Changes what is set in the request. For account administrators; an owner, or who is one: for owners. */
   updateControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/UpdateControlPanelUser" as const,
     requestStream: false as const,
@@ -5233,7 +5243,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): UpdateControlPanelUserResponse =>
       UpdateControlPanelUserResponse.decode(value),
   },
-  /** Deletes a control panel user. Their tokens no longer stand. An owner: owners alone. */
+  /** Deletes a control panel user. Their tokens are revoked. For account administrators; an owner: for owners. */
   deleteControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/DeleteControlPanelUser" as const,
     requestStream: false as const,
@@ -5246,7 +5256,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): DeleteControlPanelUserResponse =>
       DeleteControlPanelUserResponse.decode(value),
   },
-  /** The control panel user's IAM token once more (§5.1), for that user alone. For testing only. */
+  /** The control panel user's IAM token once more (§5.1). For testing only. For that user alone. */
   copyControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/CopyControlPanelUserToken" as const,
     requestStream: false as const,
@@ -5260,7 +5270,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): CopyControlPanelUserTokenResponse =>
       CopyControlPanelUserTokenResponse.decode(value),
   },
-  /** A new IAM token for the control panel user (§5.1), for that user alone; the one before no longer stands. For testing only. */
+  /** A new IAM token for the control panel user (§5.1). The one before is revoked. For testing only. For that user alone. */
   reissueControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/ReissueControlPanelUserToken" as const,
     requestStream: false as const,
@@ -5274,7 +5284,10 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ReissueControlPanelUserTokenResponse =>
       ReissueControlPanelUserTokenResponse.decode(value),
   },
-  /** Creates a static token of a control panel user (§4.2), for that user alone. The value is in this answer and nowhere else. */
+  /**
+   * Creates a static token of a control panel user (§4.2). The value is in this answer and nowhere else. For that user
+   * alone.
+   */
   createStaticToken: {
     path: "/portcullis.v1.DirectoryService/CreateStaticToken" as const,
     requestStream: false as const,
@@ -5286,7 +5299,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateStaticTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateStaticTokenResponse => CreateStaticTokenResponse.decode(value),
   },
-  /** The static tokens of a control panel user, without their values. */
+  /** The static tokens of a control panel user, without their values. For that user and account administrators. */
   listStaticTokens: {
     path: "/portcullis.v1.DirectoryService/ListStaticTokens" as const,
     requestStream: false as const,
@@ -5298,7 +5311,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListStaticTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListStaticTokensResponse => ListStaticTokensResponse.decode(value),
   },
-  /** Revokes a static token by its key name. */
+  /** Revokes a static token by its key name. For its user and account administrators. */
   revokeStaticToken: {
     path: "/portcullis.v1.DirectoryService/RevokeStaticToken" as const,
     requestStream: false as const,
@@ -5310,7 +5323,7 @@ export const DirectoryServiceService = {
       Buffer.from(RevokeStaticTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeStaticTokenResponse => RevokeStaticTokenResponse.decode(value),
   },
-  /** The address ranges that an account restricts its tokens to (§1). */
+  /** The address ranges that an account restricts its tokens to (§1). For account administrators. */
   getAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/GetAddressRestriction" as const,
     requestStream: false as const,
@@ -5322,7 +5335,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAddressRestrictionResponse => GetAddressRestrictionResponse.decode(value),
   },
-  /** Sets the address ranges; none: no restriction. */
+  /** Sets the address ranges; none: no restriction. For account administrators. */
   setAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/SetAddressRestriction" as const,
     requestStream: false as const,
@@ -5334,7 +5347,7 @@ export const DirectoryServiceService = {
       Buffer.from(SetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetAddressRestrictionResponse => SetAddressRestrictionResponse.decode(value),
   },
-  /** What was revoked and may still be presented. Administrators alone. */
+  /** What was revoked and may still be presented. For operators alone. */
   listRevocations: {
     path: "/portcullis.v1.DirectoryService/ListRevocations" as const,
     requestStream: false as const,
@@ -5346,7 +5359,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListRevocationsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListRevocationsResponse => ListRevocationsResponse.decode(value),
   },
-  /** Who changed what, and when; oldest first. */
+  /** Who changed what, and when; oldest first. For account administrators; of every account: for operators alone. */
   listAuditRecords: {
     path: "/portcullis.v1.DirectoryService/ListAuditRecords" as const,
     requestStream: false as const,
@@ -5361,73 +5374,82 @@ export const DirectoryServiceService = {
 } as const;
 
 export interface DirectoryServiceServer extends UntypedServiceImplementation {
-  /** Opens an account. Administrators alone. */
+  /** Opens an account. For operators alone. */
   createAccount: handleUnaryCall<CreateAccountRequest, CreateAccountResponse>;
-  /** One account. */
+  /** One account. For account administrators. */
   getAccount: handleUnaryCall<GetAccountRequest, GetAccountResponse>;
-  /** All accounts. Administrators alone. */
+  /** All accounts. For operators alone. */
   listAccounts: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
-  /** Enables or disables an account. While it is disabled, no token of it opens anything. Administrators alone. */
+  /** Enables or disables an account. While it is disabled, no token of it opens anything. For operators alone. */
   updateAccount: handleUnaryCall<UpdateAccountRequest, UpdateAccountResponse>;
-  /** Deletes an account with everything in it. Administrators alone. */
+  /** Deletes an account with everything in it. For operators alone. */
   deleteAccount: handleUnaryCall<DeleteAccountRequest, DeleteAccountResponse>;
-  /** Creates a project in an account. */
+  /** Creates a project in an account. For account administrators. */
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
-  /** One project. */
+  /** One project. For account administrators. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
-  /** The projects of an account. */
+  /** The projects of an account. For account administrators. */
   listProjects: handleUnaryCall<ListProjectsRequest, ListProjectsResponse>;
-  /** Enables or disables a project. */
+  /** Enables or disables a project. For account administrators. */
   updateProject: handleUnaryCall<UpdateProjectRequest, UpdateProjectResponse>;
-  /** Deletes a project. One of the same name made later is another one. */
+  /** Deletes a project. A later project of the same name is another project. For account administrators. */
   deleteProject: handleUnaryCall<DeleteProjectRequest, DeleteProjectResponse>;
-  /** Creates a service user. The password is in this answer and nowhere else. */
+  /** Creates a service user. The password is in this answer and nowhere else. For account administrators. */
   createServiceUser: handleUnaryCall<CreateServiceUserRequest, CreateServiceUserResponse>;
-  /** One service user. Account owner and `iam.admin` alone (§5.1). */
+  /** One service user. For account administrators (§5.1). */
   getServiceUser: handleUnaryCall<GetServiceUserRequest, GetServiceUserResponse>;
-  /** The service users of an account. Account owner and `iam.admin` alone (§5.1). */
+  /** The service users of an account. For account administrators (§5.1). */
   listServiceUsers: handleUnaryCall<ListServiceUsersRequest, ListServiceUsersResponse>;
-  /** Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. */
+  /**
+   * Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. For
+   * account administrators.
+   */
   updateServiceUser: handleUnaryCall<UpdateServiceUserRequest, UpdateServiceUserResponse>;
-  /** Deletes a service user. Their tokens no longer stand. */
+  /** Deletes a service user. Their tokens are revoked. For account administrators. */
   deleteServiceUser: handleUnaryCall<DeleteServiceUserRequest, DeleteServiceUserResponse>;
-  /** Gives a new password (§5.1), shown in this answer alone. Tokens obtained with the old one no longer stand. */
+  /**
+   * Gives a new password (§5.1), which is in this answer and nowhere else. Tokens obtained with the old one are revoked.
+   * For account administrators.
+   */
   replaceServiceUserPassword: handleUnaryCall<ReplaceServiceUserPasswordRequest, ReplaceServiceUserPasswordResponse>;
-  /** Creates a control panel user. */
+  /** Creates a control panel user. For account administrators; an owner: for owners. */
   createControlPanelUser: handleUnaryCall<CreateControlPanelUserRequest, CreateControlPanelUserResponse>;
-  /** One control panel user. */
+  /** One control panel user. For that user and account administrators. */
   getControlPanelUser: handleUnaryCall<GetControlPanelUserRequest, GetControlPanelUserResponse>;
-  /** The control panel users of an account. */
+  /** The control panel users of an account. For account administrators. */
   listControlPanelUsers: handleUnaryCall<ListControlPanelUsersRequest, ListControlPanelUsersResponse>;
-  /** Changes what is set in the request. Of an owner: owners alone. */
+  /** Changes what is set in the request. For account administrators; an owner, or who is one: for owners. */
   updateControlPanelUser: handleUnaryCall<UpdateControlPanelUserRequest, UpdateControlPanelUserResponse>;
-  /** Deletes a control panel user. Their tokens no longer stand. An owner: owners alone. */
+  /** Deletes a control panel user. Their tokens are revoked. For account administrators; an owner: for owners. */
   deleteControlPanelUser: handleUnaryCall<DeleteControlPanelUserRequest, DeleteControlPanelUserResponse>;
-  /** The control panel user's IAM token once more (§5.1), for that user alone. For testing only. */
+  /** The control panel user's IAM token once more (§5.1). For testing only. For that user alone. */
   copyControlPanelUserToken: handleUnaryCall<CopyControlPanelUserTokenRequest, CopyControlPanelUserTokenResponse>;
-  /** A new IAM token for the control panel user (§5.1), for that user alone; the one before no longer stands. For testing only. */
+  /** A new IAM token for the control panel user (§5.1). The one before is revoked. For testing only. For that user alone. */
   reissueControlPanelUserToken: handleUnaryCall<
     ReissueControlPanelUserTokenRequest,
     ReissueControlPanelUserTokenResponse
   >;
-  /** Creates a static token of a control panel user (§4.2), for that user alone. The value is in this answer and nowhere else. */
+  /**
+   * Creates a static token of a control panel user (§4.2). The value is in this answer and nowhere else. For that user
+   * alone.
+   */
   createStaticToken: handleUnaryCall<CreateStaticTokenRequest, CreateStaticTokenResponse>;
-  /** The static tokens of a control panel user, without their values. */
+  /** The static tokens of a control panel user, without their values. For that user and account administrators. */
   listStaticTokens: handleUnaryCall<ListStaticTokensRequest, ListStaticTokensResponse>;
-  /** Revokes a static token by its key name. */
+  /** Revokes a static token by its key name. For its user and account administrators. */
   revokeStaticToken: handleUnaryCall<RevokeStaticTokenRequest, RevokeStaticTokenResponse>;
-  /** The address ranges that an account restricts its tokens to (§1). */
+  /** The address ranges that an account restricts its tokens to (§1). For account administrators. */
   getAddressRestriction: handleUnaryCall<GetAddressRestrictionRequest, GetAddressRestrictionResponse>;
-  /** Sets the address ranges; none: no restriction. */
+  /** Sets the address ranges; none: no restriction. For account administrators. */
   setAddressRestriction: handleUnaryCall<SetAddressRestrictionRequest, SetAddressRestrictionResponse>;
-  /** What was revoked and may still be presented. Administrators alone. */
+  /** What was revoked and may still be presented. For operators alone. */
   listRevocations: handleUnaryCall<ListRevocationsRequest, ListRevocationsResponse>;
-  /** Who changed what, and when; oldest first. */
+  /** Who changed what, and when; oldest first. For account administrators; of every account: for operators alone. */
   listAuditRecords: handleUnaryCall<ListAuditRecordsRequest, ListAuditRecordsResponse>;
 }
 
 export interface DirectoryServiceClient extends Client {
-  /** Opens an account. Administrators alone. */
+  /** Opens an account. For operators alone. */
   createAccount(
     request: CreateAccountRequest,
     callback: (error: ServiceError | null, response: CreateAccountResponse) => void,
@@ -5443,7 +5465,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateAccountResponse) => void,
   ): ClientUnaryCall;
-  /** One account. */
+  /** One account. For account administrators. */
   getAccount(
     request: GetAccountRequest,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,
@@ -5459,7 +5481,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,
   ): ClientUnaryCall;
-  /** All accounts. Administrators alone. */
+  /** All accounts. For operators alone. */
   listAccounts(
     request: ListAccountsRequest,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
@@ -5475,7 +5497,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
   ): ClientUnaryCall;
-  /** Enables or disables an account. While it is disabled, no token of it opens anything. Administrators alone. */
+  /** Enables or disables an account. While it is disabled, no token of it opens anything. For operators alone. */
   updateAccount(
     request: UpdateAccountRequest,
     callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
@@ -5491,7 +5513,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes an account with everything in it. Administrators alone. */
+  /** Deletes an account with everything in it. For operators alone. */
   deleteAccount(
     request: DeleteAccountRequest,
     callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
@@ -5507,7 +5529,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a project in an account. */
+  /** Creates a project in an account. For account administrators. */
   createProject(
     request: CreateProjectRequest,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
@@ -5523,7 +5545,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** One project. */
+  /** One project. For account administrators. */
   getProject(
     request: GetProjectRequest,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
@@ -5539,7 +5561,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
   ): ClientUnaryCall;
-  /** The projects of an account. */
+  /** The projects of an account. For account administrators. */
   listProjects(
     request: ListProjectsRequest,
     callback: (error: ServiceError | null, response: ListProjectsResponse) => void,
@@ -5555,7 +5577,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListProjectsResponse) => void,
   ): ClientUnaryCall;
-  /** Enables or disables a project. */
+  /** Enables or disables a project. For account administrators. */
   updateProject(
     request: UpdateProjectRequest,
     callback: (error: ServiceError | null, response: UpdateProjectResponse) => void,
@@ -5571,7 +5593,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a project. One of the same name made later is another one. */
+  /** Deletes a project. A later project of the same name is another project. For account administrators. */
   deleteProject(
     request: DeleteProjectRequest,
     callback: (error: ServiceError | null, response: DeleteProjectResponse) => void,
@@ -5587,7 +5609,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a service user. The password is in this answer and nowhere else. */
+  /** Creates a service user. The password is in this answer and nowhere else. For account administrators. */
   createServiceUser(
     request: CreateServiceUserRequest,
     callback: (error: ServiceError | null, response: CreateServiceUserResponse) => void,
@@ -5603,7 +5625,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** One service user. Account owner and `iam.admin` alone (§5.1). */
+  /** One service user. For account administrators (§5.1). */
   getServiceUser(
     request: GetServiceUserRequest,
     callback: (error: ServiceError | null, response: GetServiceUserResponse) => void,
@@ -5619,7 +5641,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** The service users of an account. Account owner and `iam.admin` alone (§5.1). */
+  /** The service users of an account. For account administrators (§5.1). */
   listServiceUsers(
     request: ListServiceUsersRequest,
     callback: (error: ServiceError | null, response: ListServiceUsersResponse) => void,
@@ -5635,7 +5657,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListServiceUsersResponse) => void,
   ): ClientUnaryCall;
-  /** Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. */
+  /**
+   * Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. For
+   * account administrators.
+   */
   updateServiceUser(
     request: UpdateServiceUserRequest,
     callback: (error: ServiceError | null, response: UpdateServiceUserResponse) => void,
@@ -5651,7 +5676,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a service user. Their tokens no longer stand. */
+  /** Deletes a service user. Their tokens are revoked. For account administrators. */
   deleteServiceUser(
     request: DeleteServiceUserRequest,
     callback: (error: ServiceError | null, response: DeleteServiceUserResponse) => void,
@@ -5667,7 +5692,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** Gives a new password (§5.1), shown in this answer alone. Tokens obtained with the old one no longer stand. */
+  /**
+   * Gives a new password (§5.1), which is in this answer and nowhere else. Tokens obtained with the old one are revoked.
+   * For account administrators.
+   */
   replaceServiceUserPassword(
     request: ReplaceServiceUserPasswordRequest,
     callback: (error: ServiceError | null, response: ReplaceServiceUserPasswordResponse) => void,
@@ -5683,7 +5711,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReplaceServiceUserPasswordResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a control panel user. */
+  /** Creates a control panel user. For account administrators; an owner: for owners. */
   createControlPanelUser(
     request: CreateControlPanelUserRequest,
     callback: (error: ServiceError | null, response: CreateControlPanelUserResponse) => void,
@@ -5699,7 +5727,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** One control panel user. */
+  /** One control panel user. For that user and account administrators. */
   getControlPanelUser(
     request: GetControlPanelUserRequest,
     callback: (error: ServiceError | null, response: GetControlPanelUserResponse) => void,
@@ -5715,7 +5743,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** The control panel users of an account. */
+  /** The control panel users of an account. For account administrators. */
   listControlPanelUsers(
     request: ListControlPanelUsersRequest,
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
@@ -5731,7 +5759,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
   ): ClientUnaryCall;
-  /** Changes what is set in the request. Of an owner: owners alone. */
+  /** Changes what is set in the request. For account administrators; an owner, or who is one: for owners. */
   updateControlPanelUser(
     request: UpdateControlPanelUserRequest,
     callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
@@ -5747,7 +5775,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a control panel user. Their tokens no longer stand. An owner: owners alone. */
+  /** Deletes a control panel user. Their tokens are revoked. For account administrators; an owner: for owners. */
   deleteControlPanelUser(
     request: DeleteControlPanelUserRequest,
     callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
@@ -5763,7 +5791,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** The control panel user's IAM token once more (§5.1), for that user alone. For testing only. */
+  /** The control panel user's IAM token once more (§5.1). For testing only. For that user alone. */
   copyControlPanelUserToken(
     request: CopyControlPanelUserTokenRequest,
     callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
@@ -5779,7 +5807,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
   ): ClientUnaryCall;
-  /** A new IAM token for the control panel user (§5.1), for that user alone; the one before no longer stands. For testing only. */
+  /** A new IAM token for the control panel user (§5.1). The one before is revoked. For testing only. For that user alone. */
   reissueControlPanelUserToken(
     request: ReissueControlPanelUserTokenRequest,
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
@@ -5795,7 +5823,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a static token of a control panel user (§4.2), for that user alone. The value is in this answer and nowhere else. */
+  /**
+   * Creates a static token of a control panel user (§4.2). The value is in this answer and nowhere else. For that user
+   * alone.
+   */
   createStaticToken(
     request: CreateStaticTokenRequest,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
@@ -5811,7 +5842,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
   ): ClientUnaryCall;
-  /** The static tokens of a control panel user, without their values. */
+  /** The static tokens of a control panel user, without their values. For that user and account administrators. */
   listStaticTokens(
     request: ListStaticTokensRequest,
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
@@ -5827,7 +5858,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a static token by its key name. */
+  /** Revokes a static token by its key name. For its user and account administrators. */
   revokeStaticToken(
     request: RevokeStaticTokenRequest,
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
@@ -5843,7 +5874,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
   ): ClientUnaryCall;
-  /** The address ranges that an account restricts its tokens to (§1). */
+  /** The address ranges that an account restricts its tokens to (§1). For account administrators. */
   getAddressRestriction(
     request: GetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
@@ -5859,7 +5890,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
-  /** Sets the address ranges; none: no restriction. */
+  /** Sets the address ranges; none: no restriction. For account administrators. */
   setAddressRestriction(
     request: SetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
@@ -5875,7 +5906,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
-  /** What was revoked and may still be presented. Administrators alone. */
+  /** What was revoked and may still be presented. For operators alone. */
   listRevocations(
     request: ListRevocationsRequest,
     callback: (error: ServiceError | null, response: ListRevocationsResponse) => void,
@@ -5891,7 +5922,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListRevocationsResponse) => void,
   ): ClientUnaryCall;
-  /** Who changed what, and when; oldest first. */
+  /** Who changed what, and when; oldest first. For account administrators; of every account: for operators alone. */
   listAuditRecords(
     request: ListAuditRecordsRequest,
     callback: (error: ServiceError | null, response: ListAuditRecordsResponse) => void,
