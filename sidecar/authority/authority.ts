@@ -1,4 +1,4 @@
-/** What verifies and issues tokens. The embedded one stands on a directory. */
+/** What verifies and issues tokens. The embedded authority does so by its directory. */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
@@ -84,8 +84,8 @@ export interface Authority {
 /** A token that is to be revoked. */
 export interface TokenRevocation {
   readonly tokenId: string
-  /** Empty: whoever asks does not know; the authority's own record counts, if it has one. */
+  /** Empty: unknown; the authority's own record of the token counts, if it has one. */
   readonly account: string
-  /** After that the record may be forgotten; `undefined`: never. */
+  /** After that the record of the revocation may be deleted; `undefined`: never. */
   readonly expiresAtMs: number | undefined
 }

@@ -41,7 +41,7 @@ export class DirectoryChange {
     await this.#record(enabled ? 'account.enable' : 'account.disable', account, account)
   }
 
-  /** With everything in it: no token of the account stands any more. */
+  /** With everything in it. The account's tokens are revoked. */
   async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
     const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
     await this.#update('accounts', id, { deleted_at_ms: this.#context.nowMs })
@@ -101,7 +101,7 @@ export class DirectoryChange {
     return id
   }
 
-  /** A disabled user's IAM tokens never stand again, static tokens do once the user is enabled. */
+  /** A disabled user's IAM tokens stay revoked. Their static tokens are active again once the user is enabled. */
   async setUserEnabled(user: UserRecord, enabled: boolean): Promise<void> {
     await this.#queries.all(
       enabled
@@ -151,7 +151,7 @@ export class DirectoryChange {
     await this.#record('service_user.replace_password', user.account, user.name)
   }
 
-  /** Stores the same password under another hash, if nobody has replaced it meanwhile; tokens stand as before. */
+  /** Stores the same password under another hash, if nobody has replaced it meanwhile. Tokens stay as they are. */
   async rehashPassword(user: ServiceUser, hash: string): Promise<void> {
     const [stored] = await this.#queries.all(
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',

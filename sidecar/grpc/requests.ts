@@ -16,7 +16,8 @@ export type IssueRequester =
   | { readonly type: 'password'; readonly login: PasswordRequester }
   | { readonly type: 'profile'; readonly name: string }
 
-export type RevokedToken =
+/** The token of a `Revoke`: its value, or its id. */
+export type TokenToRevoke =
   | { readonly type: 'value'; readonly value: Secret }
   | { readonly type: 'token_id'; readonly tokenId: string }
 
@@ -63,7 +64,7 @@ export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester
   }
 }
 
-export function readRevokeRequest(bytes: Uint8Array): RevokedToken {
+export function readRevokeRequest(bytes: Uint8Array): TokenToRevoke {
   const { token } = decoded(() => wire.RevokeRequest.decode(bytes))
   const fields = decoded(() => fieldNumbers(bytes))
   if (

@@ -27,7 +27,7 @@ export interface CredentialsQuestion {
   readonly clientAddress: string | undefined
 }
 
-/** What a check of credentials came to. */
+/** The outcome of a check of credentials. */
 export interface CheckOutcome {
   readonly decision: Decision
   /** The credential as the authority knows it, on denials too. */
@@ -36,6 +36,7 @@ export interface CheckOutcome {
   readonly verified: boolean
 }
 
+/** Decides about claims: the answer is the engine's. */
 export function checkClaims(
   { engine }: Pick<CallServices, 'engine'>,
   { api, kind, scope, target }: ClaimsQuestion,

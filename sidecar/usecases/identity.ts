@@ -140,7 +140,7 @@ function isHolder({ user }: UserRequester, token: VerifiedToken): boolean {
   return user.id === token.subject.id
 }
 
-/** @param holder who holds the token; `undefined`: they are no longer there */
+/** @param holder who holds the token; `undefined`: they were deleted meanwhile */
 async function withRecords(
   { accounts }: Administration,
   token: VerifiedToken,

@@ -33,7 +33,7 @@ export interface PresentedCredentials {
 /**
  * Who makes an administrative call. A user needs a token for their account.
  *
- * @throws CallError: UNAUTHENTICATED where nobody, or nobody known, is named
+ * @throws CallError: UNAUTHENTICATED without the credential of a known requester
  */
 export async function identify(
   services: Pick<CallServices, 'engine' | 'authority' | 'administration' | 'callers'>,

@@ -1,4 +1,4 @@
-/** Revokes a token: by its value, which whoever presents may, or by its id, which needs an operator. */
+/** Revokes a token: by its value, for whoever presents it, or by its id, for an operator. */
 import { trusted } from '../authority/actor.ts'
 import { longestLifetimeMs } from '../authority/keys.ts'
 import { callError } from '../base/call-error.ts'
@@ -6,7 +6,7 @@ import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
 import type { CallServices } from './services.ts'
 
-/** Which token; `caller` is who asks, where they said. */
+/** Which token; `caller` is the caller whose token was presented, if one was. */
 export type RevokeRequest =
   | { readonly type: 'value'; readonly value: Secret }
   | { readonly type: 'token_id'; readonly tokenId: string; readonly caller: Caller | undefined }

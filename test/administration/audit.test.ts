@@ -47,7 +47,7 @@ describe('the audit trail', () => {
     expect(revoked.map(({ subject }) => subject)).toEqual(ids)
   })
 
-  test('of an earlier account of the same number is for administrators alone', async () => {
+  test('of an earlier account of the same number is for operators alone', async () => {
     await directory.createProject({ account, name: 'of the first' })
     await directory.deleteAccount({ account })
     await directory.createAccount({ account })

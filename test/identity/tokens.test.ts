@@ -61,7 +61,7 @@ describe('who may ask about a token of `account`', () => {
       false,
     ],
     [
-      'an administrator of another account',
+      'an account administrator of another account',
       () => tokenFor({ user: 'administrator', account: OTHER_ACCOUNT }),
       false,
     ],
@@ -87,7 +87,7 @@ describe('who may ask about a token of `account`', () => {
   })
 })
 
-test('an administrator with a token of a project may validate tokens of others, and not revoke them', async () => {
+test('an account administrator with a token of a project may validate tokens of others, and not revoke them', async () => {
   const token = await tokenFor({})
   const headers = about(token, await tokenFor({ user: 'administrator', project: 'beta' }))
   expect((await ask({ path: TOKENS, headers })).status).toBe(200)

@@ -49,7 +49,7 @@ inEveryLanguage((ask, sidecar) => {
     })
   })
 
-  test('a token is revoked by its id with the caller token of an administrator', async () => {
+  test('a token is revoked by its id with the caller token of an operator', async () => {
     const { demo, administratorToken } = sidecar()
     const token = responseOf(await ask(issueRow(demo, { apis: { apis: ['balance', 'iam'] } })))
     const metadata = { authorization: `Bearer ${administratorToken}` }

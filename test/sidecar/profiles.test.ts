@@ -84,7 +84,7 @@ describe('a caller that is bound to the profile', () => {
   })
 })
 
-test('the administrator of the data folder may use every profile', async () => {
+test('the operator of the data folder may use every profile', async () => {
   const alpha = { scope: { account: ACCOUNT, project: 'alpha' } }
   expect(await byProfile('other-job', alpha, administratorToken)).toMatchObject({
     kind: 'iam_token_project_scoped',

@@ -90,7 +90,7 @@ describe('by its value', () => {
   })
 })
 
-test('by its id an administrator may revoke a token, from the configuration or from the data folder', async () => {
+test('by its id an operator may revoke a token, from the configuration or from the data folder', async () => {
   for (const callerToken of [CLERK_TOKEN, administratorToken]) {
     const { value, tokenId } = await issued(running, secrets)
     expect(await revoke({ token_id: tokenId }, callerToken)).toMatchObject({ token_id: tokenId })
@@ -145,7 +145,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     ),
   ],
   [
-    'a token id by a caller who is no administrator',
+    'a token id by a caller who is no operator',
     { token_id: genuine.tokenId },
     JOB_TOKEN,
     refusal(

@@ -1,4 +1,4 @@
-/** A sidecar and its administrator, with a new account for each test of a file. */
+/** A sidecar and its operator, with a new account for each test of a file. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach } from 'vitest'

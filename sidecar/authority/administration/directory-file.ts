@@ -61,7 +61,7 @@ export async function passwordsFor(
   return made
 }
 
-/** Brings the records to what the file says. Its accounts one after the other, each with what it needs before what needs it. */
+/** Brings the records to what the file says, account by account: projects first, because permissions name them. */
 export class DirectoryFileChange {
   readonly #change: DirectoryChange
   readonly #passwords: NewPasswords

@@ -22,7 +22,7 @@ interface Ready {
 export interface Sidecar extends Omit<Ready, 'grpc'> {
   /** Where gRPC listens. */
   readonly address: string
-  /** The caller token of its administrator. */
+  /** The caller token of its operator. */
   readonly administratorToken: string
   /** Ends it, and everything that it left behind. @throws Error where it did not end as it should */
   stop(): Promise<void>
