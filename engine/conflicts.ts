@@ -1,21 +1,21 @@
-/** What the source says against itself, and what it advises, put where decisions find it. */
+/** The conflicts of the source and its advice, arranged so that each decision can name its own. */
 import type { NamedConflict } from './decision.ts'
 import { frozenCopy } from './freeze.ts'
 import type { Matrix } from './matrix.ts'
 
-/** The conflicts as decisions name them: with the sections where their statements stand. */
+/** The conflicts as decisions name them: with the sections of their statements. */
 export function nameConflicts(matrix: Matrix): NamedConflict[] {
   const sections = new Map(matrix.statements.map((statement) => [statement.id, statement.section]))
   const table = new Map(matrix.apis.map((api) => [api.id, api.section]))
   return matrix.conflicts.map(({ statements, ...conflict }) => {
     const named = new Set(statements.map((id) => sections.get(id) as string))
-    // A contested cell is one of the table's, so the table's section takes part.
+    // A contested cell is a cell of the table, so the section of the table takes part.
     for (const { api } of conflict.cells) named.add(table.get(api) as string)
     return frozenCopy({ ...conflict, sections: [...named] })
   })
 }
 
-/** The conflicts that bear on an API, whole or on one of its cells, in the order of the matrix. */
+/** API id → the conflicts that are about it or about one of its cells, in the order of the matrix. */
 export function conflictsByApi(conflicts: readonly NamedConflict[]): Map<string, NamedConflict[]> {
   const byApi = new Map<string, NamedConflict[]>()
   for (const conflict of conflicts)
@@ -24,10 +24,10 @@ export function conflictsByApi(conflicts: readonly NamedConflict[]): Map<string,
   return byApi
 }
 
-/** What is said about tokens of one kind that a type of holder has. */
+/** What is said about tokens of one kind that one type of holder has. */
 export interface Advised {
   readonly advice: readonly string[]
-  /** Conflicts about whether such a holder should have such a token. */
+  /** Conflicts about whether such a holder may have such a token. */
   readonly conflicts: readonly NamedConflict[]
 }
 
@@ -70,11 +70,6 @@ function holderConflicts(
         conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),
     ),
   )
-}
-
-/** Whether a conflict puts the value of this cell in doubt. */
-export function contests(conflict: NamedConflict, api: string, kind: string): boolean {
-  return conflict.cells.some((cell) => cell.api === api && cell.kind === kind)
 }
 
 const NONE: readonly never[] = Object.freeze([])

@@ -1,54 +1,89 @@
-/** Whether the ids of a matrix are unique and refer to something: a slip must not become a silent refusal. */
-import type { Claim, Matrix } from './matrix.ts'
+/** Whether the ids of a matrix are unique and known: a misspelt id must not become a silent denial. */
+import type { Matrix, MatrixInput } from './matrix.ts'
+import { article } from './messages.ts'
 
-/** @throws TypeError naming the first id that repeats or refers to nothing, or where this is no matrix at all */
-export function refuseInconsistent(matrix: Matrix): void {
-  refuseOther(matrix)
-  const kinds = uniqueIds('token kinds', matrix.tokenKinds)
-  const apis = uniqueIds('apis', matrix.apis)
-  const statements = uniqueIds('statements', matrix.statements)
-  uniqueIds('conflicts', matrix.conflicts)
-  const refer = (where: string, ids: readonly string[], known: ReadonlySet<string>) => {
-    for (const id of ids)
-      if (!known.has(id)) throw new TypeError(`${where} refers to \`${id}\`, which is not there`)
+/** What is wrong with a matrix. */
+export interface MatrixProblem {
+  /** Where, for example `apis[3].accepts[0]`. */
+  readonly path: string
+  /** What was expected there; lower case, no final period. */
+  readonly expected: string
+}
+
+/** The matrix with an empty list for each list that may be absent. */
+export function completeMatrix<KindId extends string, ApiId extends string>(
+  matrix: MatrixInput<KindId, ApiId>,
+): Matrix<KindId, ApiId> {
+  return { ...matrix, statements: matrix.statements ?? [], conflicts: matrix.conflicts ?? [] }
+}
+
+/** Everything that keeps a matrix from being compiled: a list that is missing, an id that is taken, an unknown id. */
+export function matrixProblems(input: MatrixInput): MatrixProblem[] {
+  const missing = missingLists(input)
+  if (missing.length > 0) return missing
+  const matrix = completeMatrix(input)
+  const problems: MatrixProblem[] = []
+  const idsOf = (part: 'tokenKinds' | 'apis' | 'statements' | 'conflicts') => {
+    const ids = new Set<string>()
+    for (const [index, { id }] of matrix[part].entries()) {
+      if (ids.has(id))
+        problems.push({ path: `${part}[${index}].id`, expected: `expected a unique id, \`${id}\` is taken` })
+      ids.add(id)
+    }
+    return ids
   }
-  for (const api of matrix.apis) refer(`api \`${api.id}\``, api.accepts, kinds)
-  for (const { id, claim } of matrix.statements) {
-    refer(`statement \`${id}\``, kindsOf(claim), kinds)
-    refer(`statement \`${id}\``, apisOf(claim), apis)
+  const known: Readonly<Record<Reference['to'], ReadonlySet<string>>> = {
+    'token kind': idsOf('tokenKinds'),
+    api: idsOf('apis'),
+    statement: idsOf('statements'),
   }
-  for (const conflict of matrix.conflicts) {
-    const where = `conflict \`${conflict.id}\``
-    refer(where, [...conflict.apis, ...conflict.cells.map((cell) => cell.api)], apis)
-    refer(where, [...conflict.kinds, ...conflict.cells.map((cell) => cell.kind)], kinds)
-    refer(where, conflict.statements, statements)
-  }
+  idsOf('conflicts')
+  for (const { path, id, to } of referencesOf(matrix))
+    if (!known[to].has(id))
+      problems.push({ path, expected: `expected the id of ${article(to)}; there is no ${to} \`${id}\`` })
+  return problems
 }
 
 /** A caller without types may bring anything. */
-function refuseOther(matrix: Partial<Matrix> | null | undefined): void {
-  for (const part of ['tokenKinds', 'apis', 'statements', 'conflicts'] as const)
-    if (!Array.isArray(matrix?.[part]))
-      throw new TypeError(
-        `\`${part}\`: expected a list, as in a matrix from \`loadMatrix\` or \`parseMatrix\` of portcullis/matrix`,
-      )
+function missingLists(matrix: Partial<MatrixInput> | null | undefined): MatrixProblem[] {
+  const expected = 'expected a list, as in a matrix from `loadMatrix` of `@portcullis/matrix`'
+  const required = (['tokenKinds', 'apis'] as const).filter((part) => !Array.isArray(matrix?.[part]))
+  const optional = (['statements', 'conflicts'] as const).filter(
+    (part) => matrix?.[part] !== undefined && !Array.isArray(matrix[part]),
+  )
+  return [...required, ...optional].map((path) => ({ path, expected }))
 }
 
-function kindsOf(claim: Claim): readonly string[] {
-  if ('kind' in claim) return [claim.kind]
-  return 'kinds' in claim ? claim.kinds : claim.accepts
+/** An id that stands for a row. */
+interface Reference {
+  readonly path: string
+  readonly id: string
+  readonly to: 'token kind' | 'api' | 'statement'
 }
 
-function apisOf(claim: Claim): readonly string[] {
-  if ('apis' in claim) return claim.apis
-  return 'api' in claim ? [claim.api] : []
-}
-
-function uniqueIds(what: string, rows: readonly { readonly id: string }[]): ReadonlySet<string> {
-  const ids = new Set<string>()
-  for (const { id } of rows) {
-    if (ids.has(id)) throw new TypeError(`two ${what} have the id \`${id}\``)
-    ids.add(id)
+function* referencesOf({ apis, statements, conflicts }: Matrix): Generator<Reference> {
+  for (const [index, { accepts }] of apis.entries())
+    yield* listed(`apis[${index}].accepts`, accepts, 'token kind')
+  for (const [index, { claim }] of statements.entries()) {
+    const at = `statements[${index}].claim`
+    if ('kind' in claim) yield { path: `${at}.kind`, id: claim.kind, to: 'token kind' }
+    if ('api' in claim) yield { path: `${at}.api`, id: claim.api, to: 'api' }
+    if ('kinds' in claim) yield* listed(`${at}.kinds`, claim.kinds, 'token kind')
+    if ('apis' in claim) yield* listed(`${at}.apis`, claim.apis, 'api')
+    if ('accepts' in claim) yield* listed(`${at}.accepts`, claim.accepts, 'token kind')
   }
-  return ids
+  for (const [index, conflict] of conflicts.entries()) {
+    const at = `conflicts[${index}]`
+    yield* listed(`${at}.apis`, conflict.apis, 'api')
+    yield* listed(`${at}.kinds`, conflict.kinds, 'token kind')
+    yield* listed(`${at}.statements`, conflict.statements, 'statement')
+    for (const [cell, { api, kind }] of conflict.cells.entries()) {
+      yield { path: `${at}.cells[${cell}].api`, id: api, to: 'api' }
+      yield { path: `${at}.cells[${cell}].kind`, id: kind, to: 'token kind' }
+    }
+  }
+}
+
+function* listed(path: string, ids: readonly string[], to: Reference['to']): Generator<Reference> {
+  for (const [index, id] of ids.entries()) yield { path: `${path}[${index}]`, id, to }
 }

@@ -1,131 +1,167 @@
-/** The rule, whole. Every answer was built by `compile`; deciding picks one. */
+/** The look-up. `compile` has asked the rule (rule.ts) about every question there can be; deciding picks the answer. */
 import type { Decision, Question, Scope } from './decision.ts'
-import type { CredentialReason } from './reasons.ts'
+import { CREDENTIAL_REASONS, type CredentialReason } from './reasons.ts'
+import type { Facts } from './rule.ts'
 
 /**
- * Everything there is to answer. All cells stand in one list, which two small tables of numbers lead into: in a large matrix
- * each object on the way is a miss of the processor's cache.
+ * All the answers of an engine. They stand in two lists, and small tables of numbers say where: in a large matrix, each
+ * object on the way is a miss of the processor's cache.
  */
-export interface Answers {
-  /** First the cell of every API that is not known; then API by API a cell for each kind, and one for all other kinds. */
-  readonly cells: readonly Cell[]
-  /** API → where its cells begin. */
-  readonly rows: ReadonlyMap<string, number>
-  /** Kind → the place of its cell among those of an API. */
-  readonly places: ReadonlyMap<string, number>
-  /** The denials of credentials that are no good, by API. */
-  readonly faults: ReadonlyMap<string, Faults>
-  /** Those among them that have advice: kind → type of holder → by API. */
-  readonly advisedFaults: ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, Faults>>>
-  /** What is added to the place of a cell in the list to make its handle. */
-  readonly firstHandle: number
+export interface AnswerTable {
+  /** API → the number of its row. Row 0 is for all APIs that are not in the matrix. */
+  readonly apiRows: ReadonlyMap<string, number>
+  /** Kind → its columns. */
+  readonly kindColumns: ReadonlyMap<string, KindColumns>
+  /** The column of all kinds that are not in the matrix. */
+  readonly unknownKind: KindColumns
+  /** How many columns a row has. */
+  readonly columnCount: number
+  /** Row by row, column by column: an answer for each of the {@link SITUATIONS}. */
+  readonly answers: readonly Decision[]
+  /** Row by row, column by column: a denial for each of the `CREDENTIAL_REASONS`. */
+  readonly credentialDenials: readonly Decision[]
+  /** The handles that were asked for so far, by the number of their cell. */
+  readonly handles: Map<number, CellHandle>
 }
 
-export type Faults = ReadonlyMap<CredentialReason, Decision>
-
-/** The answers for one API and one kind. */
-export interface Cell {
-  /** Whether tokens of the kind are bound to a project. */
-  readonly projectBound: boolean
-  readonly invalidScope: Decision
-  /** What the matrix says. */
-  readonly verdict: Decision
-  /** Whether it allows: only then the target is looked at. */
-  readonly open: boolean
-  readonly accountMismatch: Decision
-  readonly projectMismatch: Decision
-  /** The same answers with advice, for the types of holder that the source gives advice about. */
-  readonly advised: ReadonlyMap<string, Cell> | undefined
+/** Where the answers about a kind stand in each row. */
+export interface KindColumns {
+  readonly column: number
+  /** Type of holder → how many columns further on the same answers stand with the advice about such a holder. */
+  readonly furtherForHolder: ReadonlyMap<string, number> | undefined
 }
 
-/** Picks the answer, in descending precedence of the reasons. Total, and allocates nothing. */
-export function decide(answers: Answers, question: Question): Decision {
+const SCOPES = ['invalid', 'account', 'project'] as const satisfies readonly Facts['scope'][]
+const TARGETS = [
+  'not_given',
+  'same',
+  'other_project',
+  'other_account',
+] as const satisfies readonly Facts['target'][]
+
+/** What a question adds to the facts about its cell. A column holds the answers in this order. */
+export const SITUATIONS: readonly Pick<Facts, 'scope' | 'target'>[] = Object.freeze(
+  SCOPES.flatMap((scope) => TARGETS.map((target) => ({ scope, target }))),
+)
+
+const SITUATION_COUNT = SITUATIONS.length
+
+/** Where the answers for each scope begin in a column. */
+const INVALID = SCOPES.indexOf('invalid') * TARGETS.length
+const ACCOUNT = SCOPES.indexOf('account') * TARGETS.length
+const PROJECT = SCOPES.indexOf('project') * TARGETS.length
+
+/** Which of those answers is for each target. */
+const NOT_GIVEN = TARGETS.indexOf('not_given')
+const SAME = TARGETS.indexOf('same')
+const OTHER_PROJECT = TARGETS.indexOf('other_project')
+const OTHER_ACCOUNT = TARGETS.indexOf('other_account')
+
+/** Picks the answer. Total, and allocates nothing. */
+export function decide(table: AnswerTable, question: Question): Decision {
   try {
-    const cell = answers.cells[placeOf(answers, question.kind, question.api)] as Cell
-    return judge(cell, question.scope, question.target, question.holder)
+    const row = table.apiRows.get(question.api) ?? 0
+    const { column, furtherForHolder } = columnsOf(table, question.kind)
+    const cell = row * table.columnCount + column + further(furtherForHolder, question.holder)
+    return table.answers[cell * SITUATION_COUNT + situationOf(question.scope, question.target)] as Decision
   } catch {
     // Only a missing question or a hostile getter comes here. What cannot be read names no API.
-    return unknownApi(answers)
+    return unknownApi(table)
   }
 }
 
-/** The same for a cell that was looked up before. */
-export function decideAt(
-  answers: Answers,
-  handle: number,
-  scope: Scope,
-  target?: Scope,
-  holder?: string,
-): Decision {
-  try {
-    const cell = answers.cells[handle - answers.firstHandle]
-    return cell === undefined ? unknownApi(answers) : judge(cell, scope, target, holder)
-  } catch {
-    return unknownApi(answers)
+/**
+ * A cell that was looked up. It carries the table that it leads into, so no other engine takes it. Nobody can forge one:
+ * its fields are private to this class, and another copy of this module has another class.
+ */
+export class CellHandle {
+  readonly #table: AnswerTable
+  /** Where the answers about the cell begin. */
+  readonly #start: number
+  readonly #furtherForHolder: KindColumns['furtherForHolder']
+
+  constructor(table: AnswerTable, cell: number, { furtherForHolder }: KindColumns) {
+    this.#table = table
+    this.#start = cell * SITUATION_COUNT
+    this.#furtherForHolder = furtherForHolder
+    Object.freeze(this)
+  }
+
+  /** Picks the answer about the cell of a handle. For anything but a handle of this table, the API is unknown. */
+  static decide(
+    table: AnswerTable,
+    handle: CellHandle,
+    scope: Scope,
+    target: Scope | undefined,
+    holder: string | undefined,
+  ): Decision {
+    try {
+      if (!(#table in handle) || handle.#table !== table) return unknownApi(table)
+      const start = handle.#start + further(handle.#furtherForHolder, holder) * SITUATION_COUNT
+      return table.answers[start + situationOf(scope, target)] as Decision
+    } catch {
+      return unknownApi(table)
+    }
   }
 }
 
-/** The handle of a cell. What the matrix does not know has one too, with the denial that says so. */
-export function handleOf(answers: Answers, kind: string, api: string): number {
-  return answers.firstHandle + placeOf(answers, kind, api)
+/** The handle of a cell, the same one each time. A cell that the matrix does not have gets one too. */
+export function handleOf(table: AnswerTable, kind: string, api: string): CellHandle {
+  const columns = columnsOf(table, kind)
+  const cell = (table.apiRows.get(api) ?? 0) * table.columnCount + columns.column
+  let handle = table.handles.get(cell)
+  if (handle === undefined) {
+    handle = new CellHandle(table, cell, columns)
+    table.handles.set(cell, handle)
+  }
+  return handle
 }
 
-/** Picks the denial for a credential that is no good, as far as it is known whose it is. An unknown API takes precedence. */
+/** Picks the denial of a credential, with the advice about its holder where kind and holder are known. */
 export function deny(
-  answers: Answers,
+  table: AnswerTable,
   api: string,
   reason: CredentialReason,
-  kind?: string,
-  holder?: string,
+  kind: string | undefined,
+  holder: string | undefined,
 ): Decision {
-  const { cells, rows, places, faults, advisedFaults } = answers
-  const row = rows.get(api)
-  if (row === undefined) return unknownApi(answers)
-  const advised =
-    kind === undefined || holder === undefined ? undefined : advisedFaults.get(kind)?.get(holder)?.get(api)
-  // A reason that is none is a mistake of the caller's, and still a denial.
-  return advised?.get(reason) ?? faults.get(api)?.get(reason) ?? (cells[row + places.size] as Cell).verdict
+  const { columnCount, unknownKind, answers, credentialDenials } = table
+  const firstCell = (table.apiRows.get(api) ?? 0) * columnCount
+  const fault = CREDENTIAL_REASONS.indexOf(reason)
+  // Another reason is a mistake of the caller. It is denied as an unknown kind.
+  if (fault < 0) return answers[(firstCell + unknownKind.column) * SITUATION_COUNT] as Decision
+  const { column, furtherForHolder } = kind === undefined ? unknownKind : columnsOf(table, kind)
+  const cell = firstCell + column + further(furtherForHolder, holder)
+  return credentialDenials[cell * CREDENTIAL_REASONS.length + fault] as Decision
 }
 
-function placeOf({ rows, places }: Answers, kind: string, api: string): number {
-  const row = rows.get(api)
-  return row === undefined ? 0 : row + (places.get(kind) ?? places.size)
+function columnsOf({ kindColumns, unknownKind }: AnswerTable, kind: string): KindColumns {
+  return kindColumns.get(kind) ?? unknownKind
 }
 
-function unknownApi({ cells }: Answers): Decision {
-  return (cells[0] as Cell).verdict
+function further(forHolder: KindColumns['furtherForHolder'], holder: string | undefined): number {
+  if (holder === undefined || forHolder === undefined) return 0
+  return forHolder.get(holder) ?? 0
 }
 
-/** A cell with one answer to every question. */
-export function alike(decision: Decision): Cell {
-  return {
-    projectBound: false,
-    invalidScope: decision,
-    verdict: decision,
-    open: decision.allowed,
-    accountMismatch: decision,
-    projectMismatch: decision,
-    advised: undefined,
-  }
+function unknownApi({ answers }: AnswerTable): Decision {
+  return answers[0] as Decision
 }
 
-/** What a cell answers, from the token's scope on. */
-function judge(found: Cell, scope: Scope, target: Scope | undefined, holder: string | undefined): Decision {
-  let cell = found
-  if (holder !== undefined && cell.advised !== undefined) cell = cell.advised.get(holder) ?? cell
-  if (!isScope(scope)) return cell.invalidScope
-  if ((scope.project !== undefined) !== cell.projectBound) return cell.invalidScope
-
-  if (target === undefined || !cell.open) return cell.verdict
-  if (!isScope(target) || target.account !== scope.account) return cell.accountMismatch
-  if (cell.projectBound && target.project !== scope.project) return cell.projectMismatch
-  return cell.verdict
+/** The place of a scope and a target among the {@link SITUATIONS}. */
+function situationOf(scope: Scope | undefined, target: Scope | undefined): number {
+  const level = levelOf(scope)
+  // With an invalid scope, nothing can be said about the target.
+  if (target === undefined || level === INVALID) return level + NOT_GIVEN
+  if (levelOf(target) === INVALID || target.account !== scope?.account) return level + OTHER_ACCOUNT
+  return level + (target.project === scope.project ? SAME : OTHER_PROJECT)
 }
 
-/** An account that is a non-empty string, and a project that is absent or one too. */
-function isScope(scope: Scope): boolean {
-  if (typeof scope !== 'object' || scope === null) return false
+/** An account is a non-empty string; a project is absent, or a non-empty string too. */
+function levelOf(scope: Scope | undefined): number {
+  if (typeof scope !== 'object' || scope === null) return INVALID
   const { account, project } = scope
-  if (typeof account !== 'string' || account === '') return false
-  return project === undefined || (typeof project === 'string' && project !== '')
+  if (typeof account !== 'string' || account === '') return INVALID
+  if (project === undefined) return ACCOUNT
+  return typeof project === 'string' && project !== '' ? PROJECT : INVALID
 }

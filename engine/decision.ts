@@ -11,58 +11,58 @@ export interface Scope {
 }
 
 /** May a token of this kind and scope open this API? */
-export interface Question {
-  readonly api: string
-  readonly kind: string
+export interface Question<KindId extends string = string, ApiId extends string = string> {
+  readonly api: ApiId
+  readonly kind: KindId
   /** What the token is bound to. */
   readonly scope: Scope
-  /** What the resource asked for belongs to. Absent: only the matrix is asked. */
+  /** What the requested resource belongs to. Absent: only the matrix is asked. */
   readonly target?: Scope | undefined
   /** Type of the token's holder, where it is known: brings the advice that the source gives for it (§5.1). */
   readonly holder?: string | undefined
 }
 
 /** A kind that an API would take. */
-export interface AcceptedKind {
-  readonly kind: string
+export interface AcceptedKind<KindId extends string = string> {
+  readonly kind: KindId
   /** Request header that carries it (§5.2). */
   readonly header: string
-  /** Whether the sidecar's `Issue` can obtain it; a static token it cannot (§4.2). */
+  /** Whether the sidecar's `Issue` can obtain it. It cannot obtain a static token (§4.2). */
   readonly issuable: boolean
 }
 
-/** A conflict as decisions name it: with the sections where its statements stand. */
+/** A conflict as decisions name it: with the sections of its statements. */
 export interface NamedConflict extends Omit<Conflict, 'statements'> {
   readonly sections: readonly string[]
 }
 
 /** An answer that explains itself. Shared and frozen: the same question gets the same object. */
-export interface Decision {
+export interface Decision<KindId extends string = string> {
   readonly allowed: boolean
   readonly reason: Reason
   /** One sentence a person can act on. */
   readonly message: string
-  /** Header that carries the kind asked about; empty where the kind is not known. */
+  /** Header that carries the kind; empty where the kind is not known. */
   readonly header: string
   /** On a denial, every kind that the API would take; empty when allowed. */
-  readonly accepted: readonly AcceptedKind[]
+  readonly accepted: readonly AcceptedKind<KindId>[]
   /** The conflicts of the source that bear on this cell. */
   readonly conflicts: readonly NamedConflict[]
   /** What the source recommends about such a token. */
   readonly advice: readonly string[]
-  /** Names the matrix that decided. */
+  /** Digest of the matrix that decided. */
   readonly digest: string
 }
 
 /** An API with the conflicts' resolutions and the mode applied. */
-export interface CompiledApi {
-  readonly id: string
+export interface CompiledApi<KindId extends string = string, ApiId extends string = string> {
+  readonly id: ApiId
   readonly title: string
   readonly section: string
   /** Kinds that open it, in the order of the matrix. */
-  readonly accepted: readonly AcceptedKind[]
+  readonly accepted: readonly AcceptedKind<KindId>[]
   /** Ids of the kinds whose cell a conflict names. */
-  readonly contested: readonly string[]
+  readonly contested: readonly KindId[]
   /** The conflicts that bear on a cell of this API, by kind id. */
-  readonly conflicts: ReadonlyMap<string, readonly NamedConflict[]>
+  readonly conflicts: ReadonlyMap<KindId, readonly NamedConflict[]>
 }

@@ -1,11 +1,13 @@
 /**
- * `portcullis`: which credential opens which API. Pure, synchronous, without dependencies; runs in
- * Node, a browser, a worker or an edge runtime.
+ * `@portcullis/engine`: which credential opens which API. Pure, synchronous, without dependencies. It runs in Node, a
+ * browser, a worker or an edge runtime.
  *
  * @module
  */
 export { type CompileOptions, compile, type Engine } from './compile.ts'
+export { completeMatrix, type MatrixProblem, matrixProblems } from './consistency.ts'
 export { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, type Extraction } from './credentials.ts'
+export type { CellHandle } from './decide.ts'
 export type { AcceptedKind, CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 export {
   buildIssuanceBody,
@@ -22,6 +24,7 @@ export type {
   Conflict,
   ConflictType,
   Matrix,
+  MatrixInput,
   ScopeLevel,
   Statement,
   TokenKind,

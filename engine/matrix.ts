@@ -1,14 +1,14 @@
 /**
- * The matrix as data: which API accepts which kind of token, what the source's prose says, and where
- * the two conflict. Ids are strings; nothing in the code knows the three kinds or the thirty APIs.
+ * The matrix as data: which API accepts which kind of token, what the prose of the source says, and where the two
+ * conflict. Ids are strings. Nothing in the code knows the three kinds or the thirty APIs.
  */
 
 /** What a token of a kind is bound to (§1): a whole account, or one project of it. */
 export type ScopeLevel = 'account' | 'project'
 
 /** A row of the table of token families (§1, §5.1, §5.2, §8). */
-export interface TokenKind {
-  readonly id: string
+export interface TokenKind<Id extends string = string> {
+  readonly id: Id
   /** Name for people, usable in a sentence: "account-scoped IAM token". */
   readonly title: string
   /** Kinds of one family share a header. */
@@ -22,9 +22,9 @@ export interface TokenKind {
     /** `issue`: by an API request (§4.1). `control_panel`: by a person (§4.2). */
     readonly by: 'issue' | 'control_panel'
     /** What the person does, one step an item. */
-    readonly steps?: readonly string[]
+    readonly steps?: readonly string[] | undefined
   }
-  /** Scopes of permission of which the holder needs one (§5.1). Empty: none is needed. */
+  /** The holder needs a permission with one of these scopes (§5.1). Empty: no permission is needed. */
   readonly permissionScopes: readonly ('account' | 'projects')[]
   /** Lifetime in seconds (§8); `null`: no expiry. */
   readonly lifetimeSeconds: number | null
@@ -32,12 +32,12 @@ export interface TokenKind {
 }
 
 /** A row of the support matrix (§5.4). */
-export interface Api {
-  readonly id: string
+export interface Api<Id extends string = string, KindId extends string = string> {
+  readonly id: Id
   /** As the source prints it. */
   readonly title: string
   /** Ids of the kinds that the row marks as accepted. */
-  readonly accepts: readonly string[]
+  readonly accepts: readonly NoInfer<KindId>[]
   readonly section: string
 }
 
@@ -52,7 +52,7 @@ export interface Api {
  * - `issued_to`: who the kind is issued to; `exclusive` says to nobody else.
  * - `row_repeated`: the table prints the row of this API once more, with these kinds.
  * - `advice`: something to tell whoever uses a token of these kinds held by such a holder.
- * - `remark`: says something about the kinds that no row can contradict.
+ * - `remark`: a sentence about the kinds that no row can contradict.
  */
 export type Claim =
   | {
@@ -109,9 +109,9 @@ export interface Conflict {
   readonly type: ConflictType
   /** The contested cells: their value is in doubt, and strict mode denies them. */
   readonly cells: readonly Cell[]
-  /** APIs that the conflict speaks of without putting a cell in doubt. */
+  /** APIs that the conflict is about without putting a cell in doubt. */
   readonly apis: readonly string[]
-  /** Kinds that the conflict speaks of without putting a cell in doubt. */
+  /** Kinds that the conflict is about without putting a cell in doubt. */
   readonly kinds: readonly string[]
   /** Ids of the statements that take part. */
   readonly statements: readonly string[]
@@ -120,11 +120,22 @@ export interface Conflict {
   readonly reason: string
 }
 
-/** A whole matrix. Load one with `loadMatrix` of `portcullis/matrix`, which checks all of it. */
-export interface Matrix {
+/** What `compile` takes: a matrix whose statements and conflicts may be absent, which means that it has none. */
+export interface MatrixInput<KindId extends string = string, ApiId extends string = string> {
   readonly title: string
-  readonly tokenKinds: readonly TokenKind[]
-  readonly apis: readonly Api[]
+  readonly tokenKinds: readonly TokenKind<KindId>[]
+  readonly apis: readonly Api<ApiId, KindId>[]
+  readonly statements?: readonly Statement[] | undefined
+  readonly conflicts?: readonly Conflict[] | undefined
+}
+
+/**
+ * A whole matrix. `loadMatrix` of `@portcullis/matrix` reads one from a file and checks all of it.
+ *
+ * The ids are literal types where they are known when the program is compiled, and `string` otherwise.
+ */
+export interface Matrix<KindId extends string = string, ApiId extends string = string>
+  extends MatrixInput<KindId, ApiId> {
   readonly statements: readonly Statement[]
   readonly conflicts: readonly Conflict[]
 }

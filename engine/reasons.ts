@@ -1,4 +1,4 @@
-/** Why a decision came out as it did, in descending precedence: of several faults the first is reported. */
+/** Why a decision is as it is, in descending precedence. A question with several faults gets the first of these. */
 export const REASONS = [
   'UNKNOWN_API',
   'CREDENTIAL_MISSING',
@@ -20,7 +20,7 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number]
 
-/** The reasons that a credential itself can give, before the matrix is asked; in descending precedence. */
+/** The faults of a credential itself. They are found before the matrix is asked; in descending precedence. */
 export const CREDENTIAL_REASONS = [
   'CREDENTIAL_MISSING',
   'CREDENTIAL_AMBIGUOUS',
@@ -34,10 +34,12 @@ export const CREDENTIAL_REASONS = [
 
 export type CredentialReason = (typeof CREDENTIAL_REASONS)[number]
 
-/** Those of them that a credential gives although it is known which token it is. */
-export const KNOWN_TOKEN_REASONS = [
-  'WRONG_HEADER',
-  'CREDENTIAL_EXPIRED',
-  'CREDENTIAL_REVOKED',
-  'ADDRESS_NOT_ALLOWED',
-] as const satisfies readonly CredentialReason[]
+/** The reasons that are found before it is known which token the credential is, and what there is to say about it. */
+export const UNKNOWN_TOKEN_REASONS = [
+  'UNKNOWN_API',
+  'CREDENTIAL_MISSING',
+  'CREDENTIAL_AMBIGUOUS',
+  'CREDENTIAL_MALFORMED',
+  'CREDENTIAL_INVALID',
+  'UNKNOWN_TOKEN_KIND',
+] as const satisfies readonly Reason[]

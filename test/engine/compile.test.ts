@@ -1,42 +1,70 @@
 /** What `compile` refuses, and that it keeps nothing of the object given. */
 import { expect, test } from 'vitest'
-import { compile, type Engine, type Matrix } from '../../engine/index.ts'
+import { compile, type Engine, type Matrix, matrixProblems } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
 import { planted, smallMatrix } from '../support/small-matrix.ts'
 
 /** A value planted at a path of the small matrix, and what `compile` says of it. */
 test.each<[path: string, value: unknown, message: string]>([
-  ['tokenKinds[1].id', 'day_pass', 'two token kinds have the id `day_pass`'],
-  ['apis[1].id', 'lobby', 'two apis have the id `lobby`'],
-  ['statements[1].id', 'pass-manages', 'two statements have the id `pass-manages`'],
-  ['conflicts[1].id', 'lobby-key-contradiction', 'two conflicts have the id `lobby-key-contradiction`'],
-  ['apis[0].accepts[0]', 'nothing', refersToNothing('api `lobby`')],
-  ['conflicts[1].apis[0]', 'nothing', refersToNothing('conflict `lobby-duplicate-row`')],
-  ['conflicts[0].cells[0].api', 'nothing', refersToNothing('conflict `lobby-key-contradiction`')],
-  ['conflicts[0].cells[0].kind', 'nothing', refersToNothing('conflict `lobby-key-contradiction`')],
-  ['conflicts[0].kinds[0]', 'nothing', refersToNothing('conflict `lobby-key-contradiction`')],
-  ['conflicts[0].statements[0]', 'nothing', refersToNothing('conflict `lobby-key-contradiction`')],
-  ['statements[4].claim.kind', 'nothing', refersToNothing('statement `key-bound-to`')],
-  ['statements[0].claim.apis[0]', 'nothing', refersToNothing('statement `pass-manages`')],
-  ['statements[6].claim.api', 'nothing', refersToNothing('statement `lobby-repeated`')],
-  ['statements[7].claim.kinds[0]', 'nothing', refersToNothing('statement `pass-advice`')],
-])('a matrix with %s = %j is refused', (path, value, message) => {
+  ['tokenKinds[1].id', 'day_pass', 'expected a unique id, `day_pass` is taken'],
+  ['apis[1].id', 'lobby', 'expected a unique id, `lobby` is taken'],
+  ['statements[1].id', 'pass-manages', 'expected a unique id, `pass-manages` is taken'],
+  ['conflicts[1].id', 'lobby-key-contradiction', 'expected a unique id, `lobby-key-contradiction` is taken'],
+  ['apis[0].accepts[0]', 'nothing', unknownId('a token kind')],
+  ['conflicts[1].apis[0]', 'nothing', unknownId('an api')],
+  ['conflicts[0].cells[0].api', 'nothing', unknownId('an api')],
+  ['conflicts[0].cells[0].kind', 'nothing', unknownId('a token kind')],
+  ['conflicts[0].kinds[0]', 'nothing', unknownId('a token kind')],
+  ['conflicts[0].statements[0]', 'nothing', unknownId('a statement')],
+  ['statements[4].claim.kind', 'nothing', unknownId('a token kind')],
+  ['statements[0].claim.apis[0]', 'nothing', unknownId('an api')],
+  ['statements[6].claim.api', 'nothing', unknownId('an api')],
+  ['statements[7].claim.kinds[0]', 'nothing', unknownId('a token kind')],
+])('a matrix with %s = %j is refused', (path, value, expected) => {
   const matrix = planted(smallMatrix(), path, value)
-  expect(() => compile(matrix)).toThrow(new TypeError(message))
+  expect(() => compile(matrix)).toThrow(new TypeError(`the matrix is not valid: ${path}: ${expected}`))
+})
+
+test('of several problems the first one is in the message, and all of them are listed', () => {
+  const matrix = planted(planted(smallMatrix(), 'apis[2].accepts[0]', 'nothing'), 'apis[1].id', 'lobby')
+  const problems = matrixProblems(matrix)
+  expect(problems.map(({ path }) => path)).toEqual([
+    'apis[1].id',
+    'apis[2].accepts[0]',
+    // The library is gone with its id.
+    'statements[0].claim.apis[1]',
+    'statements[1].claim.apis[1]',
+  ])
+  expect(() => compile(matrix)).toThrow(
+    new TypeError('the matrix is not valid: apis[1].id: expected a unique id, `lobby` is taken'),
+  )
 })
 
 test.each<[what: string, value: unknown, part: string]>([
   ['nothing', undefined, 'tokenKinds'],
   ['an empty object', {}, 'tokenKinds'],
   ['the text of the file', JSON.stringify(smallMatrix()), 'tokenKinds'],
-  ['a matrix without statements', { ...smallMatrix(), statements: undefined }, 'statements'],
+  ['a matrix without APIs', { ...smallMatrix(), apis: undefined }, 'apis'],
+  ['a matrix whose statements are null', { ...smallMatrix(), statements: null }, 'statements'],
+  ['a matrix whose conflicts are an object', { ...smallMatrix(), conflicts: {} }, 'conflicts'],
 ])('%s is refused, with where a matrix comes from', (_, value, part) => {
   expect(() => compile(value as Matrix)).toThrow(
     new TypeError(
-      `\`${part}\`: expected a list, as in a matrix from \`loadMatrix\` or \`parseMatrix\` of portcullis/matrix`,
+      `the matrix is not valid: ${part}: expected a list, as in a matrix from \`loadMatrix\` of \`@portcullis/matrix\``,
     ),
   )
+})
+
+test.each<[what: string, absent: { statements?: undefined; conflicts?: undefined }]>([
+  ['absent', {}],
+  ['undefined', { statements: undefined, conflicts: undefined }],
+])('statements and conflicts that are %s are empty lists, to the digest as well', (_what, absent) => {
+  const { statements: _, conflicts: __, ...rows } = smallMatrix()
+  const engine = compile({ ...rows, ...absent })
+  expect(engine.digest).toBe(compile({ ...rows, statements: [], conflicts: [] }).digest)
+  expect(engine.conflicts).toEqual([])
+  expect(engine.decide({ api: 'lobby', kind: 'day_pass', scope: { account: 'house' } }).allowed).toBe(true)
 })
 
 test('later changes to the matrix have no effect on the engine', () => {
@@ -63,8 +91,8 @@ test('the mode is strict only where it was asked for', () => {
   expect(compile(supportMatrix, { strict: true }).strict).toBe(true)
 })
 
-function refersToNothing(row: string): string {
-  return `${row} refers to \`nothing\`, which is not there`
+function unknownId(row: string): string {
+  return `expected the id of ${row}; there is no ${row.split(' ').slice(1).join(' ')} \`nothing\``
 }
 
 /** Everything that an engine says, as plain values. */

@@ -1,12 +1,18 @@
-/** A handle stands for a cell: what is decided by it is what is decided by name, and it means nothing to another engine. */
+/** A handle stands for a cell of one engine: it decides as the names do, and every other engine takes it for an unknown API. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { compile, type Scope } from '../../engine/index.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type CellHandle, compile, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { engine, strictEngine } from '../support/engines.ts'
 import { matricesWithQuestions, questions } from '../support/generated.ts'
 import { makersOfAnything } from '../support/hostile.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
+import { ROOT } from '../support/sources.ts'
 
 test('on the shipped matrix a handle decides as the names do', () => {
   fc.assert(
@@ -31,10 +37,29 @@ test('on any small matrix a handle decides as the names do', () => {
   )
 })
 
-test('each of the 90 cells has a whole number of its own', () => {
+test('each of the 90 cells has a handle of its own, the same object each time', () => {
   const handles = cells().map(({ api, kind }) => engine.handle(kind, api))
   expect(new Set(handles).size).toBe(90)
-  for (const handle of handles) expect(Number.isSafeInteger(handle)).toBe(true)
+  expect(cells().map(({ api, kind }) => engine.handle(kind, api))).toEqual(handles)
+  for (const [index, { api, kind }] of cells().entries())
+    expect(engine.handle(kind, api)).toBe(handles[index])
+})
+
+test('unknown names share the handles that there are for them, so that asking for many makes no more', () => {
+  const unknown = (count: number) => Array.from({ length: count }, (_, index) => `unknown-${index}`)
+  const handles = unknown(1_000).flatMap((name) => [
+    engine.handle(name, name),
+    engine.handle('static_token', name),
+    engine.handle(name, 'iam'),
+  ])
+  expect(new Set(handles).size).toBe(3)
+})
+
+test('a handle is frozen, and shows nothing of the engine', () => {
+  const handle = engine.handle('static_token', 'iam')
+  expect(Object.isFrozen(handle)).toBe(true)
+  expect(Reflect.ownKeys(handle)).toEqual([])
+  expect(JSON.stringify(handle)).toBe('{}')
 })
 
 test.each([
@@ -61,6 +86,47 @@ describe('a handle of another engine', () => {
     for (const { api, kind } of cells())
       expect(engine.decideAt(other.handle(kind, api), scopeFor(kind)).reason).toBe('UNKNOWN_API')
   })
+
+  test('of another copy of the package in the same program is an unknown API in both', async () => {
+    const other = (await copyOfTheEngine()).compile(supportMatrix)
+    for (const { api, kind, accepted } of cells()) {
+      const scope = scopeFor(kind)
+      // Each engine takes its own.
+      expect(other.decideAt(other.handle(kind, api), scope).allowed).toBe(accepted)
+      expect(engine.decideAt(engine.handle(kind, api), scope).allowed).toBe(accepted)
+      expect(engine.decideAt(other.handle(kind, api), scope).reason).toBe('UNKNOWN_API')
+      expect(other.decideAt(engine.handle(kind, api), scope).reason).toBe('UNKNOWN_API')
+    }
+  })
+})
+
+/** The handle of a cell that is open, and what its class is at run time. */
+const genuine = engine.handle('iam_token_account_scoped', 'iam')
+const Class = genuine.constructor as new (...parts: unknown[]) => object
+
+test.each<[what: string, forged: unknown]>([
+  ['nothing', undefined],
+  ['null', null],
+  ['the number that a handle once was', 1],
+  ['a text', 'iam'],
+  ['an empty object', {}],
+  ['a function', () => genuine],
+  ['a copy of the members', { ...genuine }],
+  ['a copy by structured clone', structuredClone(genuine)],
+  ['a copy by JSON', JSON.parse(JSON.stringify(genuine))],
+  ['an object that inherits from a handle', Object.create(genuine)],
+  ['an object of the same prototype', Object.create(Object.getPrototypeOf(genuine))],
+  ['a proxy of a handle', new Proxy(genuine, {})],
+  ['a handle in a list', [genuine]],
+  ['an object of the same class, made with another table', new Class({ answers: [] }, 0, {})],
+  ['an object of the same class, made with a handle for its table', new Class(genuine, 0, genuine)],
+  ['an object of the same class, made with the engine for its table', new Class(engine, 0, engine)],
+])('%s in place of a handle is an unknown API', (_what, forged) => {
+  const scope = { account: '123456' }
+  expect(engine.decideAt(genuine, scope).reason).toBe('ALLOWED')
+  expect(engine.decideAt(forged as CellHandle, scope)).toBe(
+    engine.decide({ api: 'no-such-api', kind: 'static_token', scope }),
+  )
 })
 
 test('whatever is given for a handle, a scope, a target and a holder, a decision comes back', () => {
@@ -70,7 +136,7 @@ test('whatever is given for a handle, a scope, a target and a holder, a decision
       fc.array(makersOfAnything, { minLength: 4, maxLength: 4 }),
       fc.constantFrom(...cells()),
       (make, cell) => {
-        const [handle, scope, target, holder] = make.map((one) => one()) as [number, Scope, Scope, string]
+        const [handle, scope, target, holder] = make.map((one) => one()) as [CellHandle, Scope, Scope, string]
         expect(known.has(engine.decideAt(handle, scope, target, holder))).toBe(true)
         expect(known.has(engine.decideAt(engine.handle(cell.kind, cell.api), scope, target, holder))).toBe(
           true,
@@ -80,3 +146,20 @@ test('whatever is given for a handle, a scope, a target and a holder, a decision
     { numRuns: 2_000 },
   )
 })
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-copy-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** The package once more, as a program has it where two of its dependencies bring a copy each. */
+async function copyOfTheEngine(): Promise<typeof import('../../engine/index.ts')> {
+  const outfile = join(folder, 'engine.mjs')
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['engine/index.ts'],
+    bundle: true,
+    format: 'esm',
+    target: 'es2024',
+    outfile,
+  })
+  return import(/* @vite-ignore */ pathToFileURL(outfile).href)
+}
