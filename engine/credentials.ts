@@ -7,7 +7,7 @@ import type { CredentialReason } from './reasons.ts'
  */
 export type CredentialHeaders = Iterable<readonly [name: string, value: string | readonly string[]]>
 
-/** A token as it arrived, not yet believed; or what is wrong with the headers. */
+/** A token as it arrived, not yet verified; or what is wrong with the headers. */
 export type Extraction =
   | {
       readonly ok: true
@@ -20,12 +20,12 @@ export type Extraction =
 /** Longest credential that is looked at, in characters. */
 export const CREDENTIAL_LENGTH_MAX = 8192
 
-/** Visible ASCII, no white space: all that a token can consist of in a header. */
+/** A token in a header consists of visible ASCII characters, without white space. */
 const TOKEN = /^[\x21-\x7e]+$/
 
-/** The headers that carry credentials (§5.2): looked for among many, most of which are others. */
+/** The names of the headers that carry credentials (§5.2). Most headers of a request have other names. */
 export class CredentialNames {
-  /** Spelling → name in lower case. As the matrix prints it and in lower case it is found at once. */
+  /** Spelling → name in lower case. Two spellings are found at once: that of the matrix, and lower case. */
   readonly #spellings = new Map<string, string>()
   readonly #lengths: ReadonlySet<number>
 
@@ -37,7 +37,7 @@ export class CredentialNames {
     this.#lengths = new Set(names.map((name) => name.length))
   }
 
-  /** The name in lower case, if it is one of them. */
+  /** The name in lower case; `undefined` where the header carries no credential. */
   find(name: string): string | undefined {
     // A caller without types may bring anything.
     if (typeof name !== 'string') throw new TypeError('expected the name of a header')
@@ -46,7 +46,7 @@ export class CredentialNames {
   }
 }
 
-/** Finds the one credential. Total: what cannot be read is malformed. */
+/** Finds the one credential. Total: headers that cannot be read are malformed. */
 export function extractCredential(headers: CredentialHeaders, names: CredentialNames): Extraction {
   try {
     const found: { header: string; value: string }[] = []
@@ -56,13 +56,13 @@ export function extractCredential(headers: CredentialHeaders, names: CredentialN
       if (typeof values === 'string') found.push({ header, value: trimmed(values) })
       else for (const value of values) found.push({ header, value: trimmed(value) })
     }
-    return judge(found)
+    return onlyCredential(found)
   } catch {
     return fault('CREDENTIAL_MALFORMED')
   }
 }
 
-function judge(found: readonly { header: string; value: string }[]): Extraction {
+function onlyCredential(found: readonly { header: string; value: string }[]): Extraction {
   const [first] = found
   if (first === undefined || found.some(({ value }) => value === '')) return fault('CREDENTIAL_MISSING')
   // Intermediaries join a repeated header with a comma, which no token contains.
@@ -76,7 +76,7 @@ const fault = (reason: CredentialReason): Extraction => ({ ok: false, reason })
 
 /** White space around a field value is not part of it (RFC 9110 §5.5). One pass: a value can be a megabyte of spaces. */
 function trimmed(value: string): string {
-  // A caller without types may bring anything; what is no string is malformed.
+  // A caller without types may bring anything. A value that is not a string is malformed.
   if (typeof value !== 'string') throw new TypeError('expected a header value')
   let start = 0
   let end = value.length
@@ -87,7 +87,7 @@ function trimmed(value: string): string {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
 
-/** Header names are ASCII; other letters must not be folded into them (`K` the Kelvin sign, for one). */
+/** Header names are ASCII. No other letter may become one of them in lower case, as the Kelvin sign becomes `k`. */
 function lowerCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

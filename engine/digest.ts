@@ -1,7 +1,7 @@
 /**
- * The digest that names a matrix: SHA-256 over canonical JSON (RFC 8785). It is computed here, where
- * the rules are compiled, so that a digest can never name other rules than those that decide.
- * Own code, because the engine imports nothing and every SHA-256 of the platforms is a promise or a module.
+ * The digest that names a matrix: SHA-256 over canonical JSON (RFC 8785). It is computed here, where the rules are
+ * compiled, so that a digest never names other rules than those that decide. SHA-256 is our own code, because the engine
+ * imports nothing, and the platforms offer SHA-256 as a promise or as a module only.
  */
 
 /** Digest of a JSON value, as `sha256:` and 64 hex digits. @throws TypeError where the value is not JSON. */
@@ -76,8 +76,8 @@ function fractionOf(real: number): number {
   return Math.floor((real - Math.floor(real)) * 2 ** 32)
 }
 
-const ROUND_CONSTANTS = primeRoots(64, 3)
-const INITIAL_STATE = primeRoots(8, 2)
+const ROUND_CONSTANTS: ArrayLike<number> = primeRoots(64, 3)
+const INITIAL_STATE: ArrayLike<number> = primeRoots(8, 2)
 
 function sha256Hex(message: Uint8Array): string {
   const blocks = new Uint8Array(((message.length + 8) >> 6) * 64 + 64)

@@ -1,4 +1,4 @@
-/** Freezing what is shared: an answer, or a matrix, that one caller changes would change for all. */
+/** Freezing shared values: without it, a caller who changes one would change it for all callers. */
 
 /** Freezes a value of plain data with everything in it. */
 export function deepFreeze<T>(value: T): T {

@@ -32,7 +32,7 @@ export interface IssuanceBody {
   }
 }
 
-/** A field that is not as §2.2 says. Never holds a value of the body, which may be a secret. */
+/** A field that is not as §2.2 says. It never holds a value of the body, because that may be a secret. */
 export interface FieldFault {
   /** Path of the field, for example `auth.scope.project.name`. */
   readonly path: string
@@ -69,7 +69,7 @@ export function buildIssuanceBody(issuance: Issuance): IssuanceBody {
   return body
 }
 
-/** Reads a body of §2.2, or names every field that is not as it should be. Total. */
+/** Reads a body of §2.2, or names every field that is wrong. Total. */
 export function readIssuanceBody(body: unknown): IssuanceReading {
   const faults: FieldFault[] = []
   try {
@@ -87,7 +87,7 @@ export function readIssuanceBody(body: unknown): IssuanceReading {
     if (faults.length > 0) return { ok: false, faults }
     return { ok: true, issuance: { userName, account, password, scope } }
   } catch {
-    // A hostile getter or proxy; parsed JSON never comes here.
+    // Only a hostile getter or proxy comes here; parsed JSON never does.
     return { ok: false, faults: [{ path: '', expected: 'a plain JSON object' }] }
   }
 }
@@ -108,14 +108,14 @@ function readScope(scope: Reader, faults: FieldFault[]): Scope {
   return { project: project.string('name'), account: project.object('domain').string('name') }
 }
 
-/** Reads own fields of one JSON object and notes what is not as expected. */
+/** Reads the own fields of one JSON object, and notes each that is not as expected. */
 class Reader {
   readonly readable: boolean
   readonly #value: object | undefined
   readonly #path: string
   readonly #faults: FieldFault[]
 
-  /** An `undefined` from a parent that is itself at fault is not reported again. */
+  /** @param parentReadable where the parent is not readable, it was reported, and its members are not */
   constructor(value: unknown, path: string, faults: FieldFault[], parentReadable = true) {
     this.readable = typeof value === 'object' && value !== null && !Array.isArray(value)
     this.#value = this.readable ? (value as object) : undefined

@@ -3,14 +3,14 @@ import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 
-/** What a message can speak of. An API or a kind that is not in the matrix is absent. */
+/** What a message is about. An API or a kind that is not in the matrix is absent. */
 export interface Subject {
   readonly kinds: readonly TokenKind[]
   readonly api?: CompiledApi | undefined
   readonly kind?: TokenKind | undefined
 }
 
-/** The sentence for a reason; lower case, no final period, ids in backticks, never a credential. */
+/** The sentence for a reason: lower case, no final period, ids in backticks. It never holds a credential. */
 export function messageOf(reason: Reason, subject: Subject): string {
   const { kinds, api, kind } = subject
   const apiId = `\`${api?.id}\``
@@ -24,7 +24,7 @@ export function messageOf(reason: Reason, subject: Subject): string {
     case 'CREDENTIAL_AMBIGUOUS':
       return `more than one credential arrived; send one token, once, in ${headers}`
     case 'CREDENTIAL_MALFORMED':
-      return 'the credential is no token: expected visible ASCII characters without spaces, within the length limit'
+      return 'the credential is not a token: expected visible ASCII characters without spaces, within the length limit'
     case 'WRONG_HEADER':
       return `the token arrived in the header of another kind; send ${list(
         kinds.map((each) => `${article(each.title)} in \`${each.header}\``),
@@ -35,7 +35,7 @@ export function messageOf(reason: Reason, subject: Subject): string {
     case 'CREDENTIAL_EXPIRED':
       return 'the token is past its lifetime; obtain a new one'
     case 'CREDENTIAL_REVOKED':
-      return 'the token was revoked, or its holder, their password or their permission is no longer the same; obtain a new one'
+      return 'the token was revoked, or its holder, their password or their permission has changed; obtain a new one'
     case 'ADDRESS_NOT_ALLOWED':
       return 'the account restricts client addresses, and this one is not among those allowed'
     case 'UNKNOWN_TOKEN_KIND':
@@ -57,7 +57,7 @@ export function messageOf(reason: Reason, subject: Subject): string {
   }
 }
 
-/** What would open the API. `it` names the API in the sentence; by default its id does. */
+/** Which kinds open the API. `it` names the API in the sentence; without it, the id does. */
 function whatOpens({ kinds, api }: Subject, it = `\`${api?.id}\``): string {
   const accepted = (api?.accepted ?? []).map(({ kind, header }) => {
     const title = kinds.find((each) => each.id === kind)?.title ?? kind

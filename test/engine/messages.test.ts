@@ -30,7 +30,7 @@ test.each<[reason: CredentialReason, api: string, message: string]>([
   [
     'CREDENTIAL_MALFORMED',
     'iam',
-    'the credential is no token: expected visible ASCII characters without spaces, within the length limit',
+    'the credential is not a token: expected visible ASCII characters without spaces, within the length limit',
   ],
   [
     'WRONG_HEADER',
@@ -42,7 +42,7 @@ test.each<[reason: CredentialReason, api: string, message: string]>([
   [
     'CREDENTIAL_REVOKED',
     'iam',
-    'the token was revoked, or its holder, their password or their permission is no longer the same; obtain a new one',
+    'the token was revoked, or its holder, their password or their permission has changed; obtain a new one',
   ],
   [
     'ADDRESS_NOT_ALLOWED',
