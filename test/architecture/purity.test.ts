@@ -31,6 +31,45 @@ test.each<[code: string, name: string]>([
   expect(FORBIDDEN.filter((each) => mentions(code, each))).toEqual([name])
 })
 
+/** What changes in a module, or can be changed: what one engine leaves there, another one finds. */
+const VARIABLE = /^(?:export )?(?:let|var) |^ {2}static (?!readonly )[#\w]+(?:: [^=(]+)? = /m
+const COLLECTION = /^(?:export )?const \w+(?:: [^=]+)? = (?:new (?:Weak)?(?:Map|Set)\b|\[|\{|Array\b)/
+const CONSTANT = /^(?:export )?const \w+: (?:readonly |Readonly|ArrayLike)|[\]}] as const\b/
+
+/** The statements of a module that keep state. */
+function stateOf(text: string): string[] {
+  // A statement goes on where a line is indented or closes a bracket.
+  const statements = text.split(/\n(?![ \n)\]}])/)
+  return statements.filter(
+    (statement) => VARIABLE.test(statement) || (COLLECTION.test(statement) && !CONSTANT.test(statement)),
+  )
+}
+
+test.each(sourcesIn('engine/'))('$path keeps no state in the module', ({ text }) => {
+  expect(stateOf(text)).toEqual([])
+})
+
+// The rule is no stronger than the search.
+test.each([
+  ['let next = 0', 1],
+  ['export var next = 0', 1],
+  ['const seen = new Map<string, number>()', 1],
+  ['const seen: Map<string, number> = new Map()', 1],
+  ['const seen = new WeakSet()', 1],
+  ['const seen = []', 1],
+  ['export const seen: string[] = []', 1],
+  ['const seen = { count: 0 }', 1],
+  ['class Handles {\n  static #next = 0\n}', 1],
+  ['class Handles {\n  static next(): number {\n    let next = 0\n  }\n}', 0],
+  ['const seen: ReadonlyMap<string, number> = new Map()', 0],
+  ['const seen: readonly string[] = []', 0],
+  ["const WORDS = ['a', 'b'] as const", 0],
+  ["const WORDS = [\n  'a',\n] as const satisfies readonly string[]", 0],
+  ['function count() {\n  let next = 0\n  const seen = new Map()\n}', 0],
+])('the search for state finds in %j so much: %i', (code, found) => {
+  expect(stateOf(code)).toHaveLength(found)
+})
+
 test('the engine is bundled for a browser into one file that imports nothing', async () => {
   const { metafile, code } = await bundle()
   expect(Object.keys(metafile.inputs).filter((path) => !path.startsWith('engine/'))).toEqual([])
