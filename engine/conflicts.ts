@@ -44,7 +44,7 @@ export function adviceByKind(
       const earlier = byHolder.get(claim.holder)?.advice ?? NONE
       byHolder.set(claim.holder, {
         advice: Object.freeze([...earlier, claim.text]),
-        conflicts: holderConflicts(matrix, conflicts, kind, claim.holder),
+        conflicts: conflictsAboutHolder(matrix, conflicts, kind, claim.holder),
       })
       byKind.set(kind, byHolder)
     }
@@ -53,7 +53,7 @@ export function adviceByKind(
 }
 
 /** The conflicts about a kind in which a statement about that type of holder takes part. */
-function holderConflicts(
+function conflictsAboutHolder(
   matrix: Matrix,
   conflicts: readonly NamedConflict[],
   kind: string,

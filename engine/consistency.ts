@@ -1,6 +1,6 @@
 /** Whether the ids of a matrix are unique and known: a misspelt id must not become a silent denial. */
 import type { Matrix, MatrixInput } from './matrix.ts'
-import { article } from './messages.ts'
+import { withArticle } from './messages.ts'
 
 /** What is wrong with a matrix. */
 export interface MatrixProblem {
@@ -40,7 +40,7 @@ export function matrixProblems(input: MatrixInput): MatrixProblem[] {
   idsOf('conflicts')
   for (const { path, id, to } of referencesOf(matrix))
     if (!known[to].has(id))
-      problems.push({ path, expected: `expected the id of ${article(to)}; there is no ${to} \`${id}\`` })
+      problems.push({ path, expected: `expected the id of ${withArticle(to)}; there is no ${to} \`${id}\`` })
   return problems
 }
 

@@ -29,4 +29,5 @@ export type {
   Statement,
   TokenKind,
 } from './matrix.ts'
+export { withArticle } from './messages.ts'
 export { CREDENTIAL_REASONS, type CredentialReason, REASONS, type Reason } from './reasons.ts'

@@ -27,7 +27,7 @@ export function messageOf(reason: Reason, subject: Subject): string {
       return 'the credential is not a token: expected visible ASCII characters without spaces, within the length limit'
     case 'WRONG_HEADER':
       return `the token arrived in the header of another kind; send ${list(
-        kinds.map((each) => `${article(each.title)} in \`${each.header}\``),
+        kinds.map((each) => `${withArticle(each.title)} in \`${each.header}\``),
         'or',
       )}`
     case 'CREDENTIAL_INVALID':
@@ -42,18 +42,18 @@ export function messageOf(reason: Reason, subject: Subject): string {
       return `the token kind is not in the matrix; expected ${oneOf(kinds.map((each) => `\`${each.id}\``))}`
     case 'INVALID_SCOPE':
       return kind?.scopeLevel === 'project'
-        ? `the scope does not fit ${article(token)}: expected an account and a project`
-        : `the scope does not fit ${article(token)}: expected an account and no project`
+        ? `the scope does not fit ${withArticle(token)}: expected an account and a project`
+        : `the scope does not fit ${withArticle(token)}: expected an account and no project`
     case 'TOKEN_KIND_NOT_ACCEPTED':
-      return `${apiId} does not accept ${article(token)}; ${whatOpens(subject, 'it')}`
+      return `${apiId} does not accept ${withArticle(token)}; ${whatOpens(subject, 'it')}`
     case 'CONTESTED':
-      return `strict mode: the source contradicts itself on whether ${apiId} accepts ${article(token)}; ${whatOpens(subject, 'without doubt it')}`
+      return `strict mode: the source contradicts itself on whether ${apiId} accepts ${withArticle(token)}; ${whatOpens(subject, 'without doubt it')}`
     case 'ACCOUNT_MISMATCH':
       return `the target of ${apiId} belongs to another account than the token, or to none`
     case 'PROJECT_MISMATCH':
       return `the token is bound to one project, and the target of ${apiId} is in another or in none`
     case 'ALLOWED':
-      return `${apiId} accepts ${article(token)} in \`${kind?.header}\``
+      return `${apiId} accepts ${withArticle(token)} in \`${kind?.header}\``
   }
 }
 
@@ -61,7 +61,7 @@ export function messageOf(reason: Reason, subject: Subject): string {
 function whatOpens({ kinds, api }: Subject, it = `\`${api?.id}\``): string {
   const accepted = (api?.accepted ?? []).map(({ kind, header }) => {
     const title = kinds.find((each) => each.id === kind)?.title ?? kind
-    return `${article(title)} in \`${header}\``
+    return `${withArticle(title)} in \`${header}\``
   })
   return accepted.length > 0
     ? `${it} accepts ${list(accepted, 'or')}`
@@ -77,7 +77,7 @@ function list(items: readonly string[], word: string): string {
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
 }
 
-/** The title of a kind with its article. */
-export function article(title: string): string {
+/** The title of a kind with its indefinite article, for a sentence: "an account-scoped IAM token". */
+export function withArticle(title: string): string {
   return `${/^[aeiou]/i.test(title) ? 'an' : 'a'} ${title}`
 }

@@ -1,21 +1,30 @@
 /**
- * `portcullis/matrix`: the shipped matrix, and the tools over matrices: load, lint, plan.
+ * `@portcullis/matrix`: the shipped matrix, and the tools for matrices: load, lint, plan.
  *
  * @module
  */
 
-import { deepFreeze } from '../engine/freeze.ts'
 import type { Matrix } from '../engine/index.ts'
 import shipped from './support-matrix.json' with { type: 'json' }
 
-export { type DerivedConflict, deriveConflicts, type LintReport, lintMatrix } from './lint.ts'
+export { type DerivedConflict, deriveConflicts } from './derive.ts'
+export { type Problem, problemText } from './document/index.ts'
+export { type LintReport, lintMatrix } from './lint.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'
-export { type Plan, type PlannedToken, planTokens } from './plan.ts'
-export { type Problem, problemText } from './problems.ts'
+export { type Plan, type PlannedToken, planTokens, preferredKinds } from './plan.ts'
 
-/** The matrix of the source: 30 APIs, 3 kinds of token, and its conflicts; frozen. A test holds it to `loadMatrix`. */
-export const supportMatrix: Matrix = withoutSchema(shipped as unknown as Matrix & { $schema: string })
+/**
+ * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts.  A test compares it with what `loadMatrix` reads.
+ */
+export const supportMatrix: Matrix = withoutSchema(shipped)
 
-function withoutSchema({ $schema: _, ...matrix }: Matrix & { readonly $schema: string }): Matrix {
-  return deepFreeze(matrix)
+function withoutSchema({ $schema: _, ...matrix }: typeof shipped): typeof supportMatrix {
+  return deepFreeze(matrix) as unknown as typeof supportMatrix
+}
+
+/** All programs share the object: a caller who could change it would change it for all. */
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
 }

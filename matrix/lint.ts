@@ -1,196 +1,107 @@
 /**
- * The linter: compares the rows with what the statements claim, derives every conflict, and compares
- * those with the ones declared. A matrix passes when each derived conflict is declared, and no other.
+ * The linter: compares the conflicts that a matrix declares with those that follow from its rows and statements. A matrix
+ * passes when it declares each of them, and no other.
  */
-import type { Cell, Claim, Conflict, ConflictType, Matrix, Statement } from '../engine/index.ts'
-import { type Problem, pathOf } from './problems.ts'
-
-/** A conflict that follows from rows and statements, before anyone resolved it. */
-export type DerivedConflict = Pick<Conflict, 'type' | 'cells' | 'apis' | 'kinds' | 'statements'>
+import { type Conflict, completeMatrix, type Matrix, type MatrixInput } from '../engine/index.ts'
+import { type DerivedConflict, deriveConflicts, subjectKey } from './derive.ts'
+import { type Problem, pathOf } from './document/index.ts'
 
 export interface LintReport {
   /** Every conflict that follows from rows and statements, with its declaration where there is one. */
   readonly conflicts: readonly { readonly derived: DerivedConflict; readonly declared?: Conflict }[]
-  /** Conflicts not declared, declared without ground, or declared wrongly. Empty: the matrix passes. */
+  /** Conflicts that are not declared, that do not follow, or that are declared wrongly. Empty: the matrix passes. */
   readonly problems: readonly Problem[]
 }
 
 /** Derives the conflicts of a matrix and compares them with the declared ones. */
-export function lintMatrix(matrix: Matrix): LintReport {
-  const derived = deriveConflicts(matrix)
-  const declared = new Map<string, { conflict: Conflict; index: number }>()
-  const problems: Problem[] = []
-
-  for (const [index, conflict] of matrix.conflicts.entries()) {
-    const key = subjectKey(conflict)
-    const earlier = declared.get(key)
-    if (earlier !== undefined)
-      problems.push({
-        path: pathOf(['conflicts', index]),
-        expected: `expected each conflict once; \`${earlier.conflict.id}\` declares the same`,
-      })
-    else declared.set(key, { conflict, index })
-  }
+export function lintMatrix(input: MatrixInput): LintReport {
+  const matrix = completeMatrix(input)
+  const { declared, problems } = declarationsOf(matrix)
   problems.push(...opposedResolutions(matrix))
-
-  const conflicts = derived.map((conflict) => {
-    const found = declared.get(subjectKey(conflict))
-    declared.delete(subjectKey(conflict))
+  const takenIds = new Set(matrix.conflicts.map(({ id }) => id))
+  const conflicts = deriveConflicts(matrix).map((derived) => {
+    const key = subjectKey(derived)
+    const found = declared.get(key)
+    declared.delete(key)
     if (found === undefined) {
-      problems.push({
-        path: 'conflicts',
-        expected: `expected a declaration with a resolution and a reason for the ${describe(conflict)}`,
-      })
-      return { derived: conflict }
+      problems.push(undeclared(derived, matrix, takenIds))
+      return { derived }
     }
-    if (!sameIds(found.conflict.statements, conflict.statements))
+    if (!sameIds(found.conflict.statements, derived.statements))
       problems.push({
         path: pathOf(['conflicts', found.index, 'statements']),
-        expected: `expected ${conflict.statements.join(', ')}: the statements that take part`,
+        expected: `expected the statements that take part: ${derived.statements.map((id) => `\`${id}\``).join(', ')}`,
       })
-    return { derived: conflict, declared: found.conflict }
+    return { derived, declared: found.conflict }
   })
   for (const { conflict, index } of declared.values())
     problems.push({
       path: pathOf(['conflicts', index]),
-      expected: `expected a conflict that follows from rows and statements; no ${describe(conflict)} does`,
+      expected: `expected a conflict that follows from the rows and the statements; no ${describe(conflict)} does, so remove it`,
     })
   return { conflicts, problems }
 }
 
-/** Every conflict that follows from the rows and the statements, in the order of the statements. */
-export function deriveConflicts(matrix: Matrix): DerivedConflict[] {
-  const table = new Table(matrix)
-  const merged = new Map<string, DerivedConflict>()
-  for (const statement of matrix.statements)
-    for (const conflict of conflictsOf(statement, matrix, table)) {
-      const key = subjectKey(conflict)
-      const statements = new Set([...(merged.get(key)?.statements ?? []), ...conflict.statements])
-      merged.set(key, { ...conflict, statements: [...statements] })
-    }
-  return [...merged.values()]
+interface Declaration {
+  readonly conflict: Conflict
+  readonly index: number
 }
 
-/** The table's side: which cells it marks as accepted. */
-class Table {
-  readonly #accepts: ReadonlyMap<string, ReadonlySet<string>>
-
-  constructor(matrix: Matrix) {
-    this.#accepts = new Map(matrix.apis.map((api) => [api.id, new Set(api.accepts)]))
+/** The declared conflicts by what they are about. Of two about the same, the later one is a problem. */
+function declarationsOf({ conflicts }: Matrix): { declared: Map<string, Declaration>; problems: Problem[] } {
+  const declared = new Map<string, Declaration>()
+  const problems: Problem[] = []
+  for (const [index, conflict] of conflicts.entries()) {
+    const key = subjectKey(conflict)
+    const earlier = declared.get(key)
+    if (earlier === undefined) declared.set(key, { conflict, index })
+    else
+      problems.push({
+        path: pathOf(['conflicts', index]),
+        expected: `expected each conflict once; \`${earlier.conflict.id}\` declares the same`,
+      })
   }
-
-  accepts(api: string, kind: string): boolean {
-    return this.#accepts.get(api)?.has(kind) === true
-  }
-
-  kindsOf(api: string): ReadonlySet<string> {
-    return this.#accepts.get(api) ?? new Set()
-  }
-
-  apisOf(kind: string): string[] {
-    return [...this.#accepts.keys()].filter((api) => this.accepts(api, kind))
-  }
+  return { declared, problems }
 }
 
-function conflictsOf(statement: Statement, matrix: Matrix, table: Table): DerivedConflict[] {
-  const { claim } = statement
-  const inCell = (type: ConflictType) => (cell: Cell) =>
-    conflict(type, { cells: [cell], statements: [statement.id] })
-  switch (claim.type) {
-    case 'manages': {
-      const { kind } = claim
-      const listed = new Set(
-        claimsOf(matrix, 'manages').flatMap((one) => (one.kind === kind ? one.apis : [])),
-      )
-      const rejected = claim.apis.filter((api) => !table.accepts(api, kind))
-      const unlisted = claim.complete ? table.apisOf(kind).filter((api) => !listed.has(api)) : []
-      return [
-        ...rejected.map((api) => ({ api, kind })).map(inCell('contradiction')),
-        ...unlisted.map((api) => ({ api, kind })).map(inCell('omission')),
-      ]
-    }
-    case 'does_not_manage':
-      return claim.apis
-        .filter((api) => table.accepts(api, claim.kind))
-        .map((api) => inCell('contradiction')({ api, kind: claim.kind }))
-    case 'only_option': {
-      const { kind } = claim
-      const wrong = claim.apis.flatMap((api) => [
-        ...(table.accepts(api, kind) ? [] : [{ api, kind }]),
-        ...[...table.kindsOf(api)].filter((other) => other !== kind).map((other) => ({ api, kind: other })),
-      ])
-      const unlisted = table
-        .apisOf(kind)
-        .filter((api) => table.kindsOf(api).size === 1 && !claim.apis.includes(api))
-        .map((api) => ({ api, kind }))
-      return [...wrong.map(inCell('contradiction')), ...unlisted.map(inCell('omission'))]
-    }
-    case 'most':
-      return table.apisOf(claim.kind).length * 2 > matrix.apis.length
-        ? []
-        : [conflict('overstatement', { kinds: [claim.kind], statements: [statement.id] })]
-    case 'bound_to': {
-      const row = matrix.tokenKinds.find((kind) => kind.id === claim.kind)
-      return row?.scopeLevel === claim.scopeLevel
-        ? []
-        : [conflict('contradiction', { kinds: [claim.kind], statements: [statement.id] })]
-    }
-    case 'issued_to':
-      return holderConflicts(statement, claim, matrix)
-    case 'row_repeated': {
-      const differing = matrix.tokenKinds
-        .map((kind) => kind.id)
-        .filter((kind) => claim.accepts.includes(kind) !== table.accepts(claim.api, kind))
-      return differing.length === 0
-        ? [conflict('duplicate_row', { apis: [claim.api], statements: [statement.id] })]
-        : differing.map((kind) => inCell('contradiction')({ api: claim.api, kind }))
-    }
-    case 'advice':
-    case 'remark':
-      return []
+/** A conflict that the file has to declare, with the JSON that declares it: only the reason is left to write. */
+function undeclared(derived: DerivedConflict, matrix: Matrix, takenIds: Set<string>): Problem {
+  const { type, cells, apis, kinds, statements } = derived
+  const id = freeId(derived, takenIds)
+  takenIds.add(id)
+  const declaration: Conflict = {
+    ...{ id, type, cells, apis, kinds, statements },
+    resolution: resolutionOf(derived, matrix),
+    reason: 'write the reason here',
+  }
+  return {
+    path: 'conflicts',
+    expected: `expected a declaration with a resolution and a reason for the ${describe(derived)}; add to the list: ${JSON.stringify(declaration)}`,
   }
 }
 
-/** A statement that gives a kind to one type of holder, against those that give it to another only. */
-function holderConflicts(
-  statement: Statement,
-  claim: Extract<Claim, { type: 'issued_to' }>,
-  matrix: Matrix,
-): DerivedConflict[] {
-  const kinds = new Set<string>()
-  const against: string[] = []
-  for (const other of matrix.statements) {
-    if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)
-      continue
-    const shared = other.claim.kinds.filter((kind) => claim.kinds.includes(kind))
-    if (shared.length > 0) against.push(other.id)
-    for (const kind of shared) kinds.add(kind)
+/** The table rules, unless another conflict about the same cell is resolved for the prose. */
+function resolutionOf({ cells: [cell] }: DerivedConflict, matrix: Matrix): Conflict['resolution'] {
+  const others = matrix.conflicts.filter(({ cells }) =>
+    cells.some(({ api, kind }) => api === cell?.api && kind === cell.kind),
+  )
+  return others.some(({ resolution }) => resolution === 'prose') ? 'prose' : 'table'
+}
+
+/** Longest id that the schema takes, in characters. */
+const ID_LENGTH_MAX = 64
+
+/** An id that says what the conflict is about, and that no other conflict has. */
+function freeId(
+  { type, cells: [cell], apis: [api], kinds: [kind] }: DerivedConflict,
+  taken: ReadonlySet<string>,
+): string {
+  const subject = cell === undefined ? (api ?? kind) : `${cell.api}-${cell.kind}`
+  for (let count = 1; ; count++) {
+    const ending = `-${type.replaceAll('_', '-')}${count === 1 ? '' : `-${count}`}`
+    const id = `${subject}`.slice(0, ID_LENGTH_MAX - ending.length).replace(/[-_]$/, '') + ending
+    if (!taken.has(id)) return id
   }
-  for (const row of matrix.tokenKinds)
-    if (claim.exclusive && claim.kinds.includes(row.id) && row.issuedTo !== claim.holder) kinds.add(row.id)
-  if (kinds.size === 0) return []
-  const ordered = matrix.tokenKinds.map((kind) => kind.id).filter((kind) => kinds.has(kind))
-  return [conflict('contradiction', { kinds: ordered, statements: [...against, statement.id] })]
-}
-
-function claimsOf<T extends Claim['type']>(matrix: Matrix, type: T): Extract<Claim, { type: T }>[] {
-  return matrix.statements
-    .map((statement) => statement.claim)
-    .filter((claim): claim is Extract<Claim, { type: T }> => claim.type === type)
-}
-
-function conflict(type: ConflictType, parts: Partial<Omit<DerivedConflict, 'type'>>): DerivedConflict {
-  return { type, cells: [], apis: [], kinds: [], statements: [], ...parts }
-}
-
-/** What a conflict is about: two conflicts of one type about the same are the same. */
-function subjectKey({ type, cells, apis, kinds }: DerivedConflict): string {
-  return JSON.stringify([
-    type,
-    cells.map(({ api, kind }) => `${api} ${kind}`).sort(),
-    [...apis].sort(),
-    [...kinds].sort(),
-  ])
 }
 
 function describe({ type, cells, apis, kinds }: DerivedConflict): string {

@@ -4,7 +4,7 @@ import type { Engine, TokenKind } from '../engine/index.ts'
 /** One token of a plan. */
 export interface PlannedToken {
   readonly kind: TokenKind
-  /** The APIs among those asked for that it is to be used with; no API is given to two tokens. */
+  /** Which of the requested APIs to use it for. No API is given to two tokens. */
   readonly apis: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export function planTokens(engine: Engine, apis: readonly string[]): Plan {
   const rest = candidates.filter((kind) => !forced.includes(kind))
   const chosen = best(smallest(rest, (some) => left.every((api) => some.some((kind) => opens(kind, api)))))
   const kinds = candidates.filter((kind) => forced.includes(kind) || chosen.includes(kind))
-  const byPreference = preferred(kinds)
+  const byPreference = preferredKinds(kinds)
   return {
     tokens: kinds.map((kind) => ({
       kind,
@@ -50,8 +50,8 @@ export function planTokens(engine: Engine, apis: readonly string[]): Plan {
   }
 }
 
-/** Kinds that a call can obtain first, and of those the ones bound to a project. */
-export function preferred(kinds: readonly TokenKind[]): TokenKind[] {
+/** The kinds in the order of preference: first those that a call can obtain, and among equals those bound to a project. */
+export function preferredKinds(kinds: readonly TokenKind[]): TokenKind[] {
   const rank = (kind: TokenKind) =>
     (kind.obtained.by === 'issue' ? 0 : 2) + (kind.scopeLevel === 'project' ? 0 : 1)
   return [...kinds].sort((a, b) => rank(a) - rank(b))

@@ -9,24 +9,26 @@ e<=56319&&S<z&&(e=T.charCodeAt(S),(e&64512)===56320&&S++);return $}s.default=t}}
 for(e=S;e--!==0;)if(!T(z[e],$[e]))return!1;return!0}if(z.constructor===RegExp)return z.source===$.source&&z.flags===
 $.flags;if(z.valueOf!==Object.prototype.valueOf)return z.valueOf()===$.valueOf();if(z.toString!==Object.prototype.
 toString)return z.toString()===$.toString();if(r=Object.keys(z),S=r.length,S!==Object.keys($).length)return!1;
-for(e=S;e--!==0;)if(!Object.prototype.hasOwnProperty.call($,r[e]))return!1;for(e=S;e--!==0;){var w=r[e];if(!T(
-z[w],$[w]))return!1}return!0}return z!==z&&$!==$}}}),B=R({"node_modules/ajv/dist/runtime/equal.js"(s){"use str\
-ict";Object.defineProperty(s,"__esModule",{value:!0});var t=W();s.default=t}}),G=F,x={$schema:"https://json-sc\
+for(e=S;e--!==0;)if(!Object.prototype.hasOwnProperty.call($,r[e]))return!1;for(e=S;e--!==0;){var q=r[e];if(!T(
+z[q],$[q]))return!1}return!0}return z!==z&&$!==$}}}),B=R({"node_modules/ajv/dist/runtime/equal.js"(s){"use str\
+ict";Object.defineProperty(s,"__esModule",{value:!0});var t=W();s.default=t}}),G=F,_={$schema:"https://json-sc\
 hema.org/draft/2020-12/schema",title:"Portcullis support matrix",description:"Which product API accepts which \
 kind of token, what the prose of the source says, and where the two conflict.",type:"object",additionalProperties:!1,
-required:["title","tokenKinds","apis","statements","conflicts"],properties:{$schema:{type:"string",maxLength:1e3,
-description:"For editors; not part of the matrix."},title:{$ref:"#/$defs/text"},tokenKinds:{type:"array",minItems:1,
-maxItems:16,items:{$ref:"#/$defs/tokenKind"}},apis:{type:"array",minItems:1,maxItems:1e6,items:{$ref:"#/$defs/\
-api"}},statements:{type:"array",items:{$ref:"#/$defs/statement"}},conflicts:{type:"array",items:{$ref:"#/$defs\
-/conflict"}}},$defs:{id:{description:"Lower-case ASCII words joined by `-` or `_`; not the name of a property \
-that every JavaScript object has.",type:"string",pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",maxLength:64,not:{
-enum:["constructor","prototype"]}},ids:{type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/id"}},text:{
-type:"string",minLength:1,maxLength:2e3},section:{description:"Section of the source, for example `\xA75.4`.",
-type:"string",minLength:1,maxLength:64},scopeLevel:{enum:["account","project"]},tokenKind:{type:"object",additionalProperties:!1,
-required:["id","title","family","scopeLevel","header","issuedTo","obtained","permissionScopes","lifetimeSecond\
-s","section"],properties:{id:{$ref:"#/$defs/id"},title:{$ref:"#/$defs/text"},family:{$ref:"#/$defs/id"},scopeLevel:{
-$ref:"#/$defs/scopeLevel"},header:{description:"An HTTP field name (RFC 9110 \xA75.1).",type:"string",pattern:"\
-^[A-Za-z][A-Za-z0-9-]*$",maxLength:64},issuedTo:{$ref:"#/$defs/id"},obtained:{type:"object",additionalProperties:!1,
+required:["title","tokenKinds","apis"],properties:{$schema:{type:"string",maxLength:1e3,description:"For edito\
+rs; not part of the matrix."},title:{$ref:"#/$defs/text"},tokenKinds:{type:"array",minItems:1,maxItems:16,items:{
+$ref:"#/$defs/tokenKind"}},apis:{type:"array",minItems:1,maxItems:1e6,items:{$ref:"#/$defs/api"}},statements:{
+description:"What the prose of the source says. Absent: it says nothing that could contradict a row.",type:"ar\
+ray",items:{$ref:"#/$defs/statement"}},conflicts:{description:"Every conflict that follows from the rows and t\
+he statements, with its resolution. Absent: none follows.",type:"array",items:{$ref:"#/$defs/conflict"}}},$defs:{
+id:{description:"Lower-case ASCII words joined by `-` or `_`; not the name of a property that every JavaScript\
+ object has.",type:"string",pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",maxLength:64,not:{enum:["constructor","\
+prototype"]}},ids:{type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/id"}},text:{type:"string",minLength:1,
+maxLength:2e3},section:{description:"Section of the source, for example `\xA75.4`.",type:"string",minLength:1,
+maxLength:64},scopeLevel:{enum:["account","project"]},tokenKind:{type:"object",additionalProperties:!1,required:[
+"id","title","family","scopeLevel","header","issuedTo","obtained","permissionScopes","lifetimeSeconds","sectio\
+n"],properties:{id:{$ref:"#/$defs/id"},title:{$ref:"#/$defs/text"},family:{$ref:"#/$defs/id"},scopeLevel:{$ref:"\
+#/$defs/scopeLevel"},header:{description:"An HTTP field name (RFC 9110 \xA75.1).",type:"string",pattern:"^[A-Z\
+a-z][A-Za-z0-9-]*$",maxLength:64},issuedTo:{$ref:"#/$defs/id"},obtained:{type:"object",additionalProperties:!1,
 required:["by"],properties:{by:{enum:["issue","control_panel"]},steps:{type:"array",minItems:1,items:{$ref:"#/\
 $defs/text"}}}},permissionScopes:{type:"array",uniqueItems:!0,items:{enum:["account","projects"]}},lifetimeSeconds:{
 type:["integer","null"],minimum:1,maximum:31536e4},section:{$ref:"#/$defs/section"}}},api:{type:"object",additionalProperties:!1,
@@ -50,7 +52,7 @@ kinds","statements","resolution","reason"],properties:{id:{$ref:"#/$defs/id"},ty
 ssion","duplicate_row","overstatement"]},cells:{type:"array",maxItems:1e3,uniqueItems:!0,items:{type:"object",
 additionalProperties:!1,required:["api","kind"],properties:{api:{$ref:"#/$defs/id"},kind:{$ref:"#/$defs/id"}}}},
 apis:{$ref:"#/$defs/ids"},kinds:{$ref:"#/$defs/ids"},statements:{$ref:"#/$defs/ids"},resolution:{enum:["table",
-"prose"]},reason:{$ref:"#/$defs/text"}}}}},_={type:"string",minLength:1,maxLength:2e3},q=M().default,g={type:"\
+"prose"]},reason:{$ref:"#/$defs/text"}}}}},x={type:"string",minLength:1,maxLength:2e3},w=M().default,g={type:"\
 object",additionalProperties:!1,required:["id","title","family","scopeLevel","header","issuedTo","obtained","p\
 ermissionScopes","lifetimeSeconds","section"],properties:{id:{$ref:"#/$defs/id"},title:{$ref:"#/$defs/text"},family:{
 $ref:"#/$defs/id"},scopeLevel:{$ref:"#/$defs/scopeLevel"},header:{description:"An HTTP field name (RFC 9110 \xA75\
@@ -63,8 +65,8 @@ ry JavaScript object has.",type:"string",pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)
 onstructor","prototype"]}},I={enum:["account","project"]},N={description:"Section of the source, for example `\
 \xA75.4`.",type:"string",minLength:1,maxLength:64},Q=Object.prototype.hasOwnProperty,J=B().default,L=new RegExp(
 "^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),U=new RegExp("^[A-Za-z][A-Za-z0-9-]*$","u");function D(s,{instancePath:t="",
-parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const w=D.evaluated;if(w.
-dynamicProps&&(w.props=void 0),w.dynamicItems&&(w.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.
+parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const q=D.evaluated;if(q.
+dynamicProps&&(q.props=void 0),q.dynamicItems&&(q.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.
 id===void 0){const i={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"id"},
 message:"must have required property 'id'",schema:g.required,parentSchema:g,data:s};e===null?e=[i]:e.push(i),r++}
 if(s.title===void 0){const i={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"\
@@ -92,23 +94,23 @@ message:"must NOT have additional properties",schema:!1,parentSchema:g,data:s};e
 id!==void 0){let i=s.id;const n=r,f=r;if(!(i==="constructor"||i==="prototype")){const h={};e===null?e=[h]:e.push(
 h),r++}var d=f===r;if(d){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"\
 must NOT be valid",schema:l.not,parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}else r=n,e!==null&&(n?e.length=
-n:e=null);if(typeof i=="string"){if(q(i)>64){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/maxLength",keyword:"\
+n:e=null);if(typeof i=="string"){if(w(i)>64){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:i};
 e===null?e=[h]:e.push(h),r++}if(!L.test(i)){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/pattern",keyword:"\
 pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
 [a-z0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}}else{
 const h={instancePath:t+"/id",schemaPath:"#/$defs/id/type",keyword:"type",params:{type:"string"},message:"must\
  be string",schema:l.type,parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}}if(s.title!==void 0){let i=s.title;
-if(typeof i=="string"){if(q(i)>2e3){const n={instancePath:t+"/title",schemaPath:"#/$defs/text/maxLength",keyword:"\
-maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:_,data:i};
-e===null?e=[n]:e.push(n),r++}if(q(i)<1){const n={instancePath:t+"/title",schemaPath:"#/$defs/text/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_,data:i};e===
+if(typeof i=="string"){if(w(i)>2e3){const n={instancePath:t+"/title",schemaPath:"#/$defs/text/maxLength",keyword:"\
+maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:x,data:i};
+e===null?e=[n]:e.push(n),r++}if(w(i)<1){const n={instancePath:t+"/title",schemaPath:"#/$defs/text/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:x,data:i};e===
 null?e=[n]:e.push(n),r++}}else{const n={instancePath:t+"/title",schemaPath:"#/$defs/text/type",keyword:"type",
-params:{type:"string"},message:"must be string",schema:_.type,parentSchema:_,data:i};e===null?e=[n]:e.push(n),
+params:{type:"string"},message:"must be string",schema:x.type,parentSchema:x,data:i};e===null?e=[n]:e.push(n),
 r++}}if(s.family!==void 0){let i=s.family;const n=r,f=r;if(!(i==="constructor"||i==="prototype")){const h={};e===
 null?e=[h]:e.push(h),r++}var o=f===r;if(o){const h={instancePath:t+"/family",schemaPath:"#/$defs/id/not",keyword:"\
 not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}else
-r=n,e!==null&&(n?e.length=n:e=null);if(typeof i=="string"){if(q(i)>64){const h={instancePath:t+"/family",schemaPath:"\
+r=n,e!==null&&(n?e.length=n:e=null);if(typeof i=="string"){if(w(i)>64){const h={instancePath:t+"/family",schemaPath:"\
 #/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,
 parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}if(!L.test(i)){const h={instancePath:t+"/family",schemaPath:"\
 #/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match \
@@ -118,7 +120,7 @@ type:"string"},message:"must be string",schema:l.type,parentSchema:l,data:i};e==
 scopeLevel!==void 0){let i=s.scopeLevel;if(!(i==="account"||i==="project")){const n={instancePath:t+"/scopeLev\
 el",schemaPath:"#/$defs/scopeLevel/enum",keyword:"enum",params:{allowedValues:I.enum},message:"must be equal t\
 o one of the allowed values",schema:I.enum,parentSchema:I,data:i};e===null?e=[n]:e.push(n),r++}}if(s.header!==
-void 0){let i=s.header;if(typeof i=="string"){if(q(i)>64){const n={instancePath:t+"/header",schemaPath:"#/prop\
+void 0){let i=s.header;if(typeof i=="string"){if(w(i)>64){const n={instancePath:t+"/header",schemaPath:"#/prop\
 erties/header/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",
 schema:64,parentSchema:g.properties.header,data:i};e===null?e=[n]:e.push(n),r++}if(!U.test(i)){const n={instancePath:t+
 "/header",schemaPath:"#/properties/header/pattern",keyword:"pattern",params:{pattern:"^[A-Za-z][A-Za-z0-9-]*$"},
@@ -128,7 +130,7 @@ eader/type",keyword:"type",params:{type:"string"},message:"must be string",schem
 properties.header,data:i};e===null?e=[n]:e.push(n),r++}}if(s.issuedTo!==void 0){let i=s.issuedTo;const n=r,f=r;
 if(!(i==="constructor"||i==="prototype")){const h={};e===null?e=[h]:e.push(h),r++}var c=f===r;if(c){const h={instancePath:t+
 "/issuedTo",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,
-data:i};e===null?e=[h]:e.push(h),r++}else r=n,e!==null&&(n?e.length=n:e=null);if(typeof i=="string"){if(q(i)>64){
+data:i};e===null?e=[h]:e.push(h),r++}else r=n,e!==null&&(n?e.length=n:e=null);if(typeof i=="string"){if(w(i)>64){
 const h={instancePath:t+"/issuedTo",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"\
 must NOT have more than 64 characters",schema:64,parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}if(!L.test(
 i)){const h={instancePath:t+"/issuedTo",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a\
@@ -149,12 +151,12 @@ obtained.properties.by,data:n};e===null?e=[f]:e.push(f),r++}}if(i.steps!==void 0
 n)){if(n.length<1){const h={instancePath:t+"/obtained/steps",schemaPath:"#/properties/obtained/properties/step\
 s/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:g.
 properties.obtained.properties.steps,data:n};e===null?e=[h]:e.push(h),r++}const f=n.length;for(let h=0;h<f;h++){
-let P=n[h];if(typeof P=="string"){if(q(P)>2e3){const v={instancePath:t+"/obtained/steps/"+h,schemaPath:"#/$def\
+let P=n[h];if(typeof P=="string"){if(w(P)>2e3){const v={instancePath:t+"/obtained/steps/"+h,schemaPath:"#/$def\
 s/text/maxLength",keyword:"maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,
-parentSchema:_,data:P};e===null?e=[v]:e.push(v),r++}if(q(P)<1){const v={instancePath:t+"/obtained/steps/"+h,schemaPath:"\
+parentSchema:x,data:P};e===null?e=[v]:e.push(v),r++}if(w(P)<1){const v={instancePath:t+"/obtained/steps/"+h,schemaPath:"\
 #/$defs/text/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:_,data:P};e===null?e=[v]:e.push(v),r++}}else{const v={instancePath:t+"/obtained/steps/"+h,schemaPath:"\
-#/$defs/text/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.type,parentSchema:_,
+parentSchema:x,data:P};e===null?e=[v]:e.push(v),r++}}else{const v={instancePath:t+"/obtained/steps/"+h,schemaPath:"\
+#/$defs/text/type",keyword:"type",params:{type:"string"},message:"must be string",schema:x.type,parentSchema:x,
 data:P};e===null?e=[v]:e.push(v),r++}}}else{const f={instancePath:t+"/obtained/steps",schemaPath:"#/properties\
 /obtained/properties/steps/type",keyword:"type",params:{type:"array"},message:"must be array",schema:g.properties.
 obtained.properties.steps.type,parentSchema:g.properties.obtained.properties.steps,data:n};e===null?e=[f]:e.push(
@@ -180,9 +182,9 @@ limit:31536e4},message:"must be <= 315360000",schema:31536e4,parentSchema:g.prop
 e===null?e=[n]:e.push(n),r++}if(i<1||isNaN(i)){const n={instancePath:t+"/lifetimeSeconds",schemaPath:"#/proper\
 ties/lifetimeSeconds/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,
 parentSchema:g.properties.lifetimeSeconds,data:i};e===null?e=[n]:e.push(n),r++}}}if(s.section!==void 0){let i=s.
-section;if(typeof i=="string"){if(q(i)>64){const n={instancePath:t+"/section",schemaPath:"#/$defs/section/maxL\
+section;if(typeof i=="string"){if(w(i)>64){const n={instancePath:t+"/section",schemaPath:"#/$defs/section/maxL\
 ength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:N,
-data:i};e===null?e=[n]:e.push(n),r++}if(q(i)<1){const n={instancePath:t+"/section",schemaPath:"#/$defs/section\
+data:i};e===null?e=[n]:e.push(n),r++}if(w(i)<1){const n={instancePath:t+"/section",schemaPath:"#/$defs/section\
 /minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:N,
 data:i};e===null?e=[n]:e.push(n),r++}}else{const n={instancePath:t+"/section",schemaPath:"#/$defs/section/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:N.type,parentSchema:N,data:i};e===null?e=
@@ -191,14 +193,14 @@ must be object",schema:g.type,parentSchema:g,data:s};e===null?e=[i]:e.push(i),r+
 {props:!0,dynamicProps:!1,dynamicItems:!1};var j={type:"object",additionalProperties:!1,required:["id","title",
 "accepts","section"],properties:{id:{$ref:"#/$defs/id"},title:{$ref:"#/$defs/text"},accepts:{$ref:"#/$defs/ids"},
 section:{$ref:"#/$defs/section"}}},C={type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/id"}};function b(s,{
-instancePath:t="",parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const w=b.
-evaluated;if(w.dynamicProps&&(w.props=void 0),w.dynamicItems&&(w.items=void 0),Array.isArray(s)){const o=s.length;
+instancePath:t="",parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const q=b.
+evaluated;if(q.dynamicProps&&(q.props=void 0),q.dynamicItems&&(q.items=void 0),Array.isArray(s)){const o=s.length;
 for(let n=0;n<o;n++){let f=s[n];if(typeof f!="string"){const v={instancePath:t+"/"+n,schemaPath:"#/items/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:C.items.type,parentSchema:C.items,data:f};
 e===null?e=[v]:e.push(v),r++}const h=r,P=r;if(!(f==="constructor"||f==="prototype")){const v={};e===null?e=[v]:
 e.push(v),r++}var d=P===r;if(d){const v={instancePath:t+"/"+n,schemaPath:"#/$defs/id/not",keyword:"not",params:{},
 message:"must NOT be valid",schema:l.not,parentSchema:l,data:f};e===null?e=[v]:e.push(v),r++}else r=h,e!==null&&
-(h?e.length=h:e=null);if(typeof f=="string"){if(q(f)>64){const v={instancePath:t+"/"+n,schemaPath:"#/$defs/id/\
+(h?e.length=h:e=null);if(typeof f=="string"){if(w(f)>64){const v={instancePath:t+"/"+n,schemaPath:"#/$defs/id/\
 maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,
 data:f};e===null?e=[v]:e.push(v),r++}if(!L.test(f)){const v={instancePath:t+"/"+n,schemaPath:"#/$defs/id/patte\
 rn",keyword:"pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][\
@@ -211,8 +213,8 @@ s ## "+i+" and "+c+" are identical)",schema:!0,parentSchema:C,data:s};e===null?e
 c}}}}else{const o={instancePath:t,schemaPath:"#/type",keyword:"type",params:{type:"array"},message:"must be ar\
 ray",schema:C.type,parentSchema:C,data:s};e===null?e=[o]:e.push(o),r++}return b.errors=e,r===0}b.evaluated={items:!0,
 dynamicProps:!1,dynamicItems:!1};function K(s,{instancePath:t="",parentData:T,parentDataProperty:z,rootData:$=s,
-dynamicAnchors:S={}}={}){let e=null,r=0;const w=K.evaluated;if(w.dynamicProps&&(w.props=void 0),w.dynamicItems&&
-(w.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.id===void 0){const o={instancePath:t,schemaPath:"\
+dynamicAnchors:S={}}={}){let e=null,r=0;const q=K.evaluated;if(q.dynamicProps&&(q.props=void 0),q.dynamicItems&&
+(q.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.id===void 0){const o={instancePath:t,schemaPath:"\
 #/required",keyword:"required",params:{missingProperty:"id"},message:"must have required property 'id'",schema:j.
 required,parentSchema:j,data:s};e===null?e=[o]:e.push(o),r++}if(s.title===void 0){const o={instancePath:t,schemaPath:"\
 #/required",keyword:"required",params:{missingProperty:"title"},message:"must have required property 'title'",
@@ -226,25 +228,25 @@ perties",keyword:"additionalProperties",params:{additionalProperty:o},message:"m
 ties",schema:!1,parentSchema:j,data:s};e===null?e=[c]:e.push(c),r++}if(s.id!==void 0){let o=s.id;const c=r,i=r;
 if(!(o==="constructor"||o==="prototype")){const n={};e===null?e=[n]:e.push(n),r++}var d=i===r;if(d){const n={instancePath:t+
 "/id",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,
-data:o};e===null?e=[n]:e.push(n),r++}else r=c,e!==null&&(c?e.length=c:e=null);if(typeof o=="string"){if(q(o)>64){
+data:o};e===null?e=[n]:e.push(n),r++}else r=c,e!==null&&(c?e.length=c:e=null);if(typeof o=="string"){if(w(o)>64){
 const n={instancePath:t+"/id",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"\
 must NOT have more than 64 characters",schema:64,parentSchema:l,data:o};e===null?e=[n]:e.push(n),r++}if(!L.test(
 o)){const n={instancePath:t+"/id",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z][a-\
 z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"',schema:"^[a-z][a-z0-\
 9]*([-_][a-z0-9]+)*$",parentSchema:l,data:o};e===null?e=[n]:e.push(n),r++}}else{const n={instancePath:t+"/id",
 schemaPath:"#/$defs/id/type",keyword:"type",params:{type:"string"},message:"must be string",schema:l.type,parentSchema:l,
-data:o};e===null?e=[n]:e.push(n),r++}}if(s.title!==void 0){let o=s.title;if(typeof o=="string"){if(q(o)>2e3){const c={
+data:o};e===null?e=[n]:e.push(n),r++}}if(s.title!==void 0){let o=s.title;if(typeof o=="string"){if(w(o)>2e3){const c={
 instancePath:t+"/title",schemaPath:"#/$defs/text/maxLength",keyword:"maxLength",params:{limit:2e3},message:"mu\
-st NOT have more than 2000 characters",schema:2e3,parentSchema:_,data:o};e===null?e=[c]:e.push(c),r++}if(q(o)<
+st NOT have more than 2000 characters",schema:2e3,parentSchema:x,data:o};e===null?e=[c]:e.push(c),r++}if(w(o)<
 1){const c={instancePath:t+"/title",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:_,data:o};e===null?e=[c]:e.push(c),r++}}else{const c={
+must NOT have fewer than 1 characters",schema:1,parentSchema:x,data:o};e===null?e=[c]:e.push(c),r++}}else{const c={
 instancePath:t+"/title",schemaPath:"#/$defs/text/type",keyword:"type",params:{type:"string"},message:"must be \
-string",schema:_.type,parentSchema:_,data:o};e===null?e=[c]:e.push(c),r++}}if(s.accepts!==void 0&&(b(s.accepts,
+string",schema:x.type,parentSchema:x,data:o};e===null?e=[c]:e.push(c),r++}}if(s.accepts!==void 0&&(b(s.accepts,
 {instancePath:t+"/accepts",parentData:s,parentDataProperty:"accepts",rootData:$,dynamicAnchors:S})||(e=e===null?
-b.errors:e.concat(b.errors),r=e.length)),s.section!==void 0){let o=s.section;if(typeof o=="string"){if(q(o)>64){
+b.errors:e.concat(b.errors),r=e.length)),s.section!==void 0){let o=s.section;if(typeof o=="string"){if(w(o)>64){
 const c={instancePath:t+"/section",schemaPath:"#/$defs/section/maxLength",keyword:"maxLength",params:{limit:64},
 message:"must NOT have more than 64 characters",schema:64,parentSchema:N,data:o};e===null?e=[c]:e.push(c),r++}
-if(q(o)<1){const c={instancePath:t+"/section",schemaPath:"#/$defs/section/minLength",keyword:"minLength",params:{
+if(w(o)<1){const c={instancePath:t+"/section",schemaPath:"#/$defs/section/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:N,data:o};e===null?e=[c]:e.push(
 c),r++}}else{const c={instancePath:t+"/section",schemaPath:"#/$defs/section/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:N.type,parentSchema:N,data:o};e===null?e=[c]:e.push(c),r++}}}else{const o={
@@ -264,8 +266,8 @@ required:["api","accepts"],properties:{type:{const:"row_repeated"},api:{$ref:"#/
 efs/ids"}}},{additionalProperties:!1,required:["kinds","holder","text"],properties:{type:{const:"advice"},kinds:{
 $ref:"#/$defs/ids"},holder:{$ref:"#/$defs/id"},text:{$ref:"#/$defs/text"}}},{additionalProperties:!1,required:[
 "kinds"],properties:{type:{const:"remark"},kinds:{$ref:"#/$defs/ids"}}}]};function V(s,{instancePath:t="",parentData:T,
-parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const w=V.evaluated;if(w.dynamicProps&&
-(w.props=void 0),w.dynamicItems&&(w.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.type===void 0){
+parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const q=V.evaluated;if(q.dynamicProps&&
+(q.props=void 0),q.dynamicItems&&(q.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.type===void 0){
 const a={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"type"},message:"mu\
 st have required property 'type'",schema:u.required,parentSchema:u,data:s};e===null?e=[a]:e.push(a),r++}if(s.type!==
 void 0){let a=s.type;if(typeof a!="string"){const m={instancePath:t+"/type",schemaPath:"#/properties/type/type",
@@ -287,7 +289,7 @@ manages",parentSchema:u.oneOf[0].properties.type,data:a};e===null?e=[m]:e.push(m
 kind;const m=r,k=r;if(!(a==="constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var d=k===
 r;if(d){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT \
 be valid",schema:l.not,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=
-null);if(typeof a=="string"){if(q(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"\
+null);if(typeof a=="string"){if(w(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};
 e===null?e=[p]:e.push(p),r++}if(!L.test(a)){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/pattern",keyword:"\
 pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
@@ -313,7 +315,7 @@ type.enum,parentSchema:u.oneOf[1].properties.type,data:a};e===null?e=[m]:e.push(
 kind;const m=r,k=r;if(!(a==="constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var c=k===
 r;if(c){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT \
 be valid",schema:l.not,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=
-null);if(typeof a=="string"){if(q(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"\
+null);if(typeof a=="string"){if(w(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};
 e===null?e=[p]:e.push(p),r++}if(!L.test(a)){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/pattern",keyword:"\
 pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
@@ -336,7 +338,7 @@ type.enum,parentSchema:u.oneOf[1].properties.type,data:a};e===null?e=[m]:e.push(
 kind;const m=r,k=r;if(!(a==="constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var i=k===
 r;if(i){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT \
 be valid",schema:l.not,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=
-null);if(typeof a=="string"){if(q(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"\
+null);if(typeof a=="string"){if(w(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};
 e===null?e=[p]:e.push(p),r++}if(!L.test(a)){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/pattern",keyword:"\
 pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
@@ -355,7 +357,7 @@ t",keyword:"const",params:{allowedValue:"most"},message:"must be equal to consta
 oneOf[2].properties.type,data:a};e===null?e=[m]:e.push(m),r++}}if(s.kind!==void 0){let a=s.kind;const m=r,k=r;
 if(!(a==="constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var n=k===r;if(n){const p={instancePath:t+
 "/kind",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,
-data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a=="string"){if(q(a)>64){
+data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a=="string"){if(w(a)>64){
 const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"\
 must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}if(!L.test(
 a)){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z][\
@@ -377,7 +379,7 @@ parentSchema:u.oneOf[3].properties.type,data:a};e===null?e=[m]:e.push(m),r++}}if
 const m=r,k=r;if(!(a==="constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var f=k===r;if(f){
 const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",
 schema:l.not,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a==
-"string"){if(q(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{
+"string"){if(w(a)>64){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{
 limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};e===null?e=[p]:e.push(
 p),r++}if(!L.test(a)){const p={instancePath:t+"/kind",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{
 pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"',schema:"\
@@ -404,7 +406,7 @@ void 0&&(b(s.kinds,{instancePath:t+"/kinds",parentData:s,parentDataProperty:"kin
 (e=e===null?b.errors:e.concat(b.errors),r=e.length)),s.holder!==void 0){let a=s.holder;const m=r,k=r;if(!(a===
 "constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var h=k===r;if(h){const p={instancePath:t+
 "/holder",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,
-data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a=="string"){if(q(a)>64){
+data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a=="string"){if(w(a)>64){
 const p={instancePath:t+"/holder",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"\
 must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}if(!L.test(
 a)){const p={instancePath:t+"/holder",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z\
@@ -428,7 +430,7 @@ row_repeated"},message:"must be equal to constant",schema:"row_repeated",parentS
 data:a};e===null?e=[m]:e.push(m),r++}}if(s.api!==void 0){let a=s.api;const m=r,k=r;if(!(a==="constructor"||a===
 "prototype")){const p={};e===null?e=[p]:e.push(p),r++}var P=k===r;if(P){const p={instancePath:t+"/api",schemaPath:"\
 #/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,data:a};e===null?
-e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a=="string"){if(q(a)>64){const p={instancePath:t+
+e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a=="string"){if(w(a)>64){const p={instancePath:t+
 "/api",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more tha\
 n 64 characters",schema:64,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}if(!L.test(a)){const p={instancePath:t+
 "/api",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'\
@@ -455,19 +457,19 @@ dynamicAnchors:S})||(e=e===null?b.errors:e.concat(b.errors),r=e.length)),s.holde
 k=r;if(!(a==="constructor"||a==="prototype")){const p={};e===null?e=[p]:e.push(p),r++}var v=k===r;if(v){const p={
 instancePath:t+"/holder",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.
 not,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}else r=m,e!==null&&(m?e.length=m:e=null);if(typeof a==
-"string"){if(q(a)>64){const p={instancePath:t+"/holder",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",
+"string"){if(w(a)>64){const p={instancePath:t+"/holder",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",
 params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:a};e===null?e=
 [p]:e.push(p),r++}if(!L.test(a)){const p={instancePath:t+"/holder",schemaPath:"#/$defs/id/pattern",keyword:"pa\
 ttern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a\
 -z0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}}else{
 const p={instancePath:t+"/holder",schemaPath:"#/$defs/id/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:l.type,parentSchema:l,data:a};e===null?e=[p]:e.push(p),r++}}if(s.text!==void 0){let a=s.
-text;if(typeof a=="string"){if(q(a)>2e3){const m={instancePath:t+"/text",schemaPath:"#/$defs/text/maxLength",keyword:"\
-maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:_,data:a};
-e===null?e=[m]:e.push(m),r++}if(q(a)<1){const m={instancePath:t+"/text",schemaPath:"#/$defs/text/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_,data:a};e===
+text;if(typeof a=="string"){if(w(a)>2e3){const m={instancePath:t+"/text",schemaPath:"#/$defs/text/maxLength",keyword:"\
+maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:x,data:a};
+e===null?e=[m]:e.push(m),r++}if(w(a)<1){const m={instancePath:t+"/text",schemaPath:"#/$defs/text/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:x,data:a};e===
 null?e=[m]:e.push(m),r++}}else{const m={instancePath:t+"/text",schemaPath:"#/$defs/text/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:_.type,parentSchema:_,data:a};e===null?e=[m]:e.push(m),r++}}}o!==
+type:"string"},message:"must be string",schema:x.type,parentSchema:x,data:a};e===null?e=[m]:e.push(m),r++}}}o!==
 !0&&(o=!0)}else if(y==="remark"){if(s&&typeof s=="object"&&!Array.isArray(s)){if(s.kinds===void 0){const a={instancePath:t,
 schemaPath:"#/oneOf/7/required",keyword:"required",params:{missingProperty:"kinds"},message:"must have require\
 d property 'kinds'",schema:u.oneOf[7].required,parentSchema:u.oneOf[7],data:s};e===null?e=[a]:e.push(a),r++}for(const a in s)
@@ -483,9 +485,9 @@ alue of tag "type" must be in oneOf',schema:u.discriminator,parentSchema:u,data:
 const a={instancePath:t,schemaPath:"#/discriminator",keyword:"discriminator",params:{error:"tag",tag:"type",tagValue:y},
 message:'tag "type" must be string',schema:u.discriminator,parentSchema:u,data:s};e===null?e=[a]:e.push(a),r++}}else{
 const y={instancePath:t,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:u.
-type,parentSchema:u,data:s};e===null?e=[y]:e.push(y),r++}return V.errors=e,w.props=o,r===0}V.evaluated={dynamicProps:!0,
+type,parentSchema:u,data:s};e===null?e=[y]:e.push(y),r++}return V.errors=e,q.props=o,r===0}V.evaluated={dynamicProps:!0,
 dynamicItems:!1};function Z(s,{instancePath:t="",parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){
-let e=null,r=0;const w=Z.evaluated;if(w.dynamicProps&&(w.props=void 0),w.dynamicItems&&(w.items=void 0),s&&typeof s==
+let e=null,r=0;const q=Z.evaluated;if(q.dynamicProps&&(q.props=void 0),q.dynamicItems&&(q.items=void 0),s&&typeof s==
 "object"&&!Array.isArray(s)){if(s.id===void 0){const o={instancePath:t,schemaPath:"#/required",keyword:"requir\
 ed",params:{missingProperty:"id"},message:"must have required property 'id'",schema:A.required,parentSchema:A,
 data:s};e===null?e=[o]:e.push(o),r++}if(s.section===void 0){const o={instancePath:t,schemaPath:"#/required",keyword:"\
@@ -500,26 +502,26 @@ alProperties",params:{additionalProperty:o},message:"must NOT have additional pr
 data:s};e===null?e=[c]:e.push(c),r++}if(s.id!==void 0){let o=s.id;const c=r,i=r;if(!(o==="constructor"||o==="p\
 rototype")){const n={};e===null?e=[n]:e.push(n),r++}var d=i===r;if(d){const n={instancePath:t+"/id",schemaPath:"\
 #/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,data:o};e===null?
-e=[n]:e.push(n),r++}else r=c,e!==null&&(c?e.length=c:e=null);if(typeof o=="string"){if(q(o)>64){const n={instancePath:t+
+e=[n]:e.push(n),r++}else r=c,e!==null&&(c?e.length=c:e=null);if(typeof o=="string"){if(w(o)>64){const n={instancePath:t+
 "/id",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than\
  64 characters",schema:64,parentSchema:l,data:o};e===null?e=[n]:e.push(n),r++}if(!L.test(o)){const n={instancePath:t+
 "/id",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'\
 must match pattern "^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:l,
 data:o};e===null?e=[n]:e.push(n),r++}}else{const n={instancePath:t+"/id",schemaPath:"#/$defs/id/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:l.type,parentSchema:l,data:o};e===null?e=[n]:e.push(
-n),r++}}if(s.section!==void 0){let o=s.section;if(typeof o=="string"){if(q(o)>64){const c={instancePath:t+"/se\
+n),r++}}if(s.section!==void 0){let o=s.section;if(typeof o=="string"){if(w(o)>64){const c={instancePath:t+"/se\
 ction",schemaPath:"#/$defs/section/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have mor\
-e than 64 characters",schema:64,parentSchema:N,data:o};e===null?e=[c]:e.push(c),r++}if(q(o)<1){const c={instancePath:t+
+e than 64 characters",schema:64,parentSchema:N,data:o};e===null?e=[c]:e.push(c),r++}if(w(o)<1){const c={instancePath:t+
 "/section",schemaPath:"#/$defs/section/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have \
 fewer than 1 characters",schema:1,parentSchema:N,data:o};e===null?e=[c]:e.push(c),r++}}else{const c={instancePath:t+
 "/section",schemaPath:"#/$defs/section/type",keyword:"type",params:{type:"string"},message:"must be string",schema:N.
 type,parentSchema:N,data:o};e===null?e=[c]:e.push(c),r++}}if(s.text!==void 0){let o=s.text;if(typeof o=="strin\
-g"){if(q(o)>2e3){const c={instancePath:t+"/text",schemaPath:"#/$defs/text/maxLength",keyword:"maxLength",params:{
-limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:_,data:o};e===null?e=[c]:
-e.push(c),r++}if(q(o)<1){const c={instancePath:t+"/text",schemaPath:"#/$defs/text/minLength",keyword:"minLengt\
-h",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_,data:o};e===null?e=
+g"){if(w(o)>2e3){const c={instancePath:t+"/text",schemaPath:"#/$defs/text/maxLength",keyword:"maxLength",params:{
+limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:x,data:o};e===null?e=[c]:
+e.push(c),r++}if(w(o)<1){const c={instancePath:t+"/text",schemaPath:"#/$defs/text/minLength",keyword:"minLengt\
+h",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:x,data:o};e===null?e=
 [c]:e.push(c),r++}}else{const c={instancePath:t+"/text",schemaPath:"#/$defs/text/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:_.type,parentSchema:_,data:o};e===null?e=[c]:e.push(c),r++}}s.claim!==
+type:"string"},message:"must be string",schema:x.type,parentSchema:x,data:o};e===null?e=[c]:e.push(c),r++}}s.claim!==
 void 0&&(V(s.claim,{instancePath:t+"/claim",parentData:s,parentDataProperty:"claim",rootData:$,dynamicAnchors:S})||
 (e=e===null?V.errors:e.concat(V.errors),r=e.length))}else{const o={instancePath:t,schemaPath:"#/type",keyword:"\
 type",params:{type:"object"},message:"must be object",schema:A.type,parentSchema:A,data:s};e===null?e=[o]:e.push(
@@ -529,8 +531,8 @@ required:["id","type","cells","apis","kinds","statements","resolution","reason"]
 uniqueItems:!0,items:{type:"object",additionalProperties:!1,required:["api","kind"],properties:{api:{$ref:"#/$\
 defs/id"},kind:{$ref:"#/$defs/id"}}}},apis:{$ref:"#/$defs/ids"},kinds:{$ref:"#/$defs/ids"},statements:{$ref:"#\
 /$defs/ids"},resolution:{enum:["table","prose"]},reason:{$ref:"#/$defs/text"}}};function E(s,{instancePath:t="",
-parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const w=E.evaluated;if(w.
-dynamicProps&&(w.props=void 0),w.dynamicItems&&(w.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.
+parentData:T,parentDataProperty:z,rootData:$=s,dynamicAnchors:S={}}={}){let e=null,r=0;const q=E.evaluated;if(q.
+dynamicProps&&(q.props=void 0),q.dynamicItems&&(q.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.
 id===void 0){const i={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"id"},
 message:"must have required property 'id'",schema:O.required,parentSchema:O,data:s};e===null?e=[i]:e.push(i),r++}
 if(s.type===void 0){const i={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"\
@@ -554,7 +556,7 @@ schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{addit
 let i=s.id;const n=r,f=r;if(!(i==="constructor"||i==="prototype")){const h={};e===null?e=[h]:e.push(h),r++}var d=f===
 r;if(d){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be\
  valid",schema:l.not,parentSchema:l,data:i};e===null?e=[h]:e.push(h),r++}else r=n,e!==null&&(n?e.length=n:e=null);
-if(typeof i=="string"){if(q(i)>64){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/maxLength",keyword:"ma\
+if(typeof i=="string"){if(w(i)>64){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/maxLength",keyword:"ma\
 xLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:i};e===
 null?e=[h]:e.push(h),r++}if(!L.test(i)){const h={instancePath:t+"/id",schemaPath:"#/$defs/id/pattern",keyword:"\
 pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
@@ -579,7 +581,7 @@ message:"must NOT have additional properties",schema:!1,parentSchema:O.propertie
 e=[a]:e.push(a),r++}if(v.api!==void 0){let y=v.api;const a=r,m=r;if(!(y==="constructor"||y==="prototype")){const k={};
 e===null?e=[k]:e.push(k),r++}var o=m===r;if(o){const k={instancePath:t+"/cells/"+P+"/api",schemaPath:"#/$defs/\
 id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,parentSchema:l,data:y};e===null?e=[k]:
-e.push(k),r++}else r=a,e!==null&&(a?e.length=a:e=null);if(typeof y=="string"){if(q(y)>64){const k={instancePath:t+
+e.push(k),r++}else r=a,e!==null&&(a?e.length=a:e=null);if(typeof y=="string"){if(w(y)>64){const k={instancePath:t+
 "/cells/"+P+"/api",schemaPath:"#/$defs/id/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT h\
 ave more than 64 characters",schema:64,parentSchema:l,data:y};e===null?e=[k]:e.push(k),r++}if(!L.test(y)){const k={
 instancePath:t+"/cells/"+P+"/api",schemaPath:"#/$defs/id/pattern",keyword:"pattern",params:{pattern:"^[a-z][a-\
@@ -590,7 +592,7 @@ type,parentSchema:l,data:y};e===null?e=[k]:e.push(k),r++}}if(v.kind!==void 0){le
 "constructor"||y==="prototype")){const k={};e===null?e=[k]:e.push(k),r++}var c=m===r;if(c){const k={instancePath:t+
 "/cells/"+P+"/kind",schemaPath:"#/$defs/id/not",keyword:"not",params:{},message:"must NOT be valid",schema:l.not,
 parentSchema:l,data:y};e===null?e=[k]:e.push(k),r++}else r=a,e!==null&&(a?e.length=a:e=null);if(typeof y=="str\
-ing"){if(q(y)>64){const k={instancePath:t+"/cells/"+P+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"maxLe\
+ing"){if(w(y)>64){const k={instancePath:t+"/cells/"+P+"/kind",schemaPath:"#/$defs/id/maxLength",keyword:"maxLe\
 ngth",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:l,data:y};e===null?
 e=[k]:e.push(k),r++}if(!L.test(y)){const k={instancePath:t+"/cells/"+P+"/kind",schemaPath:"#/$defs/id/pattern",
 keyword:"pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0\
@@ -613,69 +615,64 @@ concat(b.errors),r=e.length)),s.resolution!==void 0){let i=s.resolution;if(!(i==
 instancePath:t+"/resolution",schemaPath:"#/properties/resolution/enum",keyword:"enum",params:{allowedValues:O.
 properties.resolution.enum},message:"must be equal to one of the allowed values",schema:O.properties.resolution.
 enum,parentSchema:O.properties.resolution,data:i};e===null?e=[n]:e.push(n),r++}}if(s.reason!==void 0){let i=s.
-reason;if(typeof i=="string"){if(q(i)>2e3){const n={instancePath:t+"/reason",schemaPath:"#/$defs/text/maxLengt\
-h",keyword:"maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:_,
-data:i};e===null?e=[n]:e.push(n),r++}if(q(i)<1){const n={instancePath:t+"/reason",schemaPath:"#/$defs/text/min\
-Length",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_,
+reason;if(typeof i=="string"){if(w(i)>2e3){const n={instancePath:t+"/reason",schemaPath:"#/$defs/text/maxLengt\
+h",keyword:"maxLength",params:{limit:2e3},message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:x,
+data:i};e===null?e=[n]:e.push(n),r++}if(w(i)<1){const n={instancePath:t+"/reason",schemaPath:"#/$defs/text/min\
+Length",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:x,
 data:i};e===null?e=[n]:e.push(n),r++}}else{const n={instancePath:t+"/reason",schemaPath:"#/$defs/text/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:_.type,parentSchema:_,data:i};e===null?e=[n]:e.push(
+type",params:{type:"string"},message:"must be string",schema:x.type,parentSchema:x,data:i};e===null?e=[n]:e.push(
 n),r++}}}else{const i={instancePath:t,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must \
 be object",schema:O.type,parentSchema:O,data:s};e===null?e=[i]:e.push(i),r++}return E.errors=e,r===0}E.evaluated=
 {props:!0,dynamicProps:!1,dynamicItems:!1};function F(s,{instancePath:t="",parentData:T,parentDataProperty:z,rootData:$=s,
-dynamicAnchors:S={}}={}){let e=null,r=0;const w=F.evaluated;if(w.dynamicProps&&(w.props=void 0),w.dynamicItems&&
-(w.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.title===void 0){const d={instancePath:t,schemaPath:"\
+dynamicAnchors:S={}}={}){let e=null,r=0;const q=F.evaluated;if(q.dynamicProps&&(q.props=void 0),q.dynamicItems&&
+(q.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.title===void 0){const d={instancePath:t,schemaPath:"\
 #/required",keyword:"required",params:{missingProperty:"title"},message:"must have required property 'title'",
-schema:x.required,parentSchema:x,data:s};e===null?e=[d]:e.push(d),r++}if(s.tokenKinds===void 0){const d={instancePath:t,
+schema:_.required,parentSchema:_,data:s};e===null?e=[d]:e.push(d),r++}if(s.tokenKinds===void 0){const d={instancePath:t,
 schemaPath:"#/required",keyword:"required",params:{missingProperty:"tokenKinds"},message:"must have required p\
-roperty 'tokenKinds'",schema:x.required,parentSchema:x,data:s};e===null?e=[d]:e.push(d),r++}if(s.apis===void 0){
+roperty 'tokenKinds'",schema:_.required,parentSchema:_,data:s};e===null?e=[d]:e.push(d),r++}if(s.apis===void 0){
 const d={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"apis"},message:"mu\
-st have required property 'apis'",schema:x.required,parentSchema:x,data:s};e===null?e=[d]:e.push(d),r++}if(s.statements===
-void 0){const d={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"statements"},
-message:"must have required property 'statements'",schema:x.required,parentSchema:x,data:s};e===null?e=[d]:e.push(
-d),r++}if(s.conflicts===void 0){const d={instancePath:t,schemaPath:"#/required",keyword:"required",params:{missingProperty:"\
-conflicts"},message:"must have required property 'conflicts'",schema:x.required,parentSchema:x,data:s};e===null?
-e=[d]:e.push(d),r++}for(const d in s)if(!(d==="$schema"||d==="title"||d==="tokenKinds"||d==="apis"||d==="state\
-ments"||d==="conflicts")){const o={instancePath:t,schemaPath:"#/additionalProperties",keyword:"additionalPrope\
-rties",params:{additionalProperty:d},message:"must NOT have additional properties",schema:!1,parentSchema:x,data:s};
-e===null?e=[o]:e.push(o),r++}if(s.$schema!==void 0){let d=s.$schema;if(typeof d=="string"){if(q(d)>1e3){const o={
-instancePath:t+"/$schema",schemaPath:"#/properties/%24schema/maxLength",keyword:"maxLength",params:{limit:1e3},
-message:"must NOT have more than 1000 characters",schema:1e3,parentSchema:x.properties.$schema,data:d};e===null?
-e=[o]:e.push(o),r++}}else{const o={instancePath:t+"/$schema",schemaPath:"#/properties/%24schema/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:x.properties.$schema.type,parentSchema:x.properties.
-$schema,data:d};e===null?e=[o]:e.push(o),r++}}if(s.title!==void 0){let d=s.title;if(typeof d=="string"){if(q(d)>
-2e3){const o={instancePath:t+"/title",schemaPath:"#/$defs/text/maxLength",keyword:"maxLength",params:{limit:2e3},
-message:"must NOT have more than 2000 characters",schema:2e3,parentSchema:_,data:d};e===null?e=[o]:e.push(o),r++}
-if(q(d)<1){const o={instancePath:t+"/title",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit:1},
-message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_,data:d};e===null?e=[o]:e.push(o),r++}}else{
-const o={instancePath:t+"/title",schemaPath:"#/$defs/text/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:_.type,parentSchema:_,data:d};e===null?e=[o]:e.push(o),r++}}if(s.tokenKinds!==void 0){let d=s.
-tokenKinds;if(Array.isArray(d)){if(d.length>16){const c={instancePath:t+"/tokenKinds",schemaPath:"#/properties\
-/tokenKinds/maxItems",keyword:"maxItems",params:{limit:16},message:"must NOT have more than 16 items",schema:16,
-parentSchema:x.properties.tokenKinds,data:d};e===null?e=[c]:e.push(c),r++}if(d.length<1){const c={instancePath:t+
-"/tokenKinds",schemaPath:"#/properties/tokenKinds/minItems",keyword:"minItems",params:{limit:1},message:"must \
-NOT have fewer than 1 items",schema:1,parentSchema:x.properties.tokenKinds,data:d};e===null?e=[c]:e.push(c),r++}
-const o=d.length;for(let c=0;c<o;c++)D(d[c],{instancePath:t+"/tokenKinds/"+c,parentData:d,parentDataProperty:c,
-rootData:$,dynamicAnchors:S})||(e=e===null?D.errors:e.concat(D.errors),r=e.length)}else{const o={instancePath:t+
-"/tokenKinds",schemaPath:"#/properties/tokenKinds/type",keyword:"type",params:{type:"array"},message:"must be \
-array",schema:x.properties.tokenKinds.type,parentSchema:x.properties.tokenKinds,data:d};e===null?e=[o]:e.push(
-o),r++}}if(s.apis!==void 0){let d=s.apis;if(Array.isArray(d)){if(d.length>1e6){const c={instancePath:t+"/apis",
-schemaPath:"#/properties/apis/maxItems",keyword:"maxItems",params:{limit:1e6},message:"must NOT have more than\
- 1000000 items",schema:1e6,parentSchema:x.properties.apis,data:d};e===null?e=[c]:e.push(c),r++}if(d.length<1){
-const c={instancePath:t+"/apis",schemaPath:"#/properties/apis/minItems",keyword:"minItems",params:{limit:1},message:"\
-must NOT have fewer than 1 items",schema:1,parentSchema:x.properties.apis,data:d};e===null?e=[c]:e.push(c),r++}
-const o=d.length;for(let c=0;c<o;c++)K(d[c],{instancePath:t+"/apis/"+c,parentData:d,parentDataProperty:c,rootData:$,
-dynamicAnchors:S})||(e=e===null?K.errors:e.concat(K.errors),r=e.length)}else{const o={instancePath:t+"/apis",schemaPath:"\
-#/properties/apis/type",keyword:"type",params:{type:"array"},message:"must be array",schema:x.properties.apis.
-type,parentSchema:x.properties.apis,data:d};e===null?e=[o]:e.push(o),r++}}if(s.statements!==void 0){let d=s.statements;
-if(Array.isArray(d)){const o=d.length;for(let c=0;c<o;c++)Z(d[c],{instancePath:t+"/statements/"+c,parentData:d,
-parentDataProperty:c,rootData:$,dynamicAnchors:S})||(e=e===null?Z.errors:e.concat(Z.errors),r=e.length)}else{const o={
-instancePath:t+"/statements",schemaPath:"#/properties/statements/type",keyword:"type",params:{type:"array"},message:"\
-must be array",schema:x.properties.statements.type,parentSchema:x.properties.statements,data:d};e===null?e=[o]:
-e.push(o),r++}}if(s.conflicts!==void 0){let d=s.conflicts;if(Array.isArray(d)){const o=d.length;for(let c=0;c<
-o;c++)E(d[c],{instancePath:t+"/conflicts/"+c,parentData:d,parentDataProperty:c,rootData:$,dynamicAnchors:S})||
-(e=e===null?E.errors:e.concat(E.errors),r=e.length)}else{const o={instancePath:t+"/conflicts",schemaPath:"#/pr\
-operties/conflicts/type",keyword:"type",params:{type:"array"},message:"must be array",schema:x.properties.conflicts.
-type,parentSchema:x.properties.conflicts,data:d};e===null?e=[o]:e.push(o),r++}}}else{const d={instancePath:t,schemaPath:"\
-#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:x.type,parentSchema:x,data:s};e===
-null?e=[d]:e.push(d),r++}return F.errors=e,r===0}F.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};export{
-G as validate};
+st have required property 'apis'",schema:_.required,parentSchema:_,data:s};e===null?e=[d]:e.push(d),r++}for(const d in s)
+if(!(d==="$schema"||d==="title"||d==="tokenKinds"||d==="apis"||d==="statements"||d==="conflicts")){const o={instancePath:t,
+schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:d},message:"must\
+ NOT have additional properties",schema:!1,parentSchema:_,data:s};e===null?e=[o]:e.push(o),r++}if(s.$schema!==
+void 0){let d=s.$schema;if(typeof d=="string"){if(w(d)>1e3){const o={instancePath:t+"/$schema",schemaPath:"#/p\
+roperties/%24schema/maxLength",keyword:"maxLength",params:{limit:1e3},message:"must NOT have more than 1000 ch\
+aracters",schema:1e3,parentSchema:_.properties.$schema,data:d};e===null?e=[o]:e.push(o),r++}}else{const o={instancePath:t+
+"/$schema",schemaPath:"#/properties/%24schema/type",keyword:"type",params:{type:"string"},message:"must be str\
+ing",schema:_.properties.$schema.type,parentSchema:_.properties.$schema,data:d};e===null?e=[o]:e.push(o),r++}}
+if(s.title!==void 0){let d=s.title;if(typeof d=="string"){if(w(d)>2e3){const o={instancePath:t+"/title",schemaPath:"\
+#/$defs/text/maxLength",keyword:"maxLength",params:{limit:2e3},message:"must NOT have more than 2000 character\
+s",schema:2e3,parentSchema:x,data:d};e===null?e=[o]:e.push(o),r++}if(w(d)<1){const o={instancePath:t+"/title",
+schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 c\
+haracters",schema:1,parentSchema:x,data:d};e===null?e=[o]:e.push(o),r++}}else{const o={instancePath:t+"/title",
+schemaPath:"#/$defs/text/type",keyword:"type",params:{type:"string"},message:"must be string",schema:x.type,parentSchema:x,
+data:d};e===null?e=[o]:e.push(o),r++}}if(s.tokenKinds!==void 0){let d=s.tokenKinds;if(Array.isArray(d)){if(d.length>
+16){const c={instancePath:t+"/tokenKinds",schemaPath:"#/properties/tokenKinds/maxItems",keyword:"maxItems",params:{
+limit:16},message:"must NOT have more than 16 items",schema:16,parentSchema:_.properties.tokenKinds,data:d};e===
+null?e=[c]:e.push(c),r++}if(d.length<1){const c={instancePath:t+"/tokenKinds",schemaPath:"#/properties/tokenKi\
+nds/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:_.
+properties.tokenKinds,data:d};e===null?e=[c]:e.push(c),r++}const o=d.length;for(let c=0;c<o;c++)D(d[c],{instancePath:t+
+"/tokenKinds/"+c,parentData:d,parentDataProperty:c,rootData:$,dynamicAnchors:S})||(e=e===null?D.errors:e.concat(
+D.errors),r=e.length)}else{const o={instancePath:t+"/tokenKinds",schemaPath:"#/properties/tokenKinds/type",keyword:"\
+type",params:{type:"array"},message:"must be array",schema:_.properties.tokenKinds.type,parentSchema:_.properties.
+tokenKinds,data:d};e===null?e=[o]:e.push(o),r++}}if(s.apis!==void 0){let d=s.apis;if(Array.isArray(d)){if(d.length>
+1e6){const c={instancePath:t+"/apis",schemaPath:"#/properties/apis/maxItems",keyword:"maxItems",params:{limit:1e6},
+message:"must NOT have more than 1000000 items",schema:1e6,parentSchema:_.properties.apis,data:d};e===null?e=[
+c]:e.push(c),r++}if(d.length<1){const c={instancePath:t+"/apis",schemaPath:"#/properties/apis/minItems",keyword:"\
+minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:_.properties.apis,
+data:d};e===null?e=[c]:e.push(c),r++}const o=d.length;for(let c=0;c<o;c++)K(d[c],{instancePath:t+"/apis/"+c,parentData:d,
+parentDataProperty:c,rootData:$,dynamicAnchors:S})||(e=e===null?K.errors:e.concat(K.errors),r=e.length)}else{const o={
+instancePath:t+"/apis",schemaPath:"#/properties/apis/type",keyword:"type",params:{type:"array"},message:"must \
+be array",schema:_.properties.apis.type,parentSchema:_.properties.apis,data:d};e===null?e=[o]:e.push(o),r++}}if(s.
+statements!==void 0){let d=s.statements;if(Array.isArray(d)){const o=d.length;for(let c=0;c<o;c++)Z(d[c],{instancePath:t+
+"/statements/"+c,parentData:d,parentDataProperty:c,rootData:$,dynamicAnchors:S})||(e=e===null?Z.errors:e.concat(
+Z.errors),r=e.length)}else{const o={instancePath:t+"/statements",schemaPath:"#/properties/statements/type",keyword:"\
+type",params:{type:"array"},message:"must be array",schema:_.properties.statements.type,parentSchema:_.properties.
+statements,data:d};e===null?e=[o]:e.push(o),r++}}if(s.conflicts!==void 0){let d=s.conflicts;if(Array.isArray(d)){
+const o=d.length;for(let c=0;c<o;c++)E(d[c],{instancePath:t+"/conflicts/"+c,parentData:d,parentDataProperty:c,
+rootData:$,dynamicAnchors:S})||(e=e===null?E.errors:e.concat(E.errors),r=e.length)}else{const o={instancePath:t+
+"/conflicts",schemaPath:"#/properties/conflicts/type",keyword:"type",params:{type:"array"},message:"must be ar\
+ray",schema:_.properties.conflicts.type,parentSchema:_.properties.conflicts,data:d};e===null?e=[o]:e.push(o),r++}}}else{
+const d={instancePath:t,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:_.
+type,parentSchema:_,data:s};e===null?e=[d]:e.push(d),r++}return F.errors=e,r===0}F.evaluated={props:!0,dynamicProps:!1,
+dynamicItems:!1};export{G as validate};

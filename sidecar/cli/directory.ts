@@ -85,8 +85,7 @@ async function administering<T>(
 
 async function readDirectoryFile(path: string): Promise<DirectoryFile> {
   const { readTextFile } = await import('../config/text-file.ts')
-  const { problemsBy } = await import('../../matrix/schema.ts')
-  const { problemText } = await import('../../matrix/index.ts')
+  const { problemsBy, problemText } = await import('../../matrix/document/index.ts')
   const { validate } = await import('../config/gen/directory.ts')
   const reading = readTextFile(path)
   const problems = reading.ok ? problemsBy(validate, reading.value) : reading.problems

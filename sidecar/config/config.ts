@@ -1,6 +1,5 @@
 /** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
-import { problemText } from '../../matrix/index.ts'
-import { problemsBy } from '../../matrix/schema.ts'
+import { problemsBy, problemText } from '../../matrix/document/index.ts'
 import { distance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
 import schema from './config.schema.json' with { type: 'json' }

@@ -1,7 +1,7 @@
 /** YAML or JSON files, read strictly: no duplicate keys, no aliases, and no value of the file in an error. */
 import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Problem } from '../../matrix/index.ts'
+import type { Problem } from '../../matrix/document/index.ts'
 
 /** Largest file that is read, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024

@@ -1,6 +1,6 @@
 /** JSON over HTTP: request bodies read strictly, answers sent as Keystone sends them. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readJson } from '../../matrix/json.ts'
+import { readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
 
 /** What is said where the content type is another. */

@@ -1,7 +1,12 @@
 /** Obtains the right token for a scope or for a set of APIs. A token that opens none of them is never made. */
-import type { Engine, NamedConflict, Scope, TokenKind } from '../../engine/index.ts'
-import { article } from '../../engine/messages.ts'
-import { planTokens, preferred } from '../../matrix/plan.ts'
+import {
+  type Engine,
+  type NamedConflict,
+  type Scope,
+  type TokenKind,
+  withArticle,
+} from '../../engine/index.ts'
+import { planTokens, preferredKinds } from '../../matrix/index.ts'
 import type { PasswordRequester } from '../authority/authority.ts'
 import { type CallError, callError, invalidArgument } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
@@ -89,7 +94,7 @@ export function kindForScope(engine: Engine, scope: Scope): TokenKind {
 /** A kind that every one of the APIs accepts: one that can be issued, and of those the narrowest that the project allows. */
 function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type: 'apis' }>): TokenKind {
   refuseUnknownApis(engine, apis, 'apis.apis')
-  const opensAll = preferred([...engine.tokenKinds.values()]).filter((kind) =>
+  const opensAll = preferredKinds([...engine.tokenKinds.values()]).filter((kind) =>
     apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
   )
   const [first] = opensAll
@@ -98,7 +103,7 @@ function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type:
   if (usable === undefined || (first.obtained.by === 'issue' && usable.obtained.by !== 'issue'))
     throw invalidArgument({
       field: 'apis.project',
-      expected: `a project name: these APIs take ${article(first.title)}, which is bound to a project`,
+      expected: `a project name: these APIs take ${withArticle(first.title)}, which is bound to a project`,
     })
   return usable
 }
@@ -117,7 +122,7 @@ function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose
 
 function noSingleKind(engine: Engine, apis: readonly string[]): CallError {
   const { tokens, unopened } = planTokens(engine, apis)
-  const plan = tokens.map((token) => `${article(token.kind.title)} for ${token.apis.join(', ')}`)
+  const plan = tokens.map((token) => `${withArticle(token.kind.title)} for ${token.apis.join(', ')}`)
   const parts = [
     ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
     ...(unopened.length > 0 ? [`no kind opens ${unopened.join(', ')}`] : []),
@@ -139,7 +144,7 @@ function notIssuable(kind: TokenKind): CallError {
   const how = steps.length > 0 ? `; in the control panel: ${steps.join(' ')}` : ''
   return callError(
     'NOT_ISSUABLE',
-    { kind: article(kind.title), steps: how },
+    { kind: withArticle(kind.title), steps: how },
     {
       metadata: {
         kind: kind.id,

@@ -21,9 +21,14 @@ const FACES = ['sidecar/cli/', 'sidecar/client/']
 const RULES: readonly Rule[] = [
   { invariant: 'the engine imports nothing but itself', files: ['engine/'], only: ['engine/'] },
   {
-    invariant: 'the matrix imports the engine and a JSON reader, and nothing else',
+    invariant: 'the matrix imports the engine by its index, and a JSON reader, and nothing else',
     files: ['matrix/'],
-    only: ['engine/', 'matrix/', 'jsonc-parser'],
+    only: ['engine/index.ts', 'matrix/', 'jsonc-parser'],
+  },
+  {
+    invariant: 'the reader of documents knows no matrix',
+    files: ['matrix/document/'],
+    only: ['matrix/document/', 'jsonc-parser'],
   },
   { invariant: 'a protocol never calls a store', files: PROTOCOLS, never: ['sidecar/directory/'] },
   {
@@ -78,6 +83,17 @@ test.each(RULES)('$invariant', ({ files, except = [], only, never = [] }) => {
       startsWithAny(imported, never) || (only !== undefined && !startsWithAny(imported, only)),
   )
   expect(offences).toEqual([])
+})
+
+/** What is going to be a package of its own, and the files by which everything else enters it. */
+test.each([
+  ['engine/', ['engine/index.ts']],
+  ['matrix/', ['matrix/index.ts', 'matrix/document/index.ts']],
+])('%s is entered by its index alone', (folder, doors) => {
+  const outside = sourcesIn('').filter(({ path }) => !startsWithAny(path, [folder, 'test/']))
+  const entering = importsIn(outside).filter(({ imported }) => imported.startsWith(folder))
+  expect(entering).not.toHaveLength(0)
+  expect(entering.filter(({ imported }) => !doors.includes(imported))).toEqual([])
 })
 
 test('what is imported and published is Node’s own or a declared dependency', () => {

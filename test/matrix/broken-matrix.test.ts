@@ -70,25 +70,69 @@ test.each<[path: string, value: unknown, expected: string]>([
   ['conflicts[0].cells[0].api', '__proto__', PATTERN],
   ['conflicts[0].cells[0].kind', 'constructor', RESERVED],
   // Ids that refer to nothing, at each place where one refers.
-  ['apis[0].accepts[1]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[0].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[0].claim.apis[1]', 'nothing', 'expected the id of an api, `nothing` is none'],
-  ['statements[1].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[1].claim.apis[0]', 'nothing', 'expected the id of an api, `nothing` is none'],
-  ['statements[2].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[2].claim.apis[0]', 'nothing', 'expected the id of an api, `nothing` is none'],
-  ['statements[3].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[4].claim.kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[5].claim.kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[6].claim.api', 'nothing', 'expected the id of an api, `nothing` is none'],
-  ['statements[6].claim.accepts[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[7].claim.kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['statements[8].claim.kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['conflicts[0].cells[0].api', 'nothing', 'expected the id of an api, `nothing` is none'],
-  ['conflicts[0].cells[0].kind', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['conflicts[0].apis[0]', 'nothing', 'expected the id of an api, `nothing` is none'],
-  ['conflicts[0].kinds[0]', 'nothing', 'expected the id of a token kind, `nothing` is none'],
-  ['conflicts[0].statements[0]', 'nothing', 'expected the id of a statement, `nothing` is none'],
+  ['apis[0].accepts[1]', 'nothing', 'expected the id of a token kind; there is no token kind `nothing`'],
+  [
+    'statements[0].claim.kind',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  ['statements[0].claim.apis[1]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
+  [
+    'statements[1].claim.kind',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  ['statements[1].claim.apis[0]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
+  [
+    'statements[2].claim.kind',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  ['statements[2].claim.apis[0]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
+  [
+    'statements[3].claim.kind',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  [
+    'statements[4].claim.kind',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  [
+    'statements[5].claim.kinds[0]',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  ['statements[6].claim.api', 'nothing', 'expected the id of an api; there is no api `nothing`'],
+  [
+    'statements[6].claim.accepts[0]',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  [
+    'statements[7].claim.kinds[0]',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  [
+    'statements[8].claim.kinds[0]',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  ['conflicts[0].cells[0].api', 'nothing', 'expected the id of an api; there is no api `nothing`'],
+  [
+    'conflicts[0].cells[0].kind',
+    'nothing',
+    'expected the id of a token kind; there is no token kind `nothing`',
+  ],
+  ['conflicts[0].apis[0]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
+  ['conflicts[0].kinds[0]', 'nothing', 'expected the id of a token kind; there is no token kind `nothing`'],
+  [
+    'conflicts[0].statements[0]',
+    'nothing',
+    'expected the id of a statement; there is no statement `nothing`',
+  ],
 ])('%s = %j is refused there: %s', (path, value, expected) => {
   expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
 })
@@ -104,7 +148,7 @@ test.each<[path: string, first: string]>([
     ...(path.startsWith('tokenKinds') || path.startsWith('apis') ? { statements: [], conflicts: [] } : {}),
   }
   expect(refusalOf(JSON.stringify(planted(matrix, path, taken)))).toContain(
-    `${path}: expected an id of its own, \`${taken}\` is taken`,
+    `${path}: expected a unique id, \`${taken}\` is taken`,
   )
 })
 
@@ -130,7 +174,7 @@ test.each<[path: string, value: unknown]>([
 
 /** Every object of the small matrix, with the fields that it must have. */
 const REQUIRED: readonly (readonly [place: string, fields: readonly string[]])[] = [
-  ['', ['title', 'tokenKinds', 'apis', 'statements', 'conflicts']],
+  ['', ['title', 'tokenKinds', 'apis']],
   [
     'tokenKinds[0]',
     [
@@ -162,6 +206,12 @@ const REQUIRED: readonly (readonly [place: string, fields: readonly string[]])[]
   ['conflicts[0].cells[0]', ['api', 'kind']],
 ]
 
+/** The fields that may be absent, by the place of the object. */
+const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
+  '': ['statements', 'conflicts'],
+  'tokenKinds[0].obtained': ['steps'],
+}
+
 const inside = (place: string, field: string): string => (place === '' ? field : `${place}.${field}`)
 
 test.each(REQUIRED.flatMap(([place, fields]) => fields.map((field) => inside(place, field))))(
@@ -175,7 +225,7 @@ test.each(REQUIRED.flatMap(([place, fields]) => fields.map((field) => inside(pla
 test.each(REQUIRED)(
   'an unknown field is named, with those that there are: in an object like %s',
   (place, fields) => {
-    const known = place.endsWith('.obtained') ? [...fields, 'steps'] : fields
+    const known = [...fields, ...(OPTIONAL[place] ?? [])]
     for (const extra of ['extra', 'constructor', 'toString', 'Title'])
       expect(refusalOf(JSON.stringify(planted(smallMatrix(), inside(place, extra), 'x')))).toEqual([
         `${inside(place, extra)}: unknown field; expected one of ${known.join(', ')}`,

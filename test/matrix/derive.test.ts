@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Claim, Conflict, Matrix } from '../../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, lintMatrix } from '../../matrix/index.ts'
-import { matrices } from '../support/generated.ts'
+import { matrices, matricesWithClaims, statementsOf } from '../support/generated.ts'
 import { smallMatrix } from '../support/small-matrix.ts'
 
 /**
@@ -177,38 +177,9 @@ test('prose that repeats the table of any matrix brings no conflict', () => {
   )
 })
 
-const matricesWithClaims: fc.Arbitrary<Matrix> = matrices().chain((matrix) => {
-  const kindIds = matrix.tokenKinds.map(({ id }) => id)
-  const kind = fc.constantFrom(...kindIds)
-  const apis = fc.subarray(matrix.apis.map(({ id }) => id))
-  const holder = fc.constantFrom('service_user', 'robot')
-  const claims: fc.Arbitrary<Claim> = fc.oneof(
-    fc.record({ type: fc.constant('manages'), kind, apis, complete: fc.boolean() }),
-    fc.record({ type: fc.constantFrom('does_not_manage', 'only_option'), kind, apis }),
-    fc.record({ type: fc.constant('most'), kind }),
-    fc.record({ type: fc.constant('bound_to'), kind, scopeLevel: fc.constantFrom('account', 'project') }),
-    fc.record({
-      type: fc.constant('issued_to'),
-      kinds: fc.subarray(kindIds),
-      holder,
-      exclusive: fc.boolean(),
-    }),
-    fc.record({
-      type: fc.constant('row_repeated'),
-      api: fc.constantFrom(...matrix.apis.map(({ id }) => id)),
-      accepts: fc.subarray(kindIds),
-    }),
-  )
-  return fc.array(claims, { maxLength: 8 }).map((drawn) => ({ ...matrix, statements: statementsOf(drawn) }))
-})
-
 /** The small matrix with these claims for its only statements. */
 function claiming(claims: readonly Claim[]): Matrix {
   return { ...smallMatrix(), statements: statementsOf(claims), conflicts: [] }
-}
-
-function statementsOf(claims: readonly Claim[]): Matrix['statements'] {
-  return claims.map((claim, index) => ({ id: `statement-${index}`, section: '§3', text: 'words', claim }))
 }
 
 function manages(kind: string, apis: string[], complete: boolean): Claim {

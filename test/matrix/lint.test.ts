@@ -55,7 +55,9 @@ test.each(supportMatrix.conflicts)(
     ]
     const report = lintMatrix({ ...supportMatrix, conflicts })
     expect(report.problems.map(problemText)).toEqual([
-      `conflicts: expected a declaration with a resolution and a reason for the ${type} about ${about.join(', ')}`,
+      expect.stringMatching(
+        `^conflicts: expected a declaration with a resolution and a reason for the ${type} about ${about.join(', ')}; add to the list: {`,
+      ),
     ])
     expect(report.conflicts.filter((each) => each.declared === undefined)).toHaveLength(1)
   },
@@ -70,14 +72,14 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
       declared({ type: 'omission', cells: [{ api: 'cellar', kind: 'day_pass' }] }),
     ],
     [
-      'conflicts[2]: expected a conflict that follows from rows and statements; no omission about `cellar` × `day_pass` does',
+      'conflicts[2]: expected a conflict that follows from the rows and the statements; no omission about `cellar` × `day_pass` does, so remove it',
     ],
   ],
   [
     'a declaration about nothing',
     (conflicts) => [...conflicts, declared({})],
     [
-      'conflicts[2]: expected a conflict that follows from rows and statements; no contradiction about nothing does',
+      'conflicts[2]: expected a conflict that follows from the rows and the statements; no contradiction about nothing does, so remove it',
     ],
   ],
   [
@@ -90,16 +92,18 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
     (conflicts) =>
       conflicts.map((conflict) => (conflict.cells.length > 0 ? { ...conflict, type: 'omission' } : conflict)),
     [
-      'conflicts: expected a declaration with a resolution and a reason for the contradiction about `lobby` × `room_key`',
-      'conflicts[0]: expected a conflict that follows from rows and statements; no omission about `lobby` × `room_key` does',
+      'conflicts: expected a declaration with a resolution and a reason for the contradiction about `lobby` × `room_key`; add to the list: ' +
+        '{"id":"lobby-room_key-contradiction","type":"contradiction","cells":[{"api":"lobby","kind":"room_key"}],"apis":[],"kinds":[],' +
+        '"statements":["key-manages-not"],"resolution":"table","reason":"write the reason here"}',
+      'conflicts[0]: expected a conflict that follows from the rows and the statements; no omission about `lobby` × `room_key` does, so remove it',
     ],
   ],
   [
     'a list of statements with one too few',
     (conflicts) => conflicts.map((conflict) => ({ ...conflict, statements: [] })),
     [
-      'conflicts[0].statements: expected key-manages-not: the statements that take part',
-      'conflicts[1].statements: expected lobby-repeated: the statements that take part',
+      'conflicts[0].statements: expected the statements that take part: `key-manages-not`',
+      'conflicts[1].statements: expected the statements that take part: `lobby-repeated`',
     ],
   ],
   [
@@ -107,8 +111,8 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
     (conflicts) =>
       conflicts.map((conflict) => ({ ...conflict, statements: [...conflict.statements, 'key-remark'] })),
     [
-      'conflicts[0].statements: expected key-manages-not: the statements that take part',
-      'conflicts[1].statements: expected lobby-repeated: the statements that take part',
+      'conflicts[0].statements: expected the statements that take part: `key-manages-not`',
+      'conflicts[1].statements: expected the statements that take part: `lobby-repeated`',
     ],
   ],
   [
@@ -124,7 +128,7 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
     ],
     [
       'conflicts[2].resolution: expected `table`, as `lobby-key-contradiction` rules the same cell',
-      'conflicts[2]: expected a conflict that follows from rows and statements; no omission about `lobby` × `room_key` does',
+      'conflicts[2]: expected a conflict that follows from the rows and the statements; no omission about `lobby` × `room_key` does, so remove it',
     ],
   ],
 ])('%s is reported', (_claim, change, problems) => {

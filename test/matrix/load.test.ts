@@ -47,6 +47,17 @@ test('a stranger’s matrix of other kinds and headers, without statements and c
   })
 })
 
+test('a file without statements and conflicts is a file with empty lists of them, to the digest as well', () => {
+  const { statements: _, conflicts: __, ...rows } = smallMatrix()
+  const empty = { ...rows, statements: [], conflicts: [] }
+  expect(loadMatrix(JSON.stringify(rows))).toEqual(empty)
+  expect(parseMatrix(JSON.stringify(rows))).toEqual(empty)
+  const digests = [rows, empty, { ...rows, statements: [] }, { ...rows, conflicts: [] }].map(
+    (file) => compile(loadMatrix(JSON.stringify(file))).digest,
+  )
+  expect(new Set(digests).size).toBe(1)
+})
+
 test('parsing leaves the comparison of the conflicts to the linter', () => {
   const text = JSON.stringify({ ...smallMatrix(), conflicts: [] })
   expect(parseMatrix(text)).toEqual({ ...smallMatrix(), conflicts: [] })

@@ -110,7 +110,10 @@ describe('without a sidecar', () => {
     expect(ended).toMatchObject({ code: 1, stderr: '' })
     expect(json(ended)).toMatchObject({
       problems: [
-        { path: 'apis[0].accepts[0]', expected: 'expected the id of a token kind, `nothing` is none' },
+        {
+          path: 'apis[0].accepts[0]',
+          expected: 'expected the id of a token kind; there is no token kind `nothing`',
+        },
       ],
     })
   })

@@ -1,6 +1,6 @@
 /** Generated matrices and questions for the laws: small, consistent, and with every part that the rules look at. */
 import * as fc from 'fast-check'
-import type { Conflict, Matrix, Question, Scope, Statement, TokenKind } from '../../engine/index.ts'
+import type { Claim, Conflict, Matrix, Question, Scope, Statement, TokenKind } from '../../engine/index.ts'
 import { scopeFor } from './oracle.ts'
 
 const HOLDERS = ['service_user', 'control_panel_user', 'robot']
@@ -114,3 +114,34 @@ export const matricesWithQuestions: fc.Arbitrary<{ matrix: Matrix; asked: Questi
       asked: fc.array(questions(matrix), { minLength: 20, maxLength: 40 }),
     }),
 )
+
+/** Matrices whose statements make claims of every type that a row can contradict. */
+export const matricesWithClaims: fc.Arbitrary<Matrix> = matrices().chain((matrix) => {
+  const kindIds = matrix.tokenKinds.map(({ id }) => id)
+  const kind = fc.constantFrom(...kindIds)
+  const apis = fc.subarray(matrix.apis.map(({ id }) => id))
+  const holder = fc.constantFrom('service_user', 'robot')
+  const claims: fc.Arbitrary<Claim> = fc.oneof(
+    fc.record({ type: fc.constant('manages'), kind, apis, complete: fc.boolean() }),
+    fc.record({ type: fc.constantFrom('does_not_manage', 'only_option'), kind, apis }),
+    fc.record({ type: fc.constant('most'), kind }),
+    fc.record({ type: fc.constant('bound_to'), kind, scopeLevel: fc.constantFrom('account', 'project') }),
+    fc.record({
+      type: fc.constant('issued_to'),
+      kinds: fc.subarray(kindIds),
+      holder,
+      exclusive: fc.boolean(),
+    }),
+    fc.record({
+      type: fc.constant('row_repeated'),
+      api: fc.constantFrom(...matrix.apis.map(({ id }) => id)),
+      accepts: fc.subarray(kindIds),
+    }),
+  )
+  return fc.array(claims, { maxLength: 8 }).map((drawn) => ({ ...matrix, statements: statementsOf(drawn) }))
+})
+
+/** A statement for each claim. */
+export function statementsOf(claims: readonly Claim[]): Matrix['statements'] {
+  return claims.map((claim, index) => ({ id: `statement-${index}`, section: '§3', text: 'words', claim }))
+}

@@ -1,4 +1,4 @@
-/** JSON as strict as the standard allows, with what JSON.parse passes over in silence refused. */
+/** Reads JSON strictly: it refuses what `JSON.parse` accepts without a word, such as a key that repeats. */
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
 import { type Problem, pathOf } from './problems.ts'
 
@@ -9,7 +9,7 @@ export type JsonReading =
 /** Deepest nesting that is read. */
 const DEPTH_MAX = 64
 
-/** Parses JSON text; refuses duplicate keys, the key `__proto__`, half surrogate pairs, and nesting beyond 64 levels. */
+/** Parses JSON text. Refuses duplicate keys, the key `__proto__`, half surrogate pairs, and more than 64 levels of nesting. */
 export function readJson(text: string): JsonReading {
   const scan = new Scan()
   try {
@@ -30,7 +30,7 @@ export function readJson(text: string): JsonReading {
   }
 }
 
-/** Leaves the visitor before it, or anything after it, runs out of stack. */
+/** Thrown to leave the visitor, before it or anything after it runs out of stack. */
 const TOO_DEEP = Symbol('too deep')
 
 /** Walks the text once and notes what is wrong. */

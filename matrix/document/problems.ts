@@ -1,5 +1,6 @@
-/** What is wrong with a document, and where. Never holds a value of the document: it may be a secret. */
-/** Where in the document, and what was expected there. */
+/** What is wrong with a document, in words. They never hold a value of the document, because it may be a secret. */
+
+/** A place in a document, and what was expected there. */
 export interface Problem {
   /** JSON path, for example `apis[3].accepts[0]`; empty for the document as a whole. */
   readonly path: string
@@ -7,7 +8,7 @@ export interface Problem {
   readonly expected: string
 }
 
-/** `path: expected …`, or just the sentence where the whole document is meant. */
+/** `path: expected …`; without a path where the whole document is meant. */
 export function problemText(problem: Problem): string {
   return problem.path === '' ? problem.expected : `${problem.path}: ${problem.expected}`
 }

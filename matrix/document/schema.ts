@@ -1,13 +1,13 @@
-/** Documents checked by the code that `npm run gen` makes of the JSON Schemas, with errors that say what was expected. */
+/** Checks documents with the code that `npm run gen` makes of the JSON Schemas, and says in words what was expected. */
 import { type Problem, type SchemaError, schemaProblems } from './problems.ts'
 
-/** A schema as ajv compiles it: whether a document is right, and what was wrong with the last one. */
+/** A schema as ajv compiles it: whether a document is valid, and the errors of the last one that was not. */
 export interface Validator {
   (document: unknown): boolean
   errors?: readonly SchemaError[] | null
 }
 
-/** What a schema says against a document; nothing: it is right. */
+/** What is wrong with a document. Empty: it is valid. */
 export function problemsBy(validate: Validator, document: unknown): readonly Problem[] {
   return validate(document) ? [] : schemaProblems(validate.errors ?? [], document)
 }
