@@ -5,18 +5,21 @@
  */
 
 import type { Matrix } from '../engine/index.ts'
+import type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 import shipped from './support-matrix.json' with { type: 'json' }
 
 export { type DerivedConflict, deriveConflicts } from './derive.ts'
 export { type Problem, problemText } from './document/index.ts'
+export type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 export { type LintReport, lintMatrix } from './lint.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'
 export { type Plan, type PlannedToken, planTokens, preferredKinds } from './plan.ts'
 
 /**
- * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts.  A test compares it with what `loadMatrix` reads.
+ * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts. Its types know the ids, so that a
+ * misspelt id does not compile. A test compares it with what `loadMatrix` reads.
  */
-export const supportMatrix: Matrix = withoutSchema(shipped)
+export const supportMatrix: Matrix<SupportMatrixKindId, SupportMatrixApiId> = withoutSchema(shipped)
 
 function withoutSchema({ $schema: _, ...matrix }: typeof shipped): typeof supportMatrix {
   return deepFreeze(matrix) as unknown as typeof supportMatrix

@@ -14,7 +14,7 @@ export interface MatrixSize {
  */
 export function enlargedMatrix({ apis, kinds }: MatrixSize): Matrix {
   const tokenKinds = copies(supportMatrix.tokenKinds, kinds)
-  const kindIds = new Map(supportMatrix.tokenKinds.map(({ id }) => [id, [id]]))
+  const kindIds = new Map<string, string[]>(supportMatrix.tokenKinds.map(({ id }) => [id, [id]]))
   for (const [index, { id }] of tokenKinds.entries())
     if (index >= kindIds.size) kindIds.get(supportMatrix.tokenKinds[index % kindIds.size]?.id ?? '')?.push(id)
   const rows = copies(supportMatrix.apis, apis).map((row) => ({

@@ -4,6 +4,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { printedApis, printedKinds } from '../support/oracle.ts'
 import { ROOT } from '../support/sources.ts'
 
 test('sidecar/gen is what buf generates from proto/', { timeout: 120_000 }, () => {
@@ -49,6 +50,21 @@ test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, (
       'sidecar/config/gen/directory.ts',
     ])
     for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)
+  } finally {
+    rmSync(output, { recursive: true })
+  }
+})
+
+test('the ids of the shipped matrix as types are those of its file', () => {
+  const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))
+  try {
+    execFileSync(process.execPath, ['scripts/matrix-ids.ts', output], { cwd: ROOT, stdio: 'pipe' })
+    const path = 'matrix/gen/support-matrix-ids.ts'
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    expect(filesIn(output)).toEqual(new Map([[path, text]]))
+    // As many as the source prints, each once.
+    const ids = [...text.matchAll(/ {2}\| '([a-z0-9_-]+)'/g)].map(([, id]) => id)
+    expect(ids).toEqual([...printedKinds(), ...printedApis()])
   } finally {
     rmSync(output, { recursive: true })
   }

@@ -1,10 +1,10 @@
 /** Holds every cell of the shipped matrix to the table that the source prints (§5.4). */
 import { expect, test } from 'vitest'
-import { compile } from '../../engine/index.ts'
+import { compile, type Engine } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
 
-const engine = compile(supportMatrix)
+const engine: Engine = compile(supportMatrix)
 
 test('the oracle has 30 rows, 3 columns and no cell twice', () => {
   expect(printedApis()).toHaveLength(30)

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type CellHandle, compile, type Scope } from '../../engine/index.ts'
+import { type CellHandle, compile, type Engine, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { engine, strictEngine } from '../support/engines.ts'
 import { matricesWithQuestions, questions } from '../support/generated.ts'
@@ -88,7 +88,7 @@ describe('a handle of another engine', () => {
   })
 
   test('of another copy of the package in the same program is an unknown API in both', async () => {
-    const other = (await copyOfTheEngine()).compile(supportMatrix)
+    const other: Engine = (await copyOfTheEngine()).compile(supportMatrix)
     for (const { api, kind, accepted } of cells()) {
       const scope = scopeFor(kind)
       // Each engine takes its own.

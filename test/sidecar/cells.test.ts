@@ -1,6 +1,6 @@
 /** Holds the sidecar to the 90 cells of §5.4, through every call that decides and in both modes. */
 import { describe, expect, test } from 'vitest'
-import { compile } from '../../engine/index.ts'
+import { compile, type Engine } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { askBatch, askStream, claimsAnswer, credentialQuestion, decisionMessage } from '../support/answers.ts'
 import { BlackBox, type Message } from '../support/black-box.ts'
@@ -30,7 +30,7 @@ describe.each([
   const running = await runSidecar({ flags: { strict } })
   const box = new BlackBox(running.address)
   const secrets = await populate(running)
-  const engine = compile(supportMatrix, { strict })
+  const engine: Engine = compile(supportMatrix, { strict })
   const tokens: Readonly<Record<string, string>> = {
     iam_token_account_scoped: (await issued(running, secrets)).value,
     iam_token_project_scoped: (await issued(running, secrets, { project: 'alpha' })).value,
