@@ -31,3 +31,23 @@ export function parseAddress(key: string, address: string, otherwise = 'unix:PAT
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
+
+/** Which of the two listeners could not start, and on which address. */
+export interface TakenAddress {
+  readonly listener: 'grpc' | 'http'
+  readonly address: string
+}
+
+/** Another process listens on the address already. */
+export function addressInUse({ listener, address }: TakenAddress): Error {
+  return new Error(`${listener} address ${address} is in use`)
+}
+
+/** Reads the error of `addressInUse` again: from a worker only its message arrives. */
+export function takenAddressOf(error: unknown): TakenAddress | undefined {
+  const [, listener, address] =
+    /^(grpc|http) address (.+) is in use$/.exec(String((error as Error)?.message)) ?? []
+  return listener === undefined || address === undefined
+    ? undefined
+    : { listener: listener as TakenAddress['listener'], address }
+}

@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, unlinkSync } from 'node:
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { type Server, ServerCredentials } from '@grpc/grpc-js'
-import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
+import { addressInUse, isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 
 /** Files (PEM) of a listener that others can reach. The client's certificate is always asked for. */
 export interface TlsFiles {
@@ -68,7 +68,7 @@ async function removeStaleSocket(path: string): Promise<void> {
     })
     probe.once('error', () => resolve(false))
   })
-  if (answers) throw new Error(`grpc address unix:${path} is in use`)
+  if (answers) throw addressInUse({ listener: 'grpc', address: `unix:${path}` })
   unlinkSync(path)
 }
 
@@ -83,7 +83,9 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
       if (error === null) resolve(port)
       else
         reject(
-          new Error(/EADDRINUSE/.test(error.message) ? `grpc address ${address} is in use` : error.message),
+          /EADDRINUSE/.test(error.message)
+            ? addressInUse({ listener: 'grpc', address })
+            : new Error(error.message),
         )
     })
   })

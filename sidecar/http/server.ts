@@ -2,7 +2,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { readRange } from '../authority/addresses.ts'
-import { isLoopback, parseAddress } from '../base/address.ts'
+import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
 import { CallError } from '../base/call-error.ts'
 import type { Services } from '../usecases/services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
@@ -194,7 +194,7 @@ async function listen(
   } catch (error) {
     await server.close()
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw new Error(`http address ${address} is in use`)
+      throw addressInUse({ listener: 'http', address })
     throw error
   }
 }
