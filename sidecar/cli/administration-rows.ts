@@ -1,6 +1,8 @@
-/** The administration commands, a row each: what is typed, and which call of `DirectoryService` is asked. */
+/** The administration commands, a row each: what is typed, and which call of `DirectoryService` it makes. */
 import type { DirectoryClient } from '../client/index.ts'
+import { usageError } from './errors.ts'
 import type { ConnectionOptions } from './output.ts'
+import { everyPage } from './pages.ts'
 
 export interface AdministrationOptions extends ConnectionOptions {
   readonly data?: string
@@ -13,75 +15,65 @@ export interface AdministrationOptions extends ConnectionOptions {
   readonly none?: boolean
 }
 
+/** Options that only some of the commands have. */
 export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none'
 
-/** One subcommand: its arguments in order, and what it asks. What it returns is printed as records, or as JSON. */
+/** A call with the values of the arguments, in their order. */
+type Call<Result> = (
+  directory: DirectoryClient,
+  values: string[],
+  options: AdministrationOptions,
+) => Promise<Result>
+
 export interface Row {
   readonly group: string
   readonly verb: string
-  readonly description: string
+  /** For example `<account>`. */
   readonly arguments: readonly string[]
-  readonly flags?: readonly Flag[]
-  readonly run: (
-    directory: DirectoryClient,
-    given: string[],
-    options: AdministrationOptions,
-  ) => Promise<object>
+  readonly description: string
+  /** Returns what is printed as records, or as JSON. */
+  readonly call: Call<object>
+  readonly flags: readonly Flag[]
 }
 
 export const ROWS: readonly Row[] = [
-  row('account', 'create', 'Open an account.', ['<account>'], (directory, [account = '']) =>
+  row('account create <account>', 'Create an account, as an operator.', (directory, [account = '']) =>
     directory.createAccount({ account }),
   ),
-  row('account', 'list', 'List the accounts.', [], (directory) =>
-    every((page) => directory.listAccounts(page), 'accounts'),
+  row('account list', 'List the accounts, as an operator.', (directory) =>
+    everyPage((page) => directory.listAccounts(page), 'accounts'),
   ),
-  row('account', 'show', 'Show an account.', ['<account>'], (directory, [account = '']) =>
+  row('account show <account>', 'Show an account.', (directory, [account = '']) =>
     directory.getAccount({ account }),
   ),
-  ...enabling('account', 'account', ['<account>'], (directory, [account = ''], enabled) =>
+  ...enabling('account', 'account', '<account>', (directory, [account = ''], enabled) =>
     directory.updateAccount({ account, enabled }),
   ),
   row(
-    'account',
-    'delete',
-    'Delete an account with everything in it.',
-    ['<account>'],
+    'account delete <account>',
+    'Delete an account with everything in it, as an operator.',
     (directory, [account = '']) => directory.deleteAccount({ account }),
   ),
 
-  row(
-    'project',
-    'create',
-    'Create a project.',
-    ['<account>', '<name>'],
-    (directory, [account = '', name = '']) => directory.createProject({ account, name }),
+  row('project create <account> <name>', 'Create a project.', (directory, [account = '', name = '']) =>
+    directory.createProject({ account, name }),
   ),
-  row('project', 'list', 'List the projects of an account.', ['<account>'], (directory, [account = '']) =>
-    every((page) => directory.listProjects({ ...page, account }), 'projects'),
+  row('project list <account>', 'List the projects of an account.', (directory, [account = '']) =>
+    everyPage((page) => directory.listProjects({ ...page, account }), 'projects'),
   ),
-  row('project', 'show', 'Show a project.', ['<account>', '<name>'], (directory, [account = '', name = '']) =>
+  row('project show <account> <name>', 'Show a project.', (directory, [account = '', name = '']) =>
     directory.getProject({ account, name }),
   ),
-  ...enabling(
-    'project',
-    'project',
-    ['<account>', '<name>'],
-    (directory, [account = '', name = ''], enabled) => directory.updateProject({ account, name, enabled }),
+  ...enabling('project', 'project', '<account> <name>', (directory, [account = '', name = ''], enabled) =>
+    directory.updateProject({ account, name, enabled }),
   ),
-  row(
-    'project',
-    'delete',
-    'Delete a project.',
-    ['<account>', '<name>'],
-    (directory, [account = '', name = '']) => directory.deleteProject({ account, name }),
+  row('project delete <account> <name>', 'Delete a project.', (directory, [account = '', name = '']) =>
+    directory.deleteProject({ account, name }),
   ),
 
   row(
-    'service-user',
-    'create',
-    'Create a service user; the password is shown this once.',
-    ['<account>', '<name>'],
+    'service-user create <account> <name>',
+    'Create a service user, and show the password once.',
     (directory, [account = '', name = ''], { permission = [], role = [] }) =>
       directory.createServiceUser({
         account,
@@ -89,27 +81,17 @@ export const ROWS: readonly Row[] = [
         permissions: permissionsOf(permission),
         roles: [...role],
       }),
-    ['permission', 'role'],
+    { flags: ['permission', 'role'] },
+  ),
+  row('service-user list <account>', 'List the service users of an account.', (directory, [account = '']) =>
+    everyPage((page) => directory.listServiceUsers({ ...page, account }), 'users'),
+  ),
+  row('service-user show <account> <name>', 'Show a service user.', (directory, [account = '', name = '']) =>
+    directory.getServiceUser({ account, name }),
   ),
   row(
-    'service-user',
-    'list',
-    'List the service users of an account (§5.1).',
-    ['<account>'],
-    (directory, [account = '']) => every((page) => directory.listServiceUsers({ ...page, account }), 'users'),
-  ),
-  row(
-    'service-user',
-    'show',
-    'Show a service user.',
-    ['<account>', '<name>'],
-    (directory, [account = '', name = '']) => directory.getServiceUser({ account, name }),
-  ),
-  row(
-    'service-user',
-    'update',
-    'Set the permissions (all of them) or the roles (all of them) that are given.',
-    ['<account>', '<name>'],
+    'service-user update <account> <name>',
+    'Replace all permissions, or all roles, of a service user.',
     (directory, [account = '', name = ''], { permission, role }) =>
       directory.updateServiceUser({
         account,
@@ -117,59 +99,47 @@ export const ROWS: readonly Row[] = [
         ...(permission && { permissions: { permissions: permissionsOf(permission) } }),
         ...(role && { roles: { roles: [...role] } }),
       }),
-    ['permission', 'role'],
+    { flags: ['permission', 'role'] },
   ),
   ...enabling(
     'service-user',
     'service user',
-    ['<account>', '<name>'],
+    '<account> <name>',
     (directory, [account = '', name = ''], enabled) =>
       directory.updateServiceUser({ account, name, enabled }),
   ),
   row(
-    'service-user',
-    'replace-password',
-    'Give a new password, shown this once; tokens obtained with the old one no longer stand.',
-    ['<account>', '<name>'],
+    'service-user replace-password <account> <name>',
+    'Replace the password and show the new one once. Tokens that were obtained with the old one stop working.',
     (directory, [account = '', name = '']) => directory.replaceServiceUserPassword({ account, name }),
   ),
   row(
-    'service-user',
-    'delete',
+    'service-user delete <account> <name>',
     'Delete a service user.',
-    ['<account>', '<name>'],
     (directory, [account = '', name = '']) => directory.deleteServiceUser({ account, name }),
   ),
 
   row(
-    'control-panel-user',
-    'create',
+    'control-panel-user create <account> <name>',
     'Create a control panel user.',
-    ['<account>', '<name>'],
     (directory, [account = '', name = ''], { owner = false, role = [] }) =>
       directory.createControlPanelUser({ account, name, owner, roles: [...role] }),
-    ['owner', 'role'],
+    { flags: ['owner', 'role'] },
   ),
   row(
-    'control-panel-user',
-    'list',
+    'control-panel-user list <account>',
     'List the control panel users of an account.',
-    ['<account>'],
     (directory, [account = '']) =>
-      every((page) => directory.listControlPanelUsers({ ...page, account }), 'users'),
+      everyPage((page) => directory.listControlPanelUsers({ ...page, account }), 'users'),
   ),
   row(
-    'control-panel-user',
-    'show',
+    'control-panel-user show <account> <name>',
     'Show a control panel user.',
-    ['<account>', '<name>'],
     (directory, [account = '', name = '']) => directory.getControlPanelUser({ account, name }),
   ),
   row(
-    'control-panel-user',
-    'update',
-    'Make the user an owner, or set the roles (all of them).',
-    ['<account>', '<name>'],
+    'control-panel-user update <account> <name>',
+    'Set whether a control panel user owns the account, or replace all roles.',
     (directory, [account = '', name = ''], { owner, role }) =>
       directory.updateControlPanelUser({
         account,
@@ -177,153 +147,127 @@ export const ROWS: readonly Row[] = [
         ...(owner !== undefined && { owner }),
         ...(role && { roles: { roles: [...role] } }),
       }),
-    ['owner', 'role'],
+    { flags: ['owner', 'role'] },
   ),
   ...enabling(
     'control-panel-user',
     'control panel user',
-    ['<account>', '<name>'],
+    '<account> <name>',
     (directory, [account = '', name = ''], enabled) =>
       directory.updateControlPanelUser({ account, name, enabled }),
   ),
   row(
-    'control-panel-user',
-    'copy-token',
-    "Show the user's IAM token once more (§5.1). For testing only.",
-    ['<account>', '<name>'],
+    'control-panel-user copy-token <account> <name>',
+    'Show the IAM token of a control panel user again. For testing only.',
     (directory, [account = '', name = ''], { project = '' }) =>
       directory.copyControlPanelUserToken({ account, name, project }),
-    ['project'],
+    { flags: ['project'] },
   ),
   row(
-    'control-panel-user',
-    'reissue-token',
-    'Make a new IAM token for the user (§5.1); the one before no longer stands. For testing only.',
-    ['<account>', '<name>'],
+    'control-panel-user reissue-token <account> <name>',
+    'Make a new IAM token for a control panel user; the earlier one stops working. For testing only.',
     (directory, [account = '', name = ''], { project = '' }) =>
       directory.reissueControlPanelUserToken({ account, name, project }),
-    ['project'],
+    { flags: ['project'] },
   ),
   row(
-    'control-panel-user',
-    'delete',
+    'control-panel-user delete <account> <name>',
     'Delete a control panel user.',
-    ['<account>', '<name>'],
     (directory, [account = '', name = '']) => directory.deleteControlPanelUser({ account, name }),
   ),
 
   row(
-    'static-token',
-    'create',
-    'Create a static token (§4.2); its value is shown this once.',
-    ['<account>', '<user>', '<name>'],
+    'static-token create <account> <user> <name>',
+    'Create a static token of a control panel user, and show its value once.',
     (directory, [account = '', userName = '', name = '']) =>
       directory.createStaticToken({ account, userName, name }),
   ),
   row(
-    'static-token',
-    'list',
-    "List a user's static tokens, without their values.",
-    ['<account>', '<user>'],
+    'static-token list <account> <user>',
+    'List the static tokens of a control panel user, without their values.',
     (directory, [account = '', userName = '']) =>
-      every((page) => directory.listStaticTokens({ ...page, account, userName }), 'tokens'),
+      everyPage((page) => directory.listStaticTokens({ ...page, account, userName }), 'tokens'),
   ),
   row(
-    'static-token',
-    'revoke',
+    'static-token revoke <account> <user> <name>',
     'Revoke a static token.',
-    ['<account>', '<user>', '<name>'],
     (directory, [account = '', userName = '', name = '']) =>
       directory.revokeStaticToken({ account, userName, name }),
   ),
 
   row(
-    'address-restriction',
-    'show',
-    'Show the address ranges that an account is restricted to (§1).',
-    ['<account>'],
+    'address-restriction show <account>',
+    'Show the address ranges that the tokens of an account are restricted to.',
     (directory, [account = '']) => directory.getAddressRestriction({ account }),
   ),
   row(
-    'address-restriction',
-    'set',
-    'Set the address ranges, all of them.',
-    ['<account>', '[range...]'],
-    async (directory, [account = '', ...ranges], { none = false }) => {
-      if (none === ranges.length > 0) throw new Error('expected at least one range, or --none')
+    'address-restriction set <account> [range...]',
+    'Replace all address ranges of an account.',
+    async (directory, [account = '', ...ranges], options) => {
+      expectRangesOrNone(ranges, options)
       return directory.setAddressRestriction({ account, ranges })
     },
-    ['none'],
-  ),
-
-  row('revocation', 'list', 'Show what was revoked and may still be presented.', [], (directory) =>
-    every((page) => directory.listRevocations(page), 'revocations'),
+    {
+      flags: ['none'],
+    },
   ),
 
   row(
-    'audit',
-    'list',
-    'Show who changed what, and when; oldest first.',
-    ['[account]'],
+    'revocation list',
+    'List the revoked tokens that may still be presented, as an operator.',
+    (directory) => everyPage((page) => directory.listRevocations(page), 'revocations'),
+  ),
+
+  row(
+    'audit list [account]',
+    'List who changed what, and when, oldest first. All accounts, as an operator, where none is given.',
     (directory, [account = '']) =>
-      every((page) => directory.listAuditRecords({ ...page, account }), 'records'),
+      everyPage((page) => directory.listAuditRecords({ ...page, account }), 'records'),
   ),
 ]
 
+/** @param command group, verb and arguments: `project create <account> <name>` */
 function row(
-  group: string,
-  verb: string,
+  command: string,
   description: string,
-  names: readonly string[],
-  run: Row['run'],
-  flags: readonly Flag[] = [],
+  call: Row['call'],
+  { flags = [] }: Partial<Pick<Row, 'flags'>> = {},
 ): Row {
-  return { group, verb, description, arguments: names, run, flags }
+  const [group = '', verb = '', ...names] = command.split(' ')
+  return { group, verb, arguments: names, description, call, flags }
 }
 
+/** The commands `enable` and `disable` of a group. @param what what they are about, in words */
 function enabling(
   group: string,
   what: string,
-  names: readonly string[],
-  run: (directory: DirectoryClient, given: string[], enabled: boolean) => Promise<object>,
+  names: string,
+  call: (directory: DirectoryClient, values: string[], enabled: boolean) => Promise<object>,
 ): Row[] {
-  return [true, false].map((enabled) =>
-    row(
-      group,
-      enabled ? 'enable' : 'disable',
-      `${enabled ? 'Enable' : 'Disable'} ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}.`,
-      names,
-      (directory, given) => run(directory, given, enabled),
+  const article = /^[aeiou]/.test(what) ? 'an' : 'a'
+  return [
+    row(`${group} enable ${names}`, `Enable ${article} ${what}.`, (directory, values) =>
+      call(directory, values, true),
     ),
-  )
+    row(`${group} disable ${names}`, `Disable ${article} ${what}.`, (directory, values) =>
+      call(directory, values, false),
+    ),
+  ]
 }
 
-/** `account`, and `project:NAME` as often as there are projects. */
+function expectRangesOrNone(ranges: readonly string[], { none = false }: AdministrationOptions): void {
+  if (none === ranges.length > 0) throw usageError('expected at least one range, or --none')
+}
+
+/** @param texts `account`, and `project:NAME` for each project */
 function permissionsOf(texts: readonly string[]): { scope: 1 | 2; projects: string[] }[] {
   const projects = texts
     .filter((text) => text.startsWith('project:'))
     .map((text) => text.slice('project:'.length))
   const unknown = texts.find((text) => text !== 'account' && !text.startsWith('project:'))
-  if (unknown !== undefined) throw new Error('--permission: expected account or project:NAME')
+  if (unknown !== undefined) throw usageError('--permission: expected account or project:NAME')
   return [
     ...(texts.includes('account') ? [{ scope: 1 as const, projects: [] }] : []),
     ...(projects.length > 0 ? [{ scope: 2 as const, projects }] : []),
   ]
-}
-
-/** Every page of a list, as one answer. */
-async function every<Key extends string>(
-  list: (page: {
-    pageSize: number
-    pageToken: string
-  }) => Promise<{ nextPageToken: string } & Record<Key, object[]>>,
-  key: Key,
-): Promise<object> {
-  const records: object[] = []
-  for (let pageToken = ''; ; ) {
-    const answer = await list({ pageSize: 1000, pageToken })
-    records.push(...answer[key])
-    if (answer.nextPageToken === '') return { [key]: records }
-    pageToken = answer.nextPageToken
-  }
 }

@@ -1,129 +1,116 @@
 /** `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of `administration-rows.ts`. */
 import type { Command } from 'commander'
-import { columns } from '../base/text-table.ts'
 import type { Client } from '../client/index.ts'
-import type { Scope } from '../gen/portcullis/v1/decision.ts'
-import type { Permission, PermissionScope } from '../gen/portcullis/v1/directory.ts'
-import { type AdministrationOptions, ROWS } from './administration-rows.ts'
-import {
-  addConnectionOptions,
-  collect,
-  DATA_DEFAULT,
-  type FieldsShown,
-  jsonOf,
-  print,
-  printJson,
-} from './output.ts'
-
-/** An answer with the keys of the contract: the same for people and for programs. */
-type Shown = Readonly<Record<string, unknown>>
+import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
+import { usageError } from './errors.ts'
+import { addHelpParts } from './help.ts'
+import { addConnectionOptions, collect, DATA_DEFAULT } from './output.ts'
+import { placeholderOf } from './placeholders.ts'
 
 export function addAdministrationCommands(program: Command): void {
   const groups = new Map<string, Command>()
-  for (const { group, verb, description, arguments: names, flags = [], run } of ROWS) {
-    const parent = groups.get(group) ?? program.command(group).description(GROUPS[group] ?? '')
-    groups.set(group, parent)
+  for (const row of ROWS) {
+    const { group, verb, description, arguments: names } = row
+    let parent = groups.get(group)
+    if (parent === undefined) {
+      parent = program.command(group).description(GROUPS[group]?.description ?? '')
+      addHelpParts(parent, {
+        examples: ROWS.filter((each) => each.group === group).map(exampleOf),
+        notes: [OPERATOR_NOTE],
+      })
+      groups.set(group, parent)
+    }
     const command = parent.command(verb).description(description)
-    for (const name of names) command.argument(name)
-    if (flags.includes('permission'))
-      command.option('--permission <permission>', 'account, or project:NAME; repeat for several', collect)
-    if (flags.includes('role'))
-      command.option('--role <role>', 'a role, for example iam.admin; repeat for several', collect)
-    if (flags.includes('owner'))
-      command.option('--owner', 'the user owns the account').option('--no-owner', 'the user does not')
-    if (flags.includes('project'))
-      command.option('--project <project>', 'a token for this project; without it, for the account')
-    if (flags.includes('none')) command.option('--none', 'lift the restriction')
+    for (const name of names) command.argument(name, argumentText(group, name))
+    addFlags(command, row)
     command
-      .option('--data <dir>', `data folder whose administrator token is used ${DATA_DEFAULT}`)
-      .option('--caller-token-file <file>', 'file with the caller token that is used')
-      .option('--iam-token-file <file>', "file with a control panel user's IAM token that is used")
-    addConnectionOptions(command).action(async (...given: unknown[]) => {
-      const options = command.opts<AdministrationOptions>()
-      const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
-        (value) => value ?? [],
+      .option('--data <dir>', `data folder with the operator's token ${DATA_DEFAULT}`)
+      .option('--caller-token-file <file>', "file with a caller token, instead of the operator's")
+      .option(
+        '--iam-token-file <file>',
+        "file with a user's account-scoped IAM token, instead of a caller token",
       )
-      const { asking } = await import('./connection.ts')
-      const answer = await asking({ ...options, ...(await identityOf(options)) }, (client: Client) =>
-        run(client.directory, values, options),
-      )
-      if (options.json) printJson(answer, SHOWN)
-      else print(describe(jsonOf(answer, SHOWN) as Shown))
-    })
+    addConnectionOptions(command)
+    addHelpParts(command, { examples: [exampleOf(row)] })
+    command.action((...given: unknown[]) => administer(row, command, given))
   }
 }
 
-const GROUPS: Readonly<Record<string, string>> = {
-  account: 'Administer accounts.',
-  project: 'Administer projects.',
-  'service-user': 'Administer service users: machines that get IAM tokens.',
-  'control-panel-user': 'Administer control panel users: people.',
-  'static-token': 'Administer static tokens.',
-  'address-restriction': 'Restrict an account to address ranges.',
-  revocation: 'Look at revocations.',
-  audit: 'Look at the audit trail.',
+/** Who an operator is; said once in the help of each group. */
+export const OPERATOR_NOTE =
+  "An operator holds a caller token with administrator rights, for example the data folder's administrator-token."
+
+async function administer(
+  { arguments: names, call }: Row,
+  command: Command,
+  given: readonly unknown[],
+): Promise<void> {
+  const options = command.opts<AdministrationOptions>()
+  const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
+    (value) => value ?? [],
+  )
+  const { withClient } = await import('./connection.ts')
+  const { printRecords } = await import('./administration-output.ts')
+  const answer = await withClient({ ...options, ...(await identityOf(options)) }, async (client: Client) => {
+    return call(client.directory, values, options)
+  })
+  printRecords(answer, options)
+}
+
+function addFlags(command: Command, { flags }: Row): void {
+  if (flags.includes('permission'))
+    command.option('--permission <permission>', 'account, or project:NAME; repeat for several', collect)
+  if (flags.includes('role'))
+    command.option('--role <role>', 'a role, for example iam.admin; repeat for several', collect)
+  if (flags.includes('owner'))
+    command
+      .option('--owner', 'the user owns the account')
+      .option('--no-owner', 'the user does not own the account')
+  if (flags.includes('project'))
+    command.option('--project <project>', 'the token for this project (default: for the account)')
+  if (flags.includes('none')) command.option('--none', 'remove the restriction')
+}
+
+const GROUPS: Readonly<Record<string, { readonly description: string; readonly name?: string }>> = {
+  account: { description: 'Manage accounts.' },
+  project: { description: 'Manage projects.', name: 'alpha' },
+  'service-user': { description: 'Manage service users: machines that get IAM tokens.', name: 'worker' },
+  'control-panel-user': { description: 'Manage control panel users: people.', name: 'olga' },
+  'static-token': { description: 'Manage static tokens of control panel users.', name: 'reporting' },
+  'address-restriction': { description: 'Restrict the tokens of an account to address ranges.' },
+  revocation: { description: 'Show revocations.' },
+  audit: { description: 'Show the audit trail.' },
+}
+
+/** A command line that does what the row says. */
+function exampleOf({ group, verb, arguments: names, flags }: Row): string {
+  const values = names.map((name) =>
+    /name/.test(name) ? (GROUPS[group]?.name ?? '') : (placeholderOf(name)?.example ?? ''),
+  )
+  const flag = flags.includes('permission') ? ['--permission', 'project:alpha'] : []
+  const owner = flags.includes('owner') ? ['--owner'] : []
+  return [group, verb, ...values, ...flag, ...owner].join(' ')
+}
+
+function argumentText(group: string, name: string): string {
+  if (/name/.test(name)) return `name of the ${group.replaceAll('-', ' ')}`
+  return /user/.test(name) ? 'name of the control panel user' : (ARGUMENTS[name] ?? '')
+}
+
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  '<account>': 'account number',
+  '[account]': 'account number',
+  '[range...]': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
 }
 
 async function identityOf(
   options: AdministrationOptions,
 ): Promise<{ callerToken?: string; iamToken?: string }> {
-  const { readCallerToken, readSecretLine } = await import('./connection.ts')
+  const { readCallerToken, readTokenLine } = await import('./connection.ts')
   const { iamTokenFile, callerTokenFile } = options
   if (iamTokenFile === undefined)
     return { callerToken: readCallerToken(options, '--data, --caller-token-file or --iam-token-file') }
   if (callerTokenFile !== undefined)
-    throw new Error('--iam-token-file: expected no --caller-token-file with it')
-  // As `issue` prints it, or bare.
-  return { iamToken: readSecretLine('--iam-token-file', iamTokenFile).replace(/^X-Auth-Token:\s*/i, '') }
-}
-
-/** The fields of the contract that are shown otherwise than they travel. */
-const SHOWN: FieldsShown = {
-  permissions: (permissions: readonly Permission[]) => permissions.map(permissionShown),
-  // No project is the account's scope, as `issue` shows it.
-  scope: (scope: Scope | undefined) => (scope?.project === '' ? { account: scope.account } : scope),
-  // Data, not a message: its keys are what they are.
-  details: (details: unknown) => details,
-}
-
-/** As a directory file has it: `{ scope: account }`, `{ scope: projects, projects: [alpha] }`. */
-function permissionShown({ scope, projects }: Permission): object {
-  // A newer sidecar may have a scope that this program does not know.
-  const word = SCOPE_WORDS[scope] ?? SCOPE_WORDS[0]
-  return projects.length === 0 ? { scope: word } : { scope: word, projects }
-}
-
-const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
-  [-1]: 'unspecified',
-  0: 'unspecified',
-  1: 'account',
-  2: 'projects',
-}
-
-/** A list as a table, a record as its fields. */
-function describe(answer: Shown): string {
-  const [[name, value] = ['', undefined], ...rest] = Object.entries(answer)
-  if (Array.isArray(value) && rest.length === 0) {
-    if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
-    const header = Object.keys(value[0])
-    return columns([header, ...value.map((record) => header.map((key) => cellOf(record[key])))])
-  }
-  const fields = Object.entries(answer).flatMap(([key, field]) =>
-    typeof field === 'object' && field !== null && !Array.isArray(field)
-      ? Object.entries(field)
-      : [[key, field] as const],
-  )
-  return fields.length === 0 ? 'done' : columns(fields.map(([key, field]) => [String(key), cellOf(field)]))
-}
-
-function cellOf(value: unknown): string {
-  if (value === undefined) return ''
-  if (Array.isArray(value)) return value.map(cellOf).join(', ')
-  if (typeof value === 'object' && value !== null) {
-    const { scope, projects } = value as { scope?: string; projects?: string[] }
-    if (scope === 'account') return 'Account'
-    if (scope === 'projects' && projects !== undefined) return `Projects: ${projects.join(', ')}`
-    return JSON.stringify(value)
-  }
-  return String(value)
+    throw usageError('--iam-token-file: expected no --caller-token-file with it')
+  return { iamToken: readTokenLine('--iam-token-file', iamTokenFile) }
 }

@@ -3,7 +3,17 @@ import type { Command } from 'commander'
 import type { Scope } from '../../engine/index.ts'
 import { columns } from '../base/text-table.ts'
 import type { Check, CheckAnswer } from '../client/index.ts'
-import { addConnectionOptions, type ConnectionOptions, collect, EXIT, print, printJson } from './output.ts'
+import { EXIT, usageError } from './errors.ts'
+import { addHelpParts } from './help.ts'
+import {
+  addConnectionOptions,
+  type ConnectionOptions,
+  collect,
+  durationText,
+  print,
+  printJson,
+} from './output.ts'
+import { paint } from './terminal.ts'
 
 interface CheckOptions extends ConnectionOptions {
   readonly header?: readonly string[]
@@ -18,47 +28,61 @@ interface CheckOptions extends ConnectionOptions {
 export function addCheckCommand(program: Command): void {
   const command = program
     .command('check')
-    .description('Ask a sidecar whether a credential, or a token of a kind, opens an API.')
-    .argument('<api>', 'id of the api, for example balance')
+    .description('Ask whether a credential, or a token of a given kind, opens an API.')
+    .argument('<api>', 'id of the API, for example balance')
     .option(
       '-H, --header <header>',
-      "'NAME: VALUE' as it arrived, or @FILE with one a line, @- for standard input",
+      "request header with the credential: 'NAME: VALUE', @FILE with one a line, or @- for standard input",
       collect,
     )
-    .option('--kind <kind>', 'instead of headers: a token kind, taken as given')
-    .option('--account <account>', 'account that the token of that kind is bound to')
-    .option('--project <project>', 'project that the token of that kind is bound to')
-    .option('--target-account <account>', 'account that owns the resource asked for')
-    .option('--target-project <project>', 'project that owns the resource asked for')
+    .option('--kind <kind>', 'instead of headers: a token kind, which is taken as given')
+    .option('--account <account>', 'account of the token of that kind')
+    .option('--project <project>', 'project of the token of that kind')
+    .option('--target-account <account>', 'account that owns the resource')
+    .option('--target-project <project>', 'project that owns the resource')
     .option('--client-address <ip>', 'IP address of the client')
-    .addHelpText('after', '\nExit codes: 0 allowed, 1 denied, 2 no answer.')
-  addConnectionOptions(command).action(async (api: string, options: CheckOptions) => {
-    const { apisOf, asking } = await import('./connection.ts')
+  addHelpParts(addConnectionOptions(command), {
+    examples: [
+      'check balance -H @token.txt',
+      'check reports --kind static_token --account 234567 --target-account 234567',
+    ],
+    exitCodes: '0 allowed, 1 denied, 2 no answer',
+  }).action(async (api: string, options: CheckOptions) => {
+    const { apisOf, withClient } = await import('./connection.ts')
     const check = await checkOf(api, options)
-    const { answer, apis } = await asking(options, async (client) => {
+    const { answer, apis } = await withClient(options, async (client) => {
       const answer = await client.check(check)
       return { answer, apis: answer.reason === 'UNKNOWN_API' ? await apisOf(client) : [] }
     })
-    if (options.json) printJson(answer)
+    if (options.json) printJson(shown(answer))
     else {
-      const hints = apis.length > 0 ? [(await import('./rules.ts')).nearestTo(api, apis)] : []
+      const hints = apis.length > 0 ? [(await import('./rules.ts')).suggestion(api, apis)] : []
       print(describe(api, answer, hints))
     }
     process.exitCode = answer.allowed ? EXIT.done : EXIT.denied
   })
 }
 
+/** With the fields of `CheckResponse`. */
+function shown({ cacheForMs, ...answer }: CheckAnswer): object {
+  return { ...answer, ...(cacheForMs > 0 && { cacheFor: durationText(cacheForMs) }) }
+}
+
 async function checkOf(api: string, options: CheckOptions): Promise<Check> {
   const { readHeaders } = await import('./connection.ts')
   const { header, kind, account, project, targetAccount, targetProject, clientAddress } = options
   if ((header === undefined) === (kind === undefined))
-    throw new Error('expected either --header (a credential to verify) or --kind (a token taken as given)')
+    throw usageError(
+      'expected either --header (a credential to verify) or --kind (a token that is taken as given)',
+    )
   if (targetProject !== undefined && targetAccount === undefined)
-    throw new Error('--target-project: expected --target-account with it')
+    throw usageError('--target-project: expected --target-account with it')
   if (kind === undefined)
     for (const [name, value] of Object.entries({ account, project }))
       if (value !== undefined)
-        throw new Error(`--${name}: only with --kind; for the owner of the resource use --target-${name}`)
+        throw usageError(
+          `--${name}: expected only with --kind; the owner of the resource is --target-${name}`,
+        )
   const rest = {
     api,
     ...(targetAccount !== undefined && { target: scopeOf(targetAccount, targetProject) }),
@@ -76,23 +100,23 @@ function scopeOf(account: string, project: string | undefined): Scope {
 function describe(api: string, answer: CheckAnswer, hints: readonly string[]): string {
   const { token } = answer
   const rows: string[][] = [
-    [answer.allowed ? 'allowed' : 'denied', answer.allowed ? api : `${api}: ${answer.reason}`],
+    answer.allowed ? [paint('green', 'allowed'), api] : [paint('red', 'denied'), `${api}: ${answer.reason}`],
   ]
   for (const line of [answer.message, ...hints]) rows.push(['', line])
   if (token !== undefined) {
     const scope = token.scope.project === undefined ? '' : `, project ${token.scope.project}`
     const expiry = token.expiresAt === undefined ? 'no expiry' : `expires ${token.expiresAt.toISOString()}`
     rows.push([
-      'token',
+      paint('dim', 'token'),
       `${token.kind} of ${token.subject.type} ${token.subject.name}, account ${token.scope.account}${scope}, ${expiry}`,
     ])
   }
   for (const { kind, header, issuable } of answer.accepted)
     rows.push([
-      'accepted',
+      paint('dim', 'accepted'),
       `${kind} in ${header}${issuable ? ', from `portcullis issue`' : ', from the control panel'}`,
     ])
-  for (const { id, reason } of answer.conflicts) rows.push(['conflict', `${id}: ${reason}`])
-  for (const advice of answer.advice) rows.push(['advice', advice])
+  for (const { id, reason } of answer.conflicts) rows.push([paint('dim', 'conflict'), `${id}: ${reason}`])
+  for (const advice of answer.advice) rows.push([paint('dim', 'advice'), advice])
   return columns(rows)
 }

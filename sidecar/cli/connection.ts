@@ -1,21 +1,22 @@
-/** Connecting to a sidecar from the command line, and reading secrets without putting them on it. */
+/** Connecting to a sidecar, and reading secrets from files, so that no process list shows them. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAddress } from '../base/address.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
 import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
+import { usageError } from './errors.ts'
 import type { ConnectionOptions } from './output.ts'
 
-/** Most that is read of a file or of standard input, in bytes. */
+/** The most that is read of a file or of standard input, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024
 
-/** Asks the sidecar and closes the connection, whatever the answer. */
-export async function asking<T>(
+/** Connects to the sidecar for as long as `work` takes. */
+export async function withClient<T>(
   options: ConnectionOptions & {
     readonly callerToken?: string | undefined
     readonly iamToken?: string | undefined
   },
-  ask: (client: Client) => Promise<T>,
+  work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const address = checkedAddress(options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS)
   const client = connect(address, {
@@ -24,56 +25,64 @@ export async function asking<T>(
     ...(options.iamToken !== undefined && { iamToken: options.iamToken }),
   })
   try {
-    return await ask(client)
+    return await work(client)
   } finally {
     client.close()
   }
 }
 
-/** Ids of the apis in the sidecar's matrix, which may be another than ours; none where it does not say. */
+/** Ids of the APIs in the matrix of the sidecar, which may differ from ours. Empty where it does not answer. */
 export async function apisOf(client: Client): Promise<string[]> {
   const { apis } = await client.getMatrix().catch(() => ({ apis: [] }))
   return apis.map(({ id }) => id)
 }
 
-/** The client would take many more forms, and say of what is none that no such host is known. */
+/** The client takes many more forms, and reports a mistyped one as an unknown host. */
 function checkedAddress(address: string): string {
   const expected = '--address (or PORTCULLIS_GRPC_ADDRESS): expected HOST:PORT or unix:PATH'
   try {
     const parsed = parseAddress('--address', address)
     if (parsed.type === 'unix' || parsed.port > 0) return address
   } catch {}
-  throw new Error(expected)
+  throw usageError(expected)
 }
 
 /**
- * The token of `--caller-token-file`, or else of the administrator in the data folder.
+ * The caller token of `--caller-token-file`, or else the operator's token in the data folder.
  *
- * @param choices the options that say who asks, for where there is no such folder
+ * @param choices the options that name a token, for the message where there is no such folder
  */
 export function readCallerToken(
   { data, callerTokenFile }: { readonly data?: string; readonly callerTokenFile?: string },
   choices: string,
 ): string {
-  if (callerTokenFile !== undefined) return readSecretLine('--caller-token-file', callerTokenFile)
+  if (callerTokenFile !== undefined) return readTokenLine('--caller-token-file', callerTokenFile)
   const folder = data ?? process.env.PORTCULLIS_DATA ?? DEFAULT_DATA_FOLDER
   try {
-    return readSecretLine('--data', join(folder, ADMINISTRATOR_TOKEN_FILE))
+    return readTokenLine('--data', join(folder, ADMINISTRATOR_TOKEN_FILE))
   } catch (error) {
-    throw new Error(`${(error as Error).message}; give ${choices}`)
+    throw new Error(`${(error as Error).message}; give ${choices}`, { cause: error })
   }
 }
 
 /** The first line of a file; `-` is standard input. */
 export function readSecretLine(option: string, path: string): string {
   const [line = ''] = readText(option, path).split(/\r?\n/)
-  if (line === '') throw new Error(`${option}: expected a secret in the first line of ${path}`)
+  if (line === '') throw usageError(`${option}: expected a secret in the first line of ${path}`)
   return line
 }
 
+/** A token in the first line of a file, with or without the header that `portcullis issue` prints before it. */
+export function readTokenLine(option: string, path: string): string {
+  const token = readSecretLine(option, path).replace(/^X-Auth-Token:\s*/i, '')
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw usageError(`${option}: expected a token without spaces in the first line of ${path}`)
+  return token
+}
+
 /**
- * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one a line (`@-`: standard input), which keeps
- * the credential out of the process list.
+ * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one header a line (`@-` is standard input). A file keeps the
+ * credential out of the process list.
  */
 export function readHeaders(values: readonly string[]): [name: string, value: string][] {
   const lines = values.flatMap((value) =>
@@ -86,7 +95,7 @@ export function readHeaders(values: readonly string[]): [name: string, value: st
   return lines.map((line) => {
     const colon = line.indexOf(':')
     // The line may be a credential, so it is not shown.
-    if (colon < 1) throw new Error("--header: expected 'NAME: VALUE', or @FILE with one a line")
+    if (colon < 1) throw usageError("--header: expected 'NAME: VALUE', or @FILE with one a line")
     return [line.slice(0, colon), line.slice(colon + 1)]
   })
 }
@@ -96,13 +105,15 @@ function readText(option: string, path: string): string {
   try {
     bytes = readAtMost(path, BYTES_MAX + 1)
   } catch (error) {
-    throw new Error(`${option}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    throw new Error(`${option}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, {
+      cause: error,
+    })
   }
   if (bytes.length > BYTES_MAX) throw new Error(`${option}: ${path}: expected at most ${BYTES_MAX} bytes`)
   return bytes.toString('utf8')
 }
 
-/** What a device or a pipe holds may have no end, and no size that could be asked for. */
+/** Reads no more than the limit, because a device or a pipe may have no end and tells no size. */
 function readAtMost(path: string, bytesMax: number): Buffer {
   const descriptor = path === '-' ? 0 : openSync(path, 'r')
   const chunks: Buffer[] = []
@@ -120,7 +131,7 @@ function readAtMost(path: string, bytesMax: number): Buffer {
   return Buffer.concat(chunks)
 }
 
-/** A pipe that has nothing yet is waited for: Node makes standard input one that does not wait by itself. */
+/** Waits for a pipe that is empty so far: Node makes standard input a pipe that does not wait by itself. */
 function readWaiting(descriptor: number, into: Buffer): number {
   for (;;)
     try {
@@ -131,5 +142,5 @@ function readWaiting(descriptor: number, into: Buffer): number {
     }
 }
 
-/** How often a pipe without input is looked at, in milliseconds. */
+/** Time between two looks at an empty pipe, in milliseconds. */
 const POLL_MS = 10

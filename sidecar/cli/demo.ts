@@ -1,4 +1,4 @@
-/** The development sidecar: a fresh data folder, a demo account with one of everything, and what to try next. */
+/** The development sidecar: a fresh data folder, a demo account with one record of each type, and commands to try next. */
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,13 +6,16 @@ import { join } from 'node:path'
 import type { Engine } from '../../engine/index.ts'
 import { commandLine } from '../authority/actor.ts'
 import type { Administration } from '../authority/administration/administration.ts'
+import { takenAddressOf } from '../base/address.ts'
 import { packageVersion } from '../base/package.ts'
 import { columns } from '../base/text-table.ts'
 import { DEFAULT_ADDRESS } from '../client/index.ts'
 import type { Config } from '../config/config.ts'
 import type { Serving, Sidecar } from '../sidecar.ts'
+import { usageError } from './errors.ts'
 import { matrixTable } from './matrix-table.ts'
 import { readRules } from './rules.ts'
+import { paint } from './terminal.ts'
 
 /** What the demo account holds. */
 export interface Demo {
@@ -25,10 +28,13 @@ export interface Demo {
 export interface DemoSidecar {
   /** Starts on the addresses of the configuration, or on free ports where the default ones are taken. */
   start(start: (config: Config) => Promise<Serving>): Promise<Serving>
-  /** Workers have no administration here: the directory is opened for a moment beside theirs. */
+  /**
+   * Creates the demo account. With workers the directory is open in their processes alone, so it is opened here too for a
+   * moment.
+   */
   populate(serving: Serving | Sidecar): Promise<Demo>
   welcome(serving: Serving, demo: Demo): string
-  /** Removes the data folder, if it was made for this run. */
+  /** Removes the data folder where it was made for this run. */
   remove(): void
 }
 
@@ -36,21 +42,24 @@ const PROJECT = 'demo-project'
 const SERVICE_USER = 'demo'
 const CONTROL_PANEL_USER = 'demo-owner'
 
-/** @param flags what was given on the command line: what was chosen is not changed */
+/** @param flags keys of the configuration that were given on the command line: an address among them is not replaced */
 export async function prepareDemo(
   config: Config,
   flags: Readonly<Record<string, string | number | boolean | undefined>>,
+  json: boolean,
 ): Promise<DemoSidecar> {
   if (config.directory.url !== undefined)
-    throw new Error('--dev: expected no shared directory, `directory.url` names one; serve it without --dev')
+    throw usageError(
+      '--dev: expected no shared directory, but `directory.url` names one; serve it without --dev',
+    )
   const given = flags.data as string | undefined
   if (
     given !== undefined &&
     statSync(given, { throwIfNoEntry: false })?.isDirectory() &&
     readdirSync(given).length > 0
   )
-    throw new Error(
-      `--dev: expected an empty data folder or none, ${given} holds something; serve it without --dev`,
+    throw usageError(
+      `--dev: expected an empty data folder or none, but ${given} is not empty; serve it without --dev`,
     )
   const data = given ?? mkdtempSync(join(tmpdir(), 'portcullis-'))
   const remove = () => {
@@ -60,13 +69,9 @@ export async function prepareDemo(
   return {
     start: async (start) => {
       try {
-        return await start(quiet).catch((error: Error) => {
-          if (
-            !error.message.endsWith('is in use') ||
-            'grpc.address' in definedOf(flags) ||
-            'http.address' in definedOf(flags)
-          )
-            throw error
+        return await start(quiet).catch((error: unknown) => {
+          const chosen = flags['grpc.address'] ?? flags['http.address']
+          if (takenAddressOf(error) === undefined || chosen !== undefined) throw error
           return start({
             ...quiet,
             grpc: { ...quiet.grpc, address: '127.0.0.1:0' },
@@ -81,15 +86,12 @@ export async function prepareDemo(
     populate: async (serving) => {
       if ('administration' in serving) return populate(serving.administration)
       const { administerDirectory } = await import('./administer-directory.ts')
-      return administerDirectory(quiet, populate)
+      return administerDirectory(quiet, populate, json)
     },
-    welcome: (serving, demo) => welcome(serving, readRules(config).engine, demo, data),
+    welcome: (serving, demo) =>
+      welcome(serving, readRules(config).engine, demo, { path: data, isRemoved: given === undefined }),
     remove,
   }
-}
-
-function definedOf(flags: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
 }
 
 async function populate(administration: Administration): Promise<Demo> {
@@ -118,11 +120,11 @@ function welcome(
   serving: Serving,
   engine: Engine,
   { account, project, serviceUser, staticToken }: Demo,
-  data: string,
+  data: { readonly path: string; readonly isRemoved: boolean },
 ): string {
   const elsewhere =
     serving.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${serving.grpcAddress}`]
-  return `Portcullis ${packageVersion}, a development sidecar. Its data are gone when it stops (Ctrl-C).
+  return `${paint('bold', `Portcullis ${packageVersion}`)}, a development sidecar. ${data.isRemoved ? 'Its data are gone when it stops (Ctrl-C).' : 'Ctrl-C stops it.'}
 
 ${columns([
   ['  gRPC', serving.grpcAddress],
@@ -132,11 +134,11 @@ ${columns([
       ? 'off'
       : `http://${serving.httpAddress} (/identity/v3, /healthz, /readyz)`,
   ],
-  ['  data', data],
+  ['  data', data.path],
   ['  matrix', serving.matrixDigest],
 ])}
 
-Demo account ${account} with project ${project}. Its secrets are shown this once:
+${paint('bold', `Demo account ${account} with project ${project}.`)} Its secrets are shown this once:
 
 ${columns([
   ['  service user', serviceUser.name, 'password', serviceUser.password],
@@ -145,7 +147,7 @@ ${columns([
 
 ${matrixTable(engine)}
 
-Try it, in another terminal:
+${paint('bold', 'Try it, in another terminal:')}
 
 ${[
   ...elsewhere,
@@ -154,7 +156,7 @@ ${[
   'npx portcullis check balance -H "$TOKEN"        # allowed: balance takes an account-scoped IAM token',
   'npx portcullis check reports -H "$TOKEN"        # denied: reports takes a static token only',
   `npx portcullis check reports -H 'X-Token: ${staticToken}'`,
-  `npx portcullis project create ${account} another --data '${data}'    # administration takes the data folder`,
+  `npx portcullis project create ${account} another --data '${data.path}'    # administration takes the data folder`,
   'npx portcullis explain audit-logs               # what the source says, and where it contradicts itself',
 ]
   .map((line) => `  ${line}`)

@@ -1,4 +1,4 @@
-/** `portcullis directory`: brings the embedded directory to what a file says, shows it, replaces passwords. */
+/** `portcullis directory`: brings the embedded directory to what a file says, shows it, and replaces passwords. */
 import type { Command } from 'commander'
 import { commandLine } from '../authority/actor.ts'
 import type { Administration } from '../authority/administration/administration.ts'
@@ -7,7 +7,10 @@ import type { AccountListing } from '../authority/administration/directory-listi
 import type { NewSecret } from '../authority/administration/secrets.ts'
 import { expectDataFolder } from '../base/data-folder.ts'
 import { columns } from '../base/text-table.ts'
+import { CommandError } from './errors.ts'
+import { addHelpParts } from './help.ts'
 import { print, printJson } from './output.ts'
+import { paint } from './terminal.ts'
 
 interface DirectoryOptions {
   readonly data?: string
@@ -17,44 +20,62 @@ interface DirectoryOptions {
 }
 
 export function addDirectoryCommand(program: Command): void {
-  const directory = program
-    .command('directory')
+  const directory = addHelpParts(
+    program
+      .command('directory')
+      .description(
+        'Manage the directory in the data folder itself. A running sidecar sees every change at once.',
+      ),
+    { examples: ['directory apply directory.yaml', 'directory show'] },
+  )
+  addApplyCommand(directory)
+  const show = withOptions(directory.command('show')).description(
+    'Show accounts, projects, users, permissions and static tokens. Never shows a secret.',
+  )
+  addHelpParts(show, { examples: ['directory show', 'directory show --json'] }).action(
+    async (options: DirectoryOptions) => {
+      const accounts = await administering(options, 'existing', (administration) => administration.listing())
+      if (options.json) printJson({ accounts: accounts.map(shown) })
+      else print(columns(accounts.flatMap(accountRows)))
+    },
+  )
+  addReplacePasswordCommand(directory)
+}
+
+function addApplyCommand(directory: Command): void {
+  const apply = withOptions(directory.command('apply'))
     .description(
-      'Administer the directory of the embedded authority: a running sidecar on the same data folder sees every change at once.',
-    )
-  withOptions(directory.command('apply'))
-    .description(
-      'Create what the file names and is not there yet, and set permissions. New secrets are shown once.',
+      'Create what the file names and the directory lacks, and set the permissions of its users. New secrets are shown once.',
     )
     .argument('<file>', 'directory file, YAML or JSON')
-    .action(async (file: string, options: DirectoryOptions) => {
-      const wanted = await readDirectoryFile(file)
-      const applied = await administering(options, (administration) =>
-        administration.apply(commandLine(), wanted),
-      )
-      if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
-      else print(describeApplied(applied))
+  addHelpParts(apply, {
+    examples: ['directory apply directory.yaml', 'directory apply directory.yaml --json'],
+  }).action(async (file: string, options: DirectoryOptions) => {
+    const wanted = await readDirectoryFile(file)
+    const applied = await administering(options, 'new or existing', async (administration) => {
+      return administration.apply(commandLine(), wanted)
     })
-  withOptions(directory.command('show'))
-    .description('Show accounts, projects, users, permissions and static tokens. Never a secret.')
-    .action(async (options: DirectoryOptions) => {
-      const accounts = await administering({ ...options, there: true }, (administration) =>
-        administration.listing(),
-      )
-      if (options.json) printJson({ accounts })
-      else print(columns(accounts.flatMap(accountRows)))
-    })
-  withOptions(directory.command('replace-password'))
-    .description("Give a service user a new password, shown once; the user's tokens no longer stand.")
+    if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
+    else print(describeApplied(applied))
+  })
+}
+
+function addReplacePasswordCommand(directory: Command): void {
+  const replace = withOptions(directory.command('replace-password'))
+    .description(
+      'Replace the password of a service user and show the new one once. The tokens of the user stop working.',
+    )
     .argument('<account>', 'account number')
     .argument('<user>', 'name of the service user')
-    .action(async (account: string, user: string, options: DirectoryOptions) => {
-      const secret = await administering({ ...options, there: true }, (administration) =>
-        administration.users.replacePassword(commandLine(), account, user),
-      )
-      if (options.json) printJson(revealed(secret))
-      else print(describeSecrets([secret]))
+  addHelpParts(replace, {
+    examples: ['directory replace-password 234567 worker'],
+  }).action(async (account: string, user: string, options: DirectoryOptions) => {
+    const secret = await administering(options, 'existing', async (administration) => {
+      return administration.users.replacePassword(commandLine(), account, user)
     })
+    if (options.json) printJson(revealed(secret))
+    else print(describeSecrets([secret]))
+  })
 }
 
 function withOptions(command: Command): Command {
@@ -62,25 +83,25 @@ function withOptions(command: Command): Command {
     .option('--data <dir>', 'data folder of the embedded authority (default: as the configuration says)')
     .option('--config <file>', 'configuration file of the sidecar, which may name a shared directory')
     .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
-    .option('--json', 'print the result as one line of JSON')
+    .option('--json', 'print the result, or the error, as one line of JSON')
 }
 
+/** Opens the directory for as long as `work` takes. @param folder whether the data folder has to exist already */
 async function administering<T>(
-  options: DirectoryOptions & {
-    /** Whether the data folder has to be there already. */ readonly there?: boolean
-  },
+  options: DirectoryOptions,
+  folder: 'existing' | 'new or existing',
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const { readConfig } = await import('../config/config.ts')
   const { administerDirectory } = await import('./administer-directory.ts')
-  // As the sidecar reads it, so that both reach the same directory.
+  // The sidecar reads it in the same way, so both reach the same directory.
   const config = readConfig({
     file: options.config,
     environment: process.env,
     flags: { data: options.data, matrix: options.matrix },
   })
-  if (options.there) expectDataFolder(config.data)
-  return administerDirectory(config, work)
+  if (folder === 'existing') expectDataFolder(config.data)
+  return administerDirectory(config, work, options.json === true)
 }
 
 async function readDirectoryFile(path: string): Promise<DirectoryFile> {
@@ -90,7 +111,11 @@ async function readDirectoryFile(path: string): Promise<DirectoryFile> {
   const reading = readTextFile(path)
   const problems = reading.ok ? problemsBy(validate, reading.value) : reading.problems
   if (!reading.ok || problems.length > 0)
-    throw new Error(problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
+    throw new CommandError(
+      'DIRECTORY_FILE_INVALID',
+      problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'),
+      problems,
+    )
   return reading.value as DirectoryFile
 }
 
@@ -99,11 +124,11 @@ function describeApplied({ created, changed, secrets }: Applied): string {
     const words = what.replaceAll('_', ' ')
     return `${count} ${count === 1 ? words.replace(/s$/, '') : words}`
   })
-  const changes = changed.map(({ account, user, what }) => [account, user, `other ${what.join(', ')}`])
+  const changes = changed.map(({ account, user, what }) => [account, user, `new ${what.join(', ')}`])
   return [
     `created ${counts.join(', ')}`,
     ...(changes.length > 0
-      ? [`changed; tokens that rest on what is no longer so have ended:\n${columns(changes)}`]
+      ? [`changed; tokens based on what was taken away are no longer valid:\n${columns(changes)}`]
       : []),
     ...(secrets.length > 0 ? [describeSecrets(secrets)] : []),
   ].join('\n')
@@ -116,7 +141,18 @@ function describeSecrets(secrets: readonly NewSecret[]): string {
     type === 'password' ? 'password' : `static token ${name}`,
     value.reveal(),
   ])
-  return `new secrets, shown this once:\n${columns(rows)}`
+  return `${paint('bold', 'new secrets, shown this once:')}\n${columns(rows)}`
+}
+
+/** With the names of the contract: the id of a static token is its `token_id`. */
+function shown({ controlPanelUsers, ...account }: AccountListing): object {
+  return {
+    ...account,
+    controlPanelUsers: controlPanelUsers.map(({ staticTokens, ...user }) => ({
+      ...user,
+      staticTokens: staticTokens.map(({ id, ...token }) => ({ tokenId: id, ...token })),
+    })),
+  }
 }
 
 /** A new secret as it is shown, this once. */

@@ -1,7 +1,10 @@
 /** `portcullis issue`: obtains a token from a sidecar and prints it as a request header. */
 import type { Command } from 'commander'
 import type { IssuedToken, IssueQuestion, PortcullisError } from '../client/index.ts'
+import { usageError } from './errors.ts'
+import { addHelpParts } from './help.ts'
 import { addConnectionOptions, type ConnectionOptions, collect, print, printJson } from './output.ts'
+import { paint } from './terminal.ts'
 
 interface IssueOptions extends ConnectionOptions {
   readonly account?: string
@@ -19,20 +22,26 @@ export function addIssueCommand(program: Command): void {
     .command('issue')
     .description('Obtain a token, and print the request header that carries it.')
     .option('--account <account>', 'account number of the service user')
-    .option('--user <name>', 'name of the service user; the password is read from PORTCULLIS_PASSWORD')
-    .option('--password-file <file>', 'file with the password in its first line, - for standard input')
-    .option('--profile <name>', 'instead of a user: a credential that the sidecar holds')
+    .option('--user <user>', 'name of the service user; the password is read from PORTCULLIS_PASSWORD')
+    .option('--password-file <file>', 'file with the password in its first line; - is standard input')
+    .option('--profile <name>', 'instead of a user: a credential of the configuration of the sidecar')
     .option('--caller-token-file <file>', 'file with the caller token that --profile needs')
-    .option('--project <project>', 'a token for this project; without it, for the account')
-    .option('--api <api>', 'a token that opens this api; repeat for several', collect)
-    .option('--value', 'print the bare token, without the header name')
-    .addHelpText('after', '\nExit codes: 0 issued, 2 no answer.')
-  addConnectionOptions(command).action(async (options: IssueOptions) => {
-    const { apisOf, asking, readSecretLine } = await import('./connection.ts')
+    .option('--project <project>', 'obtain a token for this project (default: for the account)')
+    .option('--api <api>', 'obtain a token that opens this API; repeat for several', collect)
+    .option('--value', 'print the bare token, without the name of the header')
+  addHelpParts(addConnectionOptions(command), {
+    examples: [
+      'issue --account 234567 --user worker --password-file password.txt',
+      'issue --account 234567 --user worker --project alpha --api cdn',
+      'issue --profile deployer --caller-token-file caller-token.txt --api balance',
+    ],
+    exitCodes: '0 issued, 2 no answer',
+  }).action(async (options: IssueOptions) => {
+    const { apisOf, readSecretLine, readTokenLine, withClient } = await import('./connection.ts')
     const question = questionOf(options, readSecretLine)
     const callerToken =
-      options.callerTokenFile && readSecretLine('--caller-token-file', options.callerTokenFile)
-    const issued = await asking({ ...options, callerToken }, (client) =>
+      options.callerTokenFile && readTokenLine('--caller-token-file', options.callerTokenFile)
+    const issued = await withClient({ ...options, callerToken }, (client) =>
       client.issue(question).catch(async (error: unknown) => {
         throw namesApis(error) ? await unknownApi(options.api ?? [], await apisOf(client), error) : error
       }),
@@ -50,17 +59,17 @@ function namesApis(error: unknown): boolean {
   return violations.some(({ field }) => field.startsWith('apis.apis['))
 }
 
-/** The sidecar names the field; here it is an option, and the id may be a slip of the finger. */
+/** The sidecar names the field of the request. A person gave an option, and may have mistyped the id. */
 async function unknownApi(
   given: readonly string[],
   apis: readonly string[],
   error: unknown,
 ): Promise<unknown> {
-  const { knownId } = await import('./rules.ts')
+  const { expectKnownId } = await import('./rules.ts')
   try {
-    if (apis.length > 0) for (const api of given) knownId('api', api, apis)
+    if (apis.length > 0) for (const api of given) expectKnownId('API', api, apis)
   } catch (unknown) {
-    return new Error(`--api: ${(unknown as Error).message}`)
+    return usageError(`--api: ${(unknown as Error).message}`)
   }
   return error
 }
@@ -71,9 +80,9 @@ function questionOf(
 ): IssueQuestion {
   const { account, user, profile, project, api } = options
   if ((user === undefined) === (profile === undefined))
-    throw new Error('expected either --user with --account, or --profile')
+    throw usageError('expected either --user with --account, or --profile')
   if (account === undefined && (user !== undefined || api === undefined))
-    throw new Error(user === undefined ? 'expected --account, or --api' : 'expected --account')
+    throw usageError(user === undefined ? 'expected --account or --api' : 'expected --account')
   const requester =
     user === undefined
       ? { profile: profile ?? '' }
@@ -92,7 +101,7 @@ function passwordOf(
     passwordFile === undefined
       ? process.env.PORTCULLIS_PASSWORD
       : readSecretLine('--password-file', passwordFile)
-  if (!password) throw new Error('expected the password in PORTCULLIS_PASSWORD or in --password-file')
+  if (!password) throw usageError('expected the password in PORTCULLIS_PASSWORD or in --password-file')
   return password
 }
 
@@ -100,9 +109,9 @@ function passwordOf(
 function describe({ kind, scope, expiresAt, conflicts }: IssuedToken): string {
   const project = scope.project === undefined ? '' : `, project ${scope.project}`
   const expiry = expiresAt === undefined ? 'no expiry' : `expires ${expiresAt.toISOString()}`
-  const cells = conflicts.filter((conflict) => conflict.cells.length > 0)
+  const contested = conflicts.filter((conflict) => conflict.cells.length > 0)
   return [
     `${kind}, account ${scope.account}${project}, ${expiry}`,
-    ...cells.map(({ id, reason }) => `conflict ${id}: ${reason}`),
+    ...contested.map(({ id, reason }) => `${paint('dim', 'conflict', process.stderr)} ${id}: ${reason}`),
   ].join('\n')
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DEFAULT_DATA_FOLDER, expectDataFolder, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
 import { columns } from '../base/text-table.ts'
+import { addHelpParts } from './help.ts'
 import { DATA_DEFAULT, print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
 
@@ -11,38 +12,54 @@ interface KeysOptions extends RulesOptions {
 }
 
 export function addKeysCommand(program: Command): void {
-  const keys = program
-    .command('keys')
-    .description('Look after the keys that sign IAM tokens. A running sidecar follows every change.')
-  withOptions(keys.command('show'), 'json')
-    .description('Show the keys and their states; never a private key.')
-    .action(async (options: KeysOptions) => {
+  const keys = addHelpParts(
+    program
+      .command('keys')
+      .description('Manage the keys that sign IAM tokens. A running sidecar follows every change.'),
+    { examples: ['keys show', 'keys rotate'] },
+  )
+  const show = addDataOption(keys.command('show'))
+    .description('Show the keys and their states. Never shows a private key.')
+    .option('--json', 'print the keys, or the error, as one line of JSON')
+  addHelpParts(show, { examples: ['keys show', 'keys show --data ./portcullis-data --json'] }).action(
+    async (options: KeysOptions) => {
       const { readKeys } = await import('../authority/keys.ts')
-      show(readKeys(keyFile(options)), options)
-    })
-  withOptions(keys.command('rotate'), 'json')
-    .description(
-      'The staged key becomes active, the active one retired, and a new one staged. Tokens of a retired key verify until they expire.',
-    )
-    .option('--matrix <file>', 'matrix file, which says how long tokens live (default: the shipped matrix)')
-    .action(async (options: KeysOptions) => {
-      const { longestLifetimeMs, rotateKeys } = await import('../authority/keys.ts')
-      const { readRules } = await import('./rules.ts')
-      const lifetimeMs = longestLifetimeMs(readRules(options).engine.tokenKinds.values())
-      show(rotateKeys(keyFile(options), Date.now(), lifetimeMs), options)
-    })
-  withOptions(keys.command('public'))
-    .description('Print the file of keys without their private halves, for a host that only checks.')
-    .action(async (options: KeysOptions) => {
+      printKeys(readKeys(keyFile(options)), options)
+    },
+  )
+  addRotateCommand(keys)
+  const publish = addDataOption(keys.command('public')).description(
+    'Print the key file without private keys, for a host that only checks tokens. The file is JSON.',
+  )
+  addHelpParts(publish, { examples: ['keys public > signing-keys.json'] }).action(
+    async (options: KeysOptions) => {
       const { publicKeysOf, readKeys } = await import('../authority/keys.ts')
       process.stdout.write(publicKeysOf(readKeys(keyFile(options))))
-    })
+    },
+  )
 }
 
-/** @param json whether the result can be had as JSON; the file of public keys is JSON already */
-function withOptions(command: Command, json?: 'json'): Command {
-  command.option('--data <dir>', `data folder of the embedded authority ${DATA_DEFAULT}`)
-  return json === undefined ? command : command.option('--json', 'print the result as one line of JSON')
+function addRotateCommand(keys: Command): void {
+  const rotate = addDataOption(keys.command('rotate'))
+    .description(
+      'Rotate the keys: the staged key becomes active, the active key retires, and a new one is staged.',
+    )
+    .option('--matrix <file>', 'matrix file, which says how long tokens live (default: the shipped matrix)')
+    .option('--json', 'print the keys, or the error, as one line of JSON')
+  addHelpParts(rotate, {
+    examples: ['keys rotate', 'keys rotate --json'],
+    notes: ['Tokens of a retired key stay valid until they expire.'],
+  }).action(async (options: KeysOptions) => {
+    const { longestLifetimeMs, rotateKeys } = await import('../authority/keys.ts')
+    const { readRules } = await import('./rules.ts')
+    const lifetimeMs = longestLifetimeMs(readRules(options).engine.tokenKinds.values())
+    const file = keyFile(options)
+    printKeys(rotateKeys(file, Date.now(), lifetimeMs), options)
+  })
+}
+
+function addDataOption(command: Command): Command {
+  return command.option('--data <dir>', `data folder of the embedded authority ${DATA_DEFAULT}`)
 }
 
 function keyFile(options: KeysOptions): string {
@@ -51,7 +68,7 @@ function keyFile(options: KeysOptions): string {
   return join(data, SIGNING_KEYS_FILE)
 }
 
-function show(
+function printKeys(
   keys: readonly { keyId: string; state: string; sinceMs: number }[],
   { json }: KeysOptions,
 ): void {

@@ -1,76 +1,73 @@
-/** The command line. Each command is a file; what it needs is loaded when it runs. */
-import { Command, CommanderError } from 'commander'
-import { packageVersion } from '../base/package.ts'
-import { addAdministrationCommands } from './administration.ts'
-import { addCheckCommand } from './check.ts'
-import { addDirectoryCommand } from './directory.ts'
-import { addExplainCommand } from './explain.ts'
-import { addIssueCommand } from './issue.ts'
-import { addKeysCommand } from './keys.ts'
-import { addLintCommand } from './lint.ts'
-import { addMatrixCommand } from './matrix.ts'
-import { EXIT, failWith, guardOutput } from './output.ts'
-import { addPlanCommand } from './plan.ts'
-import { refuseEmpty } from './refuse-empty.ts'
-import { addRevokeCommand } from './revoke.ts'
-import { addServeCommand } from './serve.ts'
+/** Runs the command line: one command, its errors, its exit code. */
+import { type Command, CommanderError } from 'commander'
+import { EXIT, failWith, guardOutput } from './errors.ts'
+import { refuseEmptyValues } from './placeholders.ts'
+import { buildProgram, everyCommand } from './program.ts'
+import { forbidColor } from './terminal.ts'
 
-/** Runs one command and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
-export async function main(argv: readonly string[]): Promise<void> {
-  guardOutput()
+/** Runs the command that the program was started with, and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
+export async function main([, , ...words]: readonly string[]): Promise<void> {
+  const given = words.slice(0, words.includes('--') ? words.indexOf('--') : words.length)
+  // Read here, because commander stops reading at the first mistake.
+  const json = given.includes('--json')
+  if (given.includes('--no-color')) forbidColor()
+  guardOutput(json)
+  await runCommand(buildProgram(), words, json)
+}
+
+/** @param json whether errors are printed as JSON */
+export async function runCommand(program: Command, words: readonly string[], json: boolean): Promise<void> {
   let running: Command | undefined
-  const program = new Command('portcullis')
-    .description(
-      'Decides which credential opens which product API, and obtains the right credential for a call.',
-    )
-    .version(packageVersion)
-    .addHelpText('after', '\nExit codes: 0 allowed or done, 1 denied or problems found, 2 no answer.')
-    .exitOverride()
-    .hook('preAction', (_program, command) => {
-      running = command
-      refuseEmpty(command)
+  program.hook('preAction', (_program, command) => {
+    running = command
+    refuseEmptyValues(command)
+  })
+  let refusing = program
+  for (const command of everyCommand(program))
+    command.exitOverride((error) => {
+      refusing = command
+      throw error
     })
-  for (const add of [
-    addServeCommand,
-    addCheckCommand,
-    addIssueCommand,
-    addExplainCommand,
-    addMatrixCommand,
-    addLintCommand,
-    addPlanCommand,
-    addRevokeCommand,
-    addDirectoryCommand,
-    addKeysCommand,
-    addAdministrationCommands,
-  ])
-    add(program)
-  sayWhatThereIs(program)
   try {
-    refuseHelpOnNothing(program, argv)
-    await program.parseAsync(argv)
+    refuseHelpForUnknown(program, words)
+    await program.parseAsync(words, { from: 'user' })
   } catch (error) {
-    // Commander has already printed its help or its complaint.
-    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.noAnswer
+    if (isHelp(error)) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.noAnswer
     else
-      failWith(
-        error,
-        running?.options.map(({ long }) => long ?? ''),
-      )
+      failWith(error, {
+        json,
+        flags: running?.options.map(({ long }) => long ?? '') ?? [],
+        hint: error instanceof CommanderError ? hintFor(refusing) : undefined,
+      })
   }
 }
 
-/** After a complaint about a command: which there are, where it has some. */
-function sayWhatThereIs(command: Command): void {
-  for (const each of [command, ...command.commands])
-    if (each.commands.length > 0)
-      each.showHelpAfterError(
-        `(commands: ${each.commands.map((one) => one.name()).join(', ')}; options: --help${each === command ? ', --version' : ''})`,
-      )
+/** Commander has printed the help or the version by now. */
+function isHelp(error: unknown): error is CommanderError {
+  return (
+    error instanceof CommanderError &&
+    ['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(error.code)
+  )
 }
 
-/** Commander would show the help of the whole instead. */
-function refuseHelpOnNothing(program: Command, [, , ...words]: readonly string[]): void {
-  const [help, name] = words
+/** What a person can type instead of what was refused. */
+function hintFor(command: Command): string {
+  const names = command.commands.filter((each) => !isHidden(each)).map((each) => each.name())
+  if (names.length === 0) return `(see \`${pathOf(command)} --help\`)`
+  const options = command.parent === null ? '--help, --version' : '--help'
+  return `(commands: ${names.join(', ')}; options: ${options})`
+}
+
+function isHidden(command: Command): boolean {
+  return !command.parent?.createHelp().visibleCommands(command.parent).includes(command)
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+}
+
+/** Commander would show the help of the whole program instead. */
+function refuseHelpForUnknown(program: Command, [help, name]: readonly string[]): void {
   if (help !== 'help' || name === undefined || name.startsWith('-')) return
   if (!['help', ...program.commands.map((each) => each.name())].includes(name))
     program.error(`error: unknown command '${name}'`)

@@ -1,32 +1,36 @@
-/** `portcullis matrix`: the table, readable in a terminal. */
+/** `portcullis matrix`: which API accepts which kind of token. */
 import type { Command } from 'commander'
-import { columns } from '../base/text-table.ts'
-import { print } from './output.ts'
+import type { Engine } from '../../engine/index.ts'
+import { addHelpParts } from './help.ts'
+import { durationText, print, printJson } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 
 export function addMatrixCommand(program: Command): void {
   const command = program
     .command('matrix')
-    .description('Show which API accepts which kind of token, with the conflicts of the source.')
-  addRulesOptions(command).action(async (options: RulesOptions) => {
+    .description('Show which API accepts which kind of token, and where the source contradicts itself.')
+  addHelpParts(addRulesOptions(command), {
+    examples: ['matrix', 'matrix --matrix matrix.json --strict --json'],
+    notes: ['--json prints the message `Matrix` of the gRPC contract, as GetMatrix returns it.'],
+  }).action(async (options: RulesOptions) => {
     const { readRules } = await import('./rules.ts')
-    const { matrixTable } = await import('./matrix-table.ts')
-    const { matrix, engine } = readRules(options)
-    if (options.json) {
-      // With the keys of a matrix file.
-      print(JSON.stringify({ digest: engine.digest, strict: engine.strict, ...matrix }))
-      return
+    const { engine } = readRules(options)
+    if (options.json) printJson(await matrixMessage(engine), DURATIONS)
+    else {
+      const { matrixPage } = await import('./matrix-table.ts')
+      print(matrixPage(engine))
     }
-    const others = engine.conflicts.filter((conflict) => conflict.cells.length === 0)
-    print(matrixTable(engine))
-    if (others.length > 0) {
-      print('\nconflicts that put no cell in doubt:')
-      print(
-        columns(
-          others.map((conflict) => ['  ', conflict.id, conflict.type, `the ${conflict.resolution} rules`]),
-        ),
-      )
-    }
-    print(`\n${engine.digest}${engine.strict ? ', strict' : ''}`)
   })
+}
+
+/** What a sidecar with these rules sends, so that both commands and calls have the same fields. */
+async function matrixMessage(engine: Engine): Promise<object | undefined> {
+  const { GetMatrixResponse } = await import('../gen/portcullis/v1/authorization.ts')
+  const { matrixResponse } = await import('../grpc/responses.ts')
+  return GetMatrixResponse.decode(matrixResponse(engine)).matrix
+}
+
+const DURATIONS = {
+  lifetime: (duration: { readonly seconds: number; readonly nanos: number } | undefined) =>
+    duration && durationText(duration.seconds * 1000 + duration.nanos / 1e6),
 }

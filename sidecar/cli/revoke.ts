@@ -1,5 +1,7 @@
 /** `portcullis revoke`: revokes a token by its value, or by its id. */
 import type { Command } from 'commander'
+import { usageError } from './errors.ts'
+import { addHelpParts } from './help.ts'
 import {
   addConnectionOptions,
   type ConnectionOptions,
@@ -19,21 +21,28 @@ interface RevokeOptions extends ConnectionOptions {
 export function addRevokeCommand(program: Command): void {
   const command = program
     .command('revoke')
-    .description('Revoke a token: your own by its value, any by its id as an administrator.')
-    .option('-H, --header <header>', "'NAME: VALUE' with the token, or @FILE, @- for standard input", collect)
-    .option('--token-id <id>', 'id of the token, as `check` names it')
-    .option('--data <dir>', `data folder whose administrator token --token-id uses ${DATA_DEFAULT}`)
-    .option('--caller-token-file <file>', 'file with the caller token that --token-id uses')
-  addConnectionOptions(command).action(async (options: RevokeOptions) => {
-    const { asking, readCallerToken, readHeaders } = await import('./connection.ts')
+    .description('Revoke a token: by its value, or by its id as an operator.')
+    .option(
+      '-H, --header <header>',
+      "'NAME: VALUE' with the token, @FILE, or @- for standard input: whoever holds a token may revoke it",
+      collect,
+    )
+    .option('--token-id <id>', 'id of the token, as `portcullis check` shows it')
+    .option('--data <dir>', `data folder with the operator's token for --token-id ${DATA_DEFAULT}`)
+    .option('--caller-token-file <file>', 'file with the caller token for --token-id')
+  addHelpParts(addConnectionOptions(command), {
+    examples: ['revoke -H @token.txt', 'revoke --token-id q9Zk3vY0T1uB7xw2LmN4Rg'],
+    exitCodes: '0 revoked, 2 no answer',
+  }).action(async (options: RevokeOptions) => {
+    const { readCallerToken, readHeaders, withClient } = await import('./connection.ts')
     const { header, tokenId } = options
     if ((header === undefined) === (tokenId === undefined))
-      throw new Error('expected either --header or --token-id')
+      throw usageError('expected either --header or --token-id')
     const [[, value] = [], ...more] = header === undefined ? [] : readHeaders(header)
-    if (more.length > 0) throw new Error('--header: expected one token')
+    if (more.length > 0) throw usageError('--header: expected one token')
     const callerToken =
       tokenId === undefined ? undefined : readCallerToken(options, '--data or --caller-token-file')
-    const revoked = await asking({ ...options, callerToken }, (client) =>
+    const revoked = await withClient({ ...options, callerToken }, (client) =>
       client.revoke(tokenId === undefined ? { value: (value ?? '').trim() } : { tokenId }),
     )
     if (options.json) printJson(revoked)

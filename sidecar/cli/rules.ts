@@ -1,9 +1,10 @@
-/** The rules that commands without a sidecar look at: the shipped matrix, or a file. */
+/** The rules that commands without a sidecar read: the shipped matrix, or a matrix file. */
 import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { distance } from '../base/edit-distance.ts'
 import { readMatrix } from '../rules.ts'
+import { usageError } from './errors.ts'
 
 export interface RulesOptions {
   readonly matrix?: string
@@ -15,10 +16,14 @@ export function addRulesOptions(command: Command): Command {
   return command
     .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
     .option('--strict', 'deny every cell that a conflict of the source names')
-    .option('--json', 'print the answer as one line of JSON')
+    .option('--json', 'print the answer, or the error, as one line of JSON')
 }
 
-/** The matrix and its engine. @throws MatrixError, or the file's error in words; both name the file */
+/**
+ * The matrix and its engine.
+ *
+ * @throws MatrixError where the file holds no valid matrix; Error where it cannot be read. Both name the file.
+ */
 export function readRules({ matrix: path, strict = false }: RulesOptions): {
   matrix: Matrix
   engine: Engine
@@ -27,15 +32,15 @@ export function readRules({ matrix: path, strict = false }: RulesOptions): {
   return { matrix, engine: compile(matrix, { strict }) }
 }
 
-/** The id, or an error that names the nearest ones. */
-export function knownId(what: string, id: string, ids: Iterable<string>): string {
+/** Refuses an id that is not in the matrix. @throws CommandError that names the nearest ids */
+export function expectKnownId(what: string, id: string, ids: Iterable<string>): void {
   const all = [...ids]
-  if (all.includes(id)) return id
-  throw new Error(`no ${what} \`${id.slice(0, 100)}\` in the matrix; ${nearestTo(id, all)}`)
+  if (!all.includes(id))
+    throw usageError(`no ${what} \`${id.slice(0, 100)}\` in the matrix; ${suggestion(id, all)}`)
 }
 
-/** Which ids may have been meant by one that is none. */
-export function nearestTo(id: string, all: readonly string[]): string {
+/** Which ids may have been meant by an unknown one. */
+export function suggestion(id: string, all: readonly string[]): string {
   const near = all.filter((each) => distance(each, id) <= 2 || each.startsWith(id) || id.startsWith(each))
   return near.length > 0
     ? `did you mean ${near.join(' or ')}?`

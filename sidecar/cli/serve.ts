@@ -3,7 +3,9 @@ import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import type { Serving } from '../sidecar.ts'
 import type { Demo } from './demo.ts'
-import { failWith, print, printJson } from './output.ts'
+import { failWith, usageError } from './errors.ts'
+import { addHelpParts } from './help.ts'
+import { print, printJson } from './output.ts'
 
 interface ServeOptions {
   readonly grpc?: string
@@ -18,27 +20,34 @@ interface ServeOptions {
 }
 
 export function addServeCommand(program: Command): void {
-  program
+  const command = program
     .command('serve')
-    .description('Run the sidecar.')
+    .description('Run the sidecar until it is stopped.')
     .option('--grpc <addr>', 'gRPC address: HOST:PORT (port 0: a free one) or unix:PATH')
     .option('--http <addr>', 'HTTP address: HOST:PORT, or off')
     .option('--data <dir>', 'data folder of the embedded authority')
     .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
     .option('--strict', 'deny every cell that a conflict of the source names')
-    .option('--workers <n>', 'processes that serve the same addresses (default: 1)', workersOf)
+    .option('--workers <n>', 'number of processes that serve the same addresses (default: 1)', workersOf)
     .option('--config <file>', 'configuration file, YAML or JSON')
-    .option('--dev', 'a development sidecar: a fresh data folder with a demo account, gone at exit')
-    .option('--json', 'when ready, print one line of JSON and nothing else')
-    .addHelpText(
-      'after',
-      '\nEvery key of the configuration that takes one value can be set by a variable, PORTCULLIS_GRPC_ADDRESS for `grpc.address`.\nSIGHUP reads the matrix file again; SIGTERM and SIGINT let calls finish and stop. With workers, signal the process that was started.',
-    )
-    .action(serve)
+    .option('--dev', 'run a development sidecar: a demo account in a new data folder, removed at the end')
+    .option('--json', 'print one line of JSON when ready, and errors as JSON')
+  addHelpParts(command, {
+    examples: [
+      'serve --dev',
+      'serve --grpc unix:./portcullis-data/grpc.sock',
+      'serve --config portcullis.yaml',
+    ],
+    exitCodes: '0 stopped by a signal, 2 it could not serve',
+    notes: [
+      'A variable can set every key of the configuration that takes one value: PORTCULLIS_GRPC_ADDRESS for `grpc.address`.',
+      'SIGHUP reads the matrix file again. SIGTERM and SIGINT let calls finish, then stop. With workers, signal the first process.',
+    ],
+  }).action(serve)
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // A Unix socket is there before its mode can be set: in between, too, it is for the owner and the group alone.
+  // A Unix socket exists before its mode can be set. Until then, too, only the owner and the group may connect.
   process.umask(process.umask() | 0o007)
   const { readConfig } = await import('../config/config.ts')
   const flags = {
@@ -50,30 +59,33 @@ async function serve(options: ServeOptions): Promise<void> {
     workers: options.workers,
   }
   const config = readConfig({ file: options.config, environment: process.env, flags })
-  const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags) : undefined
+  const json = options.json === true
+  const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined
   const stop = async () => {
     // A second signal does not wait.
     for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1))
     await running?.close()
-    // At the very end: workers that were still starting are killed then, and would write into the folder.
+    // At the very end, because workers that are still starting write into the folder until they are killed.
     process.once('exit', () => dev?.remove())
     process.exit(0)
   }
-  // Before the start, which takes a while: what was made by then is removed again.
+  // Before the start, which takes a while: a signal during it removes the new data folder too.
   for (const signal of STOP_SIGNALS) process.once(signal, () => void stop())
 
-  // Secrets of a demo account that nobody has read are of no use; a sidecar that goes on without its ready line is.
+  // A demo account is useless when nobody can read its secrets. Any other sidecar is useful without its ready line.
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
     if (dev !== undefined || code !== 'EPIPE') void stop()
   })
 
   const start = await starter(config, (error) => {
-    failWith(error)
+    failWith(error, { json })
     dev?.remove()
     process.exit()
   })
-  const serving = await (dev?.start(start) ?? start(config))
+  const serving = await (dev?.start(start) ?? start(config)).catch(async (error: unknown) => {
+    throw (await import('./taken-address.ts')).withRemedy(error, options, process.env)
+  })
   running = serving
   process.on('SIGHUP', () => serving.reload())
   const demo = await dev?.populate(serving)
@@ -91,7 +103,7 @@ async function serve(options: ServeOptions): Promise<void> {
   else print(readyLine(serving, config))
 }
 
-/** How the configuration is served: by this process, or by workers. @param onFailed called where workers end for good */
+/** Starts the sidecar in this process, or in workers. @param onFailed called where workers end again and again */
 async function starter(
   config: Config,
   onFailed: (error: Error) => void,
@@ -111,9 +123,9 @@ function readyLine({ grpcAddress, httpAddress, matrixDigest }: Serving, { strict
   ].join(', ')
 }
 
-/** What the text means; how many there can be is the configuration's business. */
+/** The schema of the configuration says how many workers there may be. */
 function workersOf(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new Error('--workers: expected a whole number')
+  if (!/^\d{1,9}$/.test(text)) throw usageError('--workers: expected a whole number')
   return Number(text)
 }
 

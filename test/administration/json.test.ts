@@ -1,35 +1,17 @@
 /** The JSON of the administration commands: one convention, held to the contract, whose descriptors say what there may be. */
-import { readFileSync } from 'node:fs'
-import { createFileRegistry, type DescField, type DescMessage, fromBinary } from '@bufbuild/protobuf'
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import { Command } from 'commander'
-import { describe, expect, test, vi } from 'vitest'
-import { addAdministrationCommands } from '../../sidecar/cli/administration.ts'
+import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration-rows.ts'
-import { addDirectoryCommand } from '../../sidecar/cli/directory.ts'
-import { addKeysCommand } from '../../sidecar/cli/keys.ts'
+import { command } from '../support/command-line.ts'
+import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
 import { newFile, PEOPLE, runSidecar } from '../support/sidecar.ts'
 
-const contract = createFileRegistry(
-  fromBinary(FileDescriptorSetSchema, readFileSync(new URL('../../proto/portcullis.binpb', import.meta.url))),
-)
 const running = await runSidecar()
 
-/** What a command prints: on the command line as `main.ts` has it, in this process. */
+/** What a command prints. */
 async function printed(line: string): Promise<string> {
-  const program = new Command().exitOverride()
-  for (const add of [addAdministrationCommands, addDirectoryCommand, addKeysCommand]) add(program)
-  let text = ''
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    text += chunk
-    return true
-  })
-  try {
-    await program.parseAsync([...line.split(' '), '--data', running.folder], { from: 'user' })
-  } finally {
-    write.mockRestore()
-  }
-  return text
+  const { code, stdout, stderr } = await command([...line.split(' '), '--data', running.folder])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout
 }
 
 async function jsonOf(line: string): Promise<Record<string, unknown>> {
@@ -130,7 +112,9 @@ test.each<[claim: string, json: object, message: string, offences: string[]]>([
     'Permission',
     ['scope is no word of PermissionScope'],
   ],
-  ['a list that is none', { projects: 'alpha' }, 'Permission', ['projects is no list']],
+  ['a duration that is a number', { cache_for: 5 }, 'CheckResponse', ['cache_for is no duration']],
+  ['a reason in lower case', { reason: 'allowed' }, 'CheckResponse', ['reason is no word of Reason']],
+  ['a list that is a string', { projects: 'alpha' }, 'Permission', ['projects is no list']],
   [
     'a fault far inside',
     { users: [{ permissions: [{ scope: 1 }] }] },
@@ -246,50 +230,6 @@ describe('what the commands on the data folder print has the same keys', () => {
     expect(keys.filter((key) => !SNAKE_CASE.test(key))).toEqual([])
   })
 })
-
-const SNAKE_CASE = /^[a-z][a-z0-9_]*$/
-
-function messageOf(name: string): DescMessage {
-  const message = contract.getMessage(`portcullis.v1.${name}`)
-  if (message === undefined) throw new Error(`no message ${name}`)
-  return message
-}
-
-/** Where the JSON of a message is not as the convention wants it. */
-function offencesIn(json: unknown, message: DescMessage, path = ''): string[] {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return [`${path} is no object`]
-  return Object.entries(json).flatMap(([key, value]) => {
-    const at = path === '' ? key : `${path}.${key}`
-    const field = message.fields.find(({ name }) => name === key)
-    if (field === undefined || !SNAKE_CASE.test(key)) return [`${at} is no field`]
-    if (field.fieldKind !== 'list') return offencesOf(field, value, at)
-    if (!Array.isArray(value)) return [`${at} is no list`]
-    return value.flatMap((each, index) => offencesOf(field, each, `${at}[${index}]`))
-  })
-}
-
-function offencesOf(field: DescField, value: unknown, at: string): string[] {
-  if (field.enum !== undefined) {
-    // The first one is what nothing is: it is refused, and never shown.
-    const [, ...words] = field.enum.values.map(({ localName }) => localName.toLowerCase())
-    return words.includes(value as string) ? [] : [`${at} is no word of ${field.enum.name}`]
-  }
-  if (field.message === undefined) return typeof value === 'object' ? [`${at} is no value`] : []
-  if (field.message.typeName === 'google.protobuf.Timestamp')
-    return typeof value === 'string' && new Date(value).toISOString() === value ? [] : [`${at} is no time`]
-  // Data of any form, recorded as it was.
-  if (field.message.typeName === 'google.protobuf.Struct')
-    return keysIn(value)
-      .filter((key) => !SNAKE_CASE.test(key))
-      .map((key) => `${at}: ${key} is no key`)
-  return offencesIn(value, field.message, at)
-}
-
-function keysIn(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  const keys = Array.isArray(value) ? [] : Object.keys(value)
-  return [...keys, ...Object.values(value).flatMap(keysIn)]
-}
 
 /** Passwords and token values, wherever they stand. */
 function secretsIn(value: unknown): string[] {

@@ -8,12 +8,21 @@ import { eventually, newFolder, whenTheFileEnds } from '../support/sidecar.ts'
 
 const CONTESTED = ['explain', 'audit-logs', 'iam_token_account_scoped', '--strict']
 const FULL = 'portcullis: standard output cannot be written (ENOSPC)\n'
+const FULL_JSON = `${JSON.stringify({
+  error: {
+    code: 'FAILED_PRECONDITION',
+    reason: 'OUTPUT_FAILED',
+    message: 'standard output cannot be written (ENOSPC)',
+    violations: [],
+  },
+})}\n`
 
 test.each<[claim: string, stdout: 'full' | 'unread', args: string[], code: number, stderr: string]>([
   ['nobody reads, and the answer is yes', 'unread', ['matrix'], 0, ''],
   ['nobody reads, and the answer is no', 'unread', CONTESTED, 1, ''],
   ['nobody reads the help', 'unread', ['--help'], 0, ''],
-  ['the disk is full, and the answer is yes', 'full', ['matrix', '--json'], 2, FULL],
+  ['the disk is full, and the answer is yes', 'full', ['matrix'], 2, FULL],
+  ['the disk is full, and JSON was asked for', 'full', ['matrix', '--json'], 2, FULL_JSON],
   ['the disk is full, and the answer is no', 'full', CONTESTED, 2, FULL],
   ['the disk is full, and help was asked for', 'full', ['--help'], 2, FULL],
 ])('%s', async (_claim, stdout, args, code, stderr) => {

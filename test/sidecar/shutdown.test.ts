@@ -113,19 +113,19 @@ test('a development sidecar takes its data with it', async () => {
 test('a development sidecar does not move into a folder that holds something', async () => {
   const folder = newFolder()
   writeFileSync(join(folder, 'something'), '')
-  expect(await run(['serve', '--dev', '--json', '--data', folder])).toEqual({
+  expect(await run(['serve', '--dev', '--data', folder])).toEqual({
     code: 2,
     stdout: '',
-    stderr: `portcullis: --dev: expected an empty data folder or none, ${folder} holds something; serve it without --dev\n`,
+    stderr: `portcullis: --dev: expected an empty data folder or none, but ${folder} is not empty; serve it without --dev\n`,
   })
 })
 
 test('a second sidecar on a taken address ends with 2 and one line that says so', async () => {
   const child = await serve(['--dev'])
   const { grpc } = child.ready
-  expect(await run(['serve', '--dev', '--json', '--grpc', grpc, '--http', 'off'])).toEqual({
+  expect(await run(['serve', '--dev', '--grpc', grpc, '--http', 'off'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: `portcullis: grpc address ${grpc} is in use\n`,
+    stderr: `portcullis: grpc address ${grpc} is in use; choose another with --grpc HOST:PORT (or unix:PATH)\n`,
   })
 })

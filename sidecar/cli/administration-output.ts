@@ -1,0 +1,70 @@
+/** What an administration command prints: the fields of the contract, as a table for people or as JSON for programs. */
+import { columns } from '../base/text-table.ts'
+import type { Scope } from '../gen/portcullis/v1/decision.ts'
+import type { Permission, PermissionScope } from '../gen/portcullis/v1/directory.ts'
+import { type FieldsShown, jsonOf, print, printJson } from './output.ts'
+import { paint } from './terminal.ts'
+
+/** An answer with the keys of the contract. */
+type Shown = Readonly<Record<string, unknown>>
+
+export function printRecords(answer: object, { json }: { readonly json?: boolean }): void {
+  if (json) printJson(answer, SHOWN)
+  else print(describe(jsonOf(answer, SHOWN) as Shown))
+}
+
+/** The fields of the contract that are shown in another form than on the wire. */
+const SHOWN: FieldsShown = {
+  permissions: (permissions: readonly Permission[]) => permissions.map(permissionShown),
+  // Without a project it is the scope of the account, as `portcullis issue` shows it.
+  scope: (scope: Scope | undefined) => (scope?.project === '' ? { account: scope.account } : scope),
+  // Data of any form: its keys stay as they were recorded.
+  details: (details: unknown) => details,
+}
+
+/** As a directory file has it: `{ scope: account }`, `{ scope: projects, projects: [alpha] }`. */
+function permissionShown({ scope, projects }: Permission): object {
+  // A newer sidecar may have a scope that this program does not know.
+  const word = SCOPE_WORDS[scope] ?? SCOPE_WORDS[0]
+  return projects.length === 0 ? { scope: word } : { scope: word, projects }
+}
+
+const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
+  [-1]: 'unspecified',
+  0: 'unspecified',
+  1: 'account',
+  2: 'projects',
+}
+
+/** A list as a table, a record as its fields. */
+function describe(answer: Shown): string {
+  const [[name, value] = ['', undefined], ...rest] = Object.entries(answer)
+  if (Array.isArray(value) && rest.length === 0) {
+    if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
+    const header = Object.keys(value[0])
+    return columns([
+      header.map((key) => paint('bold', key)),
+      ...value.map((record) => header.map((key) => cellOf(record[key]))),
+    ])
+  }
+  const fields = Object.entries(answer).flatMap(([key, field]) =>
+    typeof field === 'object' && field !== null && !Array.isArray(field)
+      ? Object.entries(field)
+      : [[key, field] as const],
+  )
+  return fields.length === 0
+    ? 'done'
+    : columns(fields.map(([key, field]) => [paint('dim', String(key)), cellOf(field)]))
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined) return ''
+  if (Array.isArray(value)) return value.map(cellOf).join(', ')
+  if (typeof value === 'object' && value !== null) {
+    const { scope, projects } = value as { scope?: string; projects?: string[] }
+    if (scope === 'account') return 'Account'
+    if (scope === 'projects' && projects !== undefined) return `Projects: ${projects.join(', ')}`
+    return JSON.stringify(value)
+  }
+  return String(value)
+}

@@ -1,0 +1,49 @@
+/** The commands, as one program. Each command is a file, and loads what it needs when it runs. */
+import { Command } from 'commander'
+import { packageVersion } from '../base/package.ts'
+import { addAdministrationCommands, OPERATOR_NOTE } from './administration.ts'
+import { addCheckCommand } from './check.ts'
+import { addDirectoryCommand } from './directory.ts'
+import { addExplainCommand } from './explain.ts'
+import { addHelpParts, GROUPS, title } from './help.ts'
+import { addIssueCommand } from './issue.ts'
+import { addKeysCommand } from './keys.ts'
+import { addLintCommand } from './lint.ts'
+import { addMatrixCommand } from './matrix.ts'
+import { addPlanCommand } from './plan.ts'
+import { addRevokeCommand } from './revoke.ts'
+import { addServeCommand } from './serve.ts'
+
+export function buildProgram(): Command {
+  const program = new Command('portcullis')
+    .description(
+      'Decide which credential opens which product API, and obtain the right credential for a call.',
+    )
+    .version(packageVersion, '-V, --version', 'print the version')
+    .option('--no-color', 'print no colours, as with NO_COLOR=1')
+    .helpOption('-h, --help', 'print help')
+    .configureHelp({ styleTitle: title })
+    // Errors are printed where they are caught, as text or as JSON.
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+  program.commandsGroup(GROUPS.ask)
+  for (const add of [addCheckCommand, addIssueCommand, addRevokeCommand]) add(program)
+  program.commandsGroup(GROUPS.matrix)
+  for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand]) add(program)
+  program.commandsGroup(GROUPS.run)
+  for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand]) add(program)
+  program.commandsGroup(GROUPS.administer)
+  addAdministrationCommands(program)
+  program.commandsGroup(GROUPS.shell)
+  program.helpCommand('help [command]', 'Print the help of a command.')
+  return addHelpParts(program, {
+    examples: ['serve --dev', 'check balance -H @token.txt', 'help check'],
+    exitCodes: '0 allowed or done, 1 denied or problems found, 2 no answer',
+    notes: [OPERATOR_NOTE],
+  })
+}
+
+/** A command with all that is below it. */
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)]
+}

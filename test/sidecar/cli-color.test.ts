@@ -1,0 +1,105 @@
+/** Colour: only where it is shown, never in JSON, and without an effect on the width of a table. */
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { columns } from '../../sidecar/base/text-table.ts'
+import { command } from '../support/command-line.ts'
+import { run } from '../support/processes.ts'
+import { ACCOUNT, newFile, populate, runSidecar } from '../support/sidecar.ts'
+
+const running = await runSidecar()
+const secrets = await populate(running)
+const token = newFile(`X-Token: ${secrets.staticToken}\n`)
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+const forced = async (...words: string[]) => {
+  vi.stubEnv('PORTCULLIS_GRPC_ADDRESS', running.address)
+  vi.stubEnv('FORCE_COLOR', '1')
+  vi.stubEnv('NO_COLOR', undefined)
+  return command(words)
+}
+const plain = async (...words: string[]) => {
+  vi.stubEnv('PORTCULLIS_GRPC_ADDRESS', running.address)
+  vi.stubEnv('FORCE_COLOR', undefined)
+  return command(words)
+}
+const ESCAPE = '\u001b['
+const color = (style: 'green' | 'red' | 'bold' | 'dim', text: string) =>
+  styleText(style, text, { validateStream: false })
+const data = ['--data', running.folder]
+
+describe('with colours', () => {
+  test.each<[line: string[], styled: string]>([
+    [['check', 'reports', '-H', `@${token}`], color('green', 'allowed')],
+    [['check', 'iam', '-H', `@${token}`], color('red', 'denied')],
+    [['explain', 'iam', 'static_token'], color('red', 'refused')],
+    [['explain', 'reports', 'static_token'], color('green', 'accepted')],
+    [['matrix'], color('bold', 'static_token')],
+    [['matrix'], color('green', '✓')],
+    [['lint'], color('green', 'no problem')],
+    [['account', 'list', ...data], color('bold', 'created_at')],
+    [['account', 'show', ACCOUNT, ...data], color('dim', 'enabled')],
+    [['check', '--help'], color('bold', 'Examples:')],
+    [['check', '--help'], color('bold', 'Options:')],
+  ])('%j has %j', async (line, styled) => {
+    const { stdout } = await forced(...line)
+    expect(stdout).toContain(styled)
+    // Colours are all that is added: columns are as wide as without them.
+    expect(stripVTControlCharacters(stdout)).toBe((await plain(...line)).stdout)
+  })
+
+  test('an error begins in red', async () => {
+    expect((await forced('explain', 'nope')).stderr).toMatch(`${color('red', 'portcullis:')} no API `)
+  })
+
+  test.each([
+    ['check', 'reports', '-H', `@${token}`],
+    ['matrix'],
+    ['plan', 'iam'],
+    ['explain', 'iam'],
+    ['lint'],
+    ['account', 'list', ...data],
+    ['explain', 'nope'],
+    ['nope'],
+  ])('the JSON of %s has none', async (...line) => {
+    const { stdout, stderr } = await forced(...line, '--json')
+    expect(`${stdout}${stderr}`).toMatch(/^[[{].*[\]}]\n$/)
+    expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
+  })
+})
+
+describe('without colours', () => {
+  test('where the output is no terminal', async () => {
+    for (const line of [['matrix'], ['check', '--help'], ['nope']]) {
+      const { stdout, stderr } = await run(line)
+      expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
+    }
+  })
+
+  test.each<[claim: string, environment: Record<string, string>, args: string[]]>([
+    ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
+    ['FORCE_COLOR=0', { FORCE_COLOR: '0' }, []],
+  ])('where %s says so', async (_claim, environment, args) => {
+    for (const line of [['matrix'], ['nope'], ['check', '--help']]) {
+      const { stdout, stderr } = await run([...line, ...args], { environment })
+      expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
+    }
+  })
+})
+
+test('a table counts no escape codes as width', () => {
+  const rows = (one: string, other: string) => [
+    [one, 'x'],
+    ['longer', other],
+    ['', 'y'],
+  ]
+  const colored = columns(rows(color('red', 'a'), color('bold', 'b')))
+  expect(stripVTControlCharacters(colored)).toBe(columns(rows('a', 'b')))
+  expect(columns(rows('a', 'b'))).toBe('a       x\nlonger  b\n        y')
+})
+
+test('a table may have more rows than a call has arguments', () => {
+  const rows = Array.from({ length: 200_000 }, (_, index) => [String(index % 10), 'x'])
+  expect(columns(rows).slice(0, 4)).toBe('0  x')
+})

@@ -1,0 +1,174 @@
+/** The JSON of every command: one line, keys in snake case, and the field names of the contract where it has a message for the answer. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { supportMatrix } from '../../matrix/index.ts'
+import { ROWS } from '../../sidecar/cli/administration-rows.ts'
+import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
+import { command } from '../support/command-line.ts'
+import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
+import { serve } from '../support/processes.ts'
+import { ACCOUNT, newFile, newFolder, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
+
+const running = await runSidecar()
+const secrets = await populate(running)
+process.env.PORTCULLIS_GRPC_ADDRESS = running.address
+const people = newFile(JSON.stringify(PEOPLE), 'people.json')
+const password = newFile(secrets.passwordOf('account'))
+const issuing = ['issue', '--account', ACCOUNT, '--user', 'account', '--password-file', password]
+const issued = JSON.parse((await command([...issuing, '--json'])).stdout) as { header: string; value: string }
+const token = newFile(`${issued.header}: ${issued.value}\n`)
+const data = ['--data', running.folder]
+
+interface Row {
+  readonly args: readonly string[]
+  /** The message of the contract that the answer is. */
+  readonly message?: string
+  /** Parts of the answer that are messages of the contract, and which. */
+  readonly parts?: (json: never) => readonly (readonly [part: unknown, message: string])[]
+  readonly code?: number
+}
+
+const ROWS_HERE: readonly Row[] = [
+  { args: ['check', 'balance', '-H', `@${token}`], message: 'CheckResponse' },
+  { args: ['check', 'audit-logs', '-H', `@${token}`], message: 'CheckResponse' },
+  { args: ['check', 'iam', '--kind', 'static_token', '--account', '1'], message: 'CheckResponse', code: 1 },
+  { args: [...issuing, '--project', 'alpha', '--api', 'cdn'], message: 'IssueResponse' },
+  { args: ['revoke', '-H', `@${token}`], message: 'RevokeResponse' },
+  { args: ['matrix'], message: 'Matrix' },
+  { args: ['matrix', '--strict'], message: 'Matrix' },
+  { args: ['plan', ...supportMatrix.apis.map(({ id }) => id)], message: 'PlanResponse' },
+  { args: ['plan', 'cdn', '--strict'], message: 'PlanResponse', code: 1 },
+  {
+    args: ['explain', 'audit-logs'],
+    parts: (explanations: readonly { readonly decision: object }[]) =>
+      explanations.map(({ decision }) => [decision, 'CheckResponse'] as const),
+  },
+  { args: ['lint'] },
+  {
+    args: ['directory', 'show', ...data],
+    parts: ({ accounts }: { readonly accounts: readonly Listed[] }) =>
+      accounts.flatMap(({ service_users, control_panel_users }) => [
+        ...service_users.map((user) => [user, 'ServiceUser'] as const),
+        ...control_panel_users.flatMap(({ static_tokens, ...user }) => [
+          [user, 'ControlPanelUser'] as const,
+          // Whether it is revoked; the contract has the time.
+          ...static_tokens.map(({ revoked: _, ...token }) => [token, 'StaticToken'] as const),
+        ]),
+      ]),
+  },
+  { args: ['directory', 'apply', people, ...data] },
+  { args: ['directory', 'replace-password', ACCOUNT, 'account', ...data] },
+  { args: ['keys', 'show', ...data] },
+]
+
+interface Listed {
+  readonly service_users: readonly object[]
+  readonly control_panel_users: readonly {
+    readonly static_tokens: readonly { readonly revoked: boolean }[]
+  }[]
+}
+
+test.each(ROWS_HERE)('$args', async ({ args, message, parts, code = 0 }) => {
+  const ended = await command([...args, '--json'])
+  expect(ended).toMatchObject({ code, stderr: '' })
+  expect(ended.stdout).toMatch(/^[^\n]+\n$/)
+  const json = JSON.parse(ended.stdout) as never
+  const keys = keysIn(json)
+  expect(keys).not.toHaveLength(0)
+  expect(keys.filter((key) => !SNAKE_CASE.test(key))).toEqual([])
+  if (message !== undefined) expect(offencesIn(json, messageOf(message))).toEqual([])
+  const found = parts?.(json)
+  if (found !== undefined) expect(found).not.toHaveLength(0)
+  for (const [part, name] of found ?? []) expect(offencesIn(part, messageOf(name))).toEqual([])
+})
+
+test('serve', async () => {
+  const { ready, signal, ended } = await serve(['--dev'])
+  expect(keysIn(ready).filter((key) => !SNAKE_CASE.test(key))).toEqual([])
+  signal('SIGTERM')
+  expect(await ended).toMatchObject({ code: 0 })
+})
+
+test('keys rotate', async () => {
+  const folder = newFolder()
+  // A staged key has to be known for a while before it signs.
+  const aged = readFileSync(join(running.folder, 'signing-keys.json'), 'utf8').replaceAll(
+    /"since_ms": ?\d+/g,
+    '"since_ms":1',
+  )
+  writeFileSync(join(folder, 'signing-keys.json'), aged, { mode: 0o600 })
+  const { code, stdout } = await command(['keys', 'rotate', '--data', folder, '--json'])
+  expect(code).toBe(0)
+  const { keys } = JSON.parse(stdout) as { keys: object[] }
+  const entry = { key_id: expect.any(String), since: expect.stringMatching(/Z$/) }
+  expect(keys).toEqual(['retired', 'active', 'staged'].map((state) => ({ ...entry, state })))
+})
+
+test('there is no other command with --json', () => {
+  const path = ({ args }: { readonly args: readonly string[] }) =>
+    ['directory', 'keys'].includes(args[0] ?? '') ? args.slice(0, 2).join(' ') : args[0]
+  const held = [
+    ...ROWS_HERE.map(path),
+    'serve',
+    'keys rotate',
+    // test/administration/json.test.ts
+    ...ROWS.map(({ group, verb }) => `${group} ${verb}`),
+  ]
+  const having = everyCommand(buildProgram())
+    .filter((each) => each.options.some(({ long }) => long === '--json'))
+    .map((each) => (each.parent?.parent === null ? each.name() : `${each.parent?.name()} ${each.name()}`))
+  expect([...new Set(held)].sort()).toEqual(having.sort())
+})
+
+describe('what a program reads', () => {
+  const read = async (...args: string[]) => JSON.parse((await command([...args, '--json'])).stdout)
+
+  test('of an API and of a kind is the same in the matrix and in a plan', async () => {
+    const { token_kinds: kinds, apis } = await read('matrix')
+    const { tokens } = await read('plan', 'reports')
+    const { id, scope_level, header, issuable, permission_scopes, steps } = kinds.find(
+      (kind: { id: string }) => kind.id === 'static_token',
+    )
+    expect(tokens).toEqual([
+      {
+        kind: id,
+        scope_level,
+        header,
+        issuable,
+        permission_scopes,
+        steps,
+        apis: ['reports'],
+        conflicts: [],
+      },
+    ])
+    expect(apis.find((api: { id: string }) => api.id === 'reports')).toMatchObject({
+      accepted: ['static_token'],
+      contested: [],
+    })
+    expect(kinds[0]).toMatchObject({ lifetime: '86400s' })
+    expect(kinds.at(-1)).not.toHaveProperty('lifetime')
+  })
+
+  test('of the matrix is what the sidecar sends', async () => {
+    const sent = await running.client.getMatrix()
+    const { digest, apis, conflicts } = await read('matrix')
+    expect({ digest, apis, conflicts }).toEqual({
+      digest: sent.digest,
+      apis: sent.apis,
+      conflicts: sent.conflicts,
+    })
+  })
+
+  test('of an answer that may be reused is for how long, and nothing where it may not', async () => {
+    expect(await read('check', 'iam', '--kind', 'static_token', '--account', '1')).toMatchObject({
+      cache_for: expect.stringMatching(/^\d+s$/),
+    })
+    expect(await read('check', 'iam', '-H', 'X-Token: nonsense')).not.toHaveProperty('cache_for')
+  })
+
+  test('of a matrix file without problems is an empty list', async () => {
+    const { problems } = await read('lint', join(import.meta.dirname, '../../matrix/support-matrix.json'))
+    expect(problems).toEqual([])
+  })
+})
