@@ -1,10 +1,12 @@
-/** The administration commands, a row each: what is typed, and which call of `DirectoryService` it makes. */
+/** The administration commands, a row each: what is typed, which call of `DirectoryService` it makes, and what it asks first. */
 import type { DirectoryClient } from '../client/index.ts'
+import * as questions from './administration-questions.ts'
+import type { ConfirmOptions } from './confirm.ts'
 import { usageError } from './errors.ts'
 import type { ConnectionOptions } from './output.ts'
 import { everyPage } from './pages.ts'
 
-export interface AdministrationOptions extends ConnectionOptions {
+export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions {
   readonly data?: string
   readonly callerTokenFile?: string
   readonly iamTokenFile?: string
@@ -34,6 +36,8 @@ export interface Row {
   /** Returns what is printed as records, or as JSON. */
   readonly call: Call<object>
   readonly flags: readonly Flag[]
+  /** What to ask before the call; `undefined` where it would destroy nothing. */
+  readonly question?: Call<string | undefined>
 }
 
 export const ROWS: readonly Row[] = [
@@ -53,6 +57,7 @@ export const ROWS: readonly Row[] = [
     'account delete <account>',
     'Delete an account with everything in it, as an operator.',
     (directory, [account = '']) => directory.deleteAccount({ account }),
+    { question: questions.deleteAccount },
   ),
 
   row('project create <account> <name>', 'Create a project.', (directory, [account = '', name = '']) =>
@@ -67,8 +72,11 @@ export const ROWS: readonly Row[] = [
   ...enabling('project', 'project', '<account> <name>', (directory, [account = '', name = ''], enabled) =>
     directory.updateProject({ account, name, enabled }),
   ),
-  row('project delete <account> <name>', 'Delete a project.', (directory, [account = '', name = '']) =>
-    directory.deleteProject({ account, name }),
+  row(
+    'project delete <account> <name>',
+    'Delete a project.',
+    (directory, [account = '', name = '']) => directory.deleteProject({ account, name }),
+    { question: questions.deleteProject },
   ),
 
   row(
@@ -99,7 +107,7 @@ export const ROWS: readonly Row[] = [
         ...(permission && { permissions: { permissions: permissionsOf(permission) } }),
         ...(role && { roles: { roles: [...role] } }),
       }),
-    { flags: ['permission', 'role'] },
+    { flags: ['permission', 'role'], question: questions.updateServiceUser },
   ),
   ...enabling(
     'service-user',
@@ -112,11 +120,13 @@ export const ROWS: readonly Row[] = [
     'service-user replace-password <account> <name>',
     'Replace the password and show the new one once. Tokens that were obtained with the old one stop working.',
     (directory, [account = '', name = '']) => directory.replaceServiceUserPassword({ account, name }),
+    { question: questions.replacePassword },
   ),
   row(
     'service-user delete <account> <name>',
     'Delete a service user.',
     (directory, [account = '', name = '']) => directory.deleteServiceUser({ account, name }),
+    { question: questions.deleteUser('service user') },
   ),
 
   row(
@@ -147,7 +157,7 @@ export const ROWS: readonly Row[] = [
         ...(owner !== undefined && { owner }),
         ...(role && { roles: { roles: [...role] } }),
       }),
-    { flags: ['owner', 'role'] },
+    { flags: ['owner', 'role'], question: questions.updateControlPanelUser },
   ),
   ...enabling(
     'control-panel-user',
@@ -168,12 +178,13 @@ export const ROWS: readonly Row[] = [
     'Make a new IAM token for a control panel user; the earlier one stops working. For testing only.',
     (directory, [account = '', name = ''], { project = '' }) =>
       directory.reissueControlPanelUserToken({ account, name, project }),
-    { flags: ['project'] },
+    { flags: ['project'], question: questions.reissueToken },
   ),
   row(
     'control-panel-user delete <account> <name>',
     'Delete a control panel user.',
     (directory, [account = '', name = '']) => directory.deleteControlPanelUser({ account, name }),
+    { question: questions.deleteUser('control panel user') },
   ),
 
   row(
@@ -193,6 +204,7 @@ export const ROWS: readonly Row[] = [
     'Revoke a static token.',
     (directory, [account = '', userName = '', name = '']) =>
       directory.revokeStaticToken({ account, userName, name }),
+    { question: questions.revokeStaticToken },
   ),
 
   row(
@@ -209,6 +221,10 @@ export const ROWS: readonly Row[] = [
     },
     {
       flags: ['none'],
+      question: async (_directory, [account = '', ...ranges], options) => {
+        expectRangesOrNone(ranges, options)
+        return questions.restrictAddresses(account, ranges)
+      },
     },
   ),
 
@@ -231,10 +247,10 @@ function row(
   command: string,
   description: string,
   call: Row['call'],
-  { flags = [] }: Partial<Pick<Row, 'flags'>> = {},
+  { flags = [], question }: Partial<Pick<Row, 'flags' | 'question'>> = {},
 ): Row {
   const [group = '', verb = '', ...names] = command.split(' ')
-  return { group, verb, arguments: names, description, call, flags }
+  return { group, verb, arguments: names, description, call, flags, ...(question && { question }) }
 }
 
 /** The commands `enable` and `disable` of a group. @param what what they are about, in words */
@@ -249,8 +265,11 @@ function enabling(
     row(`${group} enable ${names}`, `Enable ${article} ${what}.`, (directory, values) =>
       call(directory, values, true),
     ),
-    row(`${group} disable ${names}`, `Disable ${article} ${what}.`, (directory, values) =>
-      call(directory, values, false),
+    row(
+      `${group} disable ${names}`,
+      `Disable ${article} ${what}.`,
+      (directory, values) => call(directory, values, false),
+      { question: questions.disable(what) },
     ),
   ]
 }

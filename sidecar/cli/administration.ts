@@ -2,15 +2,17 @@
 import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
+import { addConfirmOption, confirm } from './confirm.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { addConnectionOptions, collect, DATA_DEFAULT } from './output.ts'
 import { placeholderOf } from './placeholders.ts'
+import type { Terminal } from './terminal.ts'
 
-export function addAdministrationCommands(program: Command): void {
+export function addAdministrationCommands(program: Command, terminal: Terminal): void {
   const groups = new Map<string, Command>()
   for (const row of ROWS) {
-    const { group, verb, description, arguments: names } = row
+    const { group, verb, description, arguments: names, question } = row
     let parent = groups.get(group)
     if (parent === undefined) {
       parent = program.command(group).description(GROUPS[group]?.description ?? '')
@@ -31,8 +33,9 @@ export function addAdministrationCommands(program: Command): void {
         "file with a user's account-scoped IAM token, instead of a caller token",
       )
     addConnectionOptions(command)
+    if (question !== undefined) addConfirmOption(command)
     addHelpParts(command, { examples: [exampleOf(row)] })
-    command.action((...given: unknown[]) => administer(row, command, given))
+    command.action((...given: unknown[]) => administer(row, command, given, terminal))
   }
 }
 
@@ -41,9 +44,10 @@ export const OPERATOR_NOTE =
   "An operator holds a caller token with administrator rights, for example the data folder's administrator-token."
 
 async function administer(
-  { arguments: names, call }: Row,
+  { arguments: names, call, question }: Row,
   command: Command,
   given: readonly unknown[],
+  terminal: Terminal,
 ): Promise<void> {
   const options = command.opts<AdministrationOptions>()
   const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
@@ -52,6 +56,7 @@ async function administer(
   const { withClient } = await import('./connection.ts')
   const { printRecords } = await import('./administration-output.ts')
   const answer = await withClient({ ...options, ...(await identityOf(options)) }, async (client: Client) => {
+    await confirm(terminal, options, () => question?.(client.directory, values, options))
     return call(client.directory, values, options)
   })
   printRecords(answer, options)

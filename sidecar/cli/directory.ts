@@ -7,19 +7,21 @@ import type { AccountListing } from '../authority/administration/directory-listi
 import type { NewSecret } from '../authority/administration/secrets.ts'
 import { expectDataFolder } from '../base/data-folder.ts'
 import { columns } from '../base/text-table.ts'
+import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { CommandError } from './errors.ts'
 import { addHelpParts } from './help.ts'
+import { lossesByFile } from './losses.ts'
 import { print, printJson } from './output.ts'
-import { paint } from './terminal.ts'
+import { paint, type Terminal } from './terminal.ts'
 
-interface DirectoryOptions {
+interface DirectoryOptions extends ConfirmOptions {
   readonly data?: string
   readonly matrix?: string
   readonly config?: string
   readonly json?: boolean
 }
 
-export function addDirectoryCommand(program: Command): void {
+export function addDirectoryCommand(program: Command, terminal: Terminal): void {
   const directory = addHelpParts(
     program
       .command('directory')
@@ -28,7 +30,7 @@ export function addDirectoryCommand(program: Command): void {
       ),
     { examples: ['directory apply directory.yaml', 'directory show'] },
   )
-  addApplyCommand(directory)
+  addApplyCommand(directory, terminal)
   const show = withOptions(directory.command('show')).description(
     'Show accounts, projects, users, permissions and static tokens. Never shows a secret.',
   )
@@ -39,20 +41,24 @@ export function addDirectoryCommand(program: Command): void {
       else print(columns(accounts.flatMap(accountRows)))
     },
   )
-  addReplacePasswordCommand(directory)
+  addReplacePasswordCommand(directory, terminal)
 }
 
-function addApplyCommand(directory: Command): void {
+function addApplyCommand(directory: Command, terminal: Terminal): void {
   const apply = withOptions(directory.command('apply'))
     .description(
       'Create what the file names and the directory lacks, and set the permissions of its users. New secrets are shown once.',
     )
     .argument('<file>', 'directory file, YAML or JSON')
-  addHelpParts(apply, {
-    examples: ['directory apply directory.yaml', 'directory apply directory.yaml --json'],
+  addHelpParts(addConfirmOption(apply), {
+    examples: ['directory apply directory.yaml', 'directory apply directory.yaml --yes --json'],
+    notes: ['It asks for confirmation where the file takes something away from a user.'],
   }).action(async (file: string, options: DirectoryOptions) => {
     const wanted = await readDirectoryFile(file)
     const applied = await administering(options, 'new or existing', async (administration) => {
+      await confirm(terminal, options, async () =>
+        questionAbout(file, wanted, await administration.listing()),
+      )
       return administration.apply(commandLine(), wanted)
     })
     if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
@@ -60,17 +66,23 @@ function addApplyCommand(directory: Command): void {
   })
 }
 
-function addReplacePasswordCommand(directory: Command): void {
+function addReplacePasswordCommand(directory: Command, terminal: Terminal): void {
   const replace = withOptions(directory.command('replace-password'))
     .description(
       'Replace the password of a service user and show the new one once. The tokens of the user stop working.',
     )
     .argument('<account>', 'account number')
     .argument('<user>', 'name of the service user')
-  addHelpParts(replace, {
+  addHelpParts(addConfirmOption(replace), {
     examples: ['directory replace-password 234567 worker'],
   }).action(async (account: string, user: string, options: DirectoryOptions) => {
     const secret = await administering(options, 'existing', async (administration) => {
+      await confirm(
+        terminal,
+        options,
+        () =>
+          `Replace the password of service user ${user} of account ${account}? The tokens of the user stop working.`,
+      )
       return administration.users.replacePassword(commandLine(), account, user)
     })
     if (options.json) printJson(revealed(secret))
@@ -117,6 +129,18 @@ async function readDirectoryFile(path: string): Promise<DirectoryFile> {
       problems,
     )
   return reading.value as DirectoryFile
+}
+
+/** What to ask before the file is applied; `undefined` where it takes nothing away. */
+function questionAbout(
+  path: string,
+  wanted: DirectoryFile,
+  accounts: readonly AccountListing[],
+): string | undefined {
+  const losses = lossesByFile(wanted, accounts)
+  if (losses.length === 0) return undefined
+  const rows = losses.map(({ account, user, what }) => ['  ', account, user, what.join(', ')])
+  return `${path} takes away from users:\n${columns(rows)}\nTokens based on that stop working. Apply it?`
 }
 
 function describeApplied({ created, changed, secrets }: Applied): string {

@@ -21,6 +21,8 @@ const COMMAND_REASONS = {
   FAILED_PRECONDITION: 'FAILED_PRECONDITION',
   ADDRESS_IN_USE: 'FAILED_PRECONDITION',
   OUTPUT_FAILED: 'FAILED_PRECONDITION',
+  /** A person was asked and did not say yes. Nothing was changed. */
+  NOT_CONFIRMED: 'CANCELLED',
   /** A defect of this program. */
   INTERNAL: 'INTERNAL',
 } as const

@@ -3,15 +3,17 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DEFAULT_DATA_FOLDER, expectDataFolder, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
 import { columns } from '../base/text-table.ts'
+import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { addHelpParts } from './help.ts'
 import { DATA_DEFAULT, print, printJson } from './output.ts'
 import type { RulesOptions } from './rules.ts'
+import type { Terminal } from './terminal.ts'
 
-interface KeysOptions extends RulesOptions {
+interface KeysOptions extends RulesOptions, ConfirmOptions {
   readonly data?: string
 }
 
-export function addKeysCommand(program: Command): void {
+export function addKeysCommand(program: Command, terminal: Terminal): void {
   const keys = addHelpParts(
     program
       .command('keys')
@@ -27,7 +29,7 @@ export function addKeysCommand(program: Command): void {
       printKeys(readKeys(keyFile(options)), options)
     },
   )
-  addRotateCommand(keys)
+  addRotateCommand(keys, terminal)
   const publish = addDataOption(keys.command('public')).description(
     'Print the key file without private keys, for a host that only checks tokens. The file is JSON.',
   )
@@ -39,21 +41,26 @@ export function addKeysCommand(program: Command): void {
   )
 }
 
-function addRotateCommand(keys: Command): void {
+function addRotateCommand(keys: Command, terminal: Terminal): void {
   const rotate = addDataOption(keys.command('rotate'))
     .description(
       'Rotate the keys: the staged key becomes active, the active key retires, and a new one is staged.',
     )
     .option('--matrix <file>', 'matrix file, which says how long tokens live (default: the shipped matrix)')
     .option('--json', 'print the keys, or the error, as one line of JSON')
-  addHelpParts(rotate, {
-    examples: ['keys rotate', 'keys rotate --json'],
+  addHelpParts(addConfirmOption(rotate), {
+    examples: ['keys rotate', 'keys rotate --yes --json'],
     notes: ['Tokens of a retired key stay valid until they expire.'],
   }).action(async (options: KeysOptions) => {
     const { longestLifetimeMs, rotateKeys } = await import('../authority/keys.ts')
     const { readRules } = await import('./rules.ts')
     const lifetimeMs = longestLifetimeMs(readRules(options).engine.tokenKinds.values())
     const file = keyFile(options)
+    await confirm(
+      terminal,
+      options,
+      () => `Rotate the keys in ${file}? The active key retires and signs no new token.`,
+    )
     printKeys(rotateKeys(file, Date.now(), lifetimeMs), options)
   })
 }

@@ -13,8 +13,10 @@ import { addMatrixCommand } from './matrix.ts'
 import { addPlanCommand } from './plan.ts'
 import { addRevokeCommand } from './revoke.ts'
 import { addServeCommand } from './serve.ts'
+import { processTerminal, type Terminal } from './terminal.ts'
 
-export function buildProgram(): Command {
+/** @param terminal where destructive commands ask */
+export function buildProgram(terminal: Terminal = processTerminal): Command {
   const program = new Command('portcullis')
     .description(
       'Decide which credential opens which product API, and obtain the right credential for a call.',
@@ -27,13 +29,13 @@ export function buildProgram(): Command {
     .configureOutput({ outputError: () => {} })
     .exitOverride()
   program.commandsGroup(GROUPS.ask)
-  for (const add of [addCheckCommand, addIssueCommand, addRevokeCommand]) add(program)
+  for (const add of [addCheckCommand, addIssueCommand, addRevokeCommand]) add(program, terminal)
   program.commandsGroup(GROUPS.matrix)
   for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand]) add(program)
   program.commandsGroup(GROUPS.run)
-  for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand]) add(program)
+  for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand]) add(program, terminal)
   program.commandsGroup(GROUPS.administer)
-  addAdministrationCommands(program)
+  addAdministrationCommands(program, terminal)
   program.commandsGroup(GROUPS.shell)
   program.helpCommand('help [command]', 'Print the help of a command.')
   return addHelpParts(program, {

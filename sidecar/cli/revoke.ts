@@ -1,5 +1,6 @@
 /** `portcullis revoke`: revokes a token by its value, or by its id. */
 import type { Command } from 'commander'
+import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import {
@@ -10,15 +11,16 @@ import {
   print,
   printJson,
 } from './output.ts'
+import type { Terminal } from './terminal.ts'
 
-interface RevokeOptions extends ConnectionOptions {
+interface RevokeOptions extends ConnectionOptions, ConfirmOptions {
   readonly header?: readonly string[]
   readonly tokenId?: string
   readonly data?: string
   readonly callerTokenFile?: string
 }
 
-export function addRevokeCommand(program: Command): void {
+export function addRevokeCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('revoke')
     .description('Revoke a token: by its value, or by its id as an operator.')
@@ -30,8 +32,8 @@ export function addRevokeCommand(program: Command): void {
     .option('--token-id <id>', 'id of the token, as `portcullis check` shows it')
     .option('--data <dir>', `data folder with the operator's token for --token-id ${DATA_DEFAULT}`)
     .option('--caller-token-file <file>', 'file with the caller token for --token-id')
-  addHelpParts(addConnectionOptions(command), {
-    examples: ['revoke -H @token.txt', 'revoke --token-id q9Zk3vY0T1uB7xw2LmN4Rg'],
+  addHelpParts(addConfirmOption(addConnectionOptions(command)), {
+    examples: ['revoke -H @token.txt', 'revoke --token-id q9Zk3vY0T1uB7xw2LmN4Rg --yes'],
     exitCodes: '0 revoked, 2 no answer',
   }).action(async (options: RevokeOptions) => {
     const { readCallerToken, readHeaders, withClient } = await import('./connection.ts')
@@ -42,6 +44,8 @@ export function addRevokeCommand(program: Command): void {
     if (more.length > 0) throw usageError('--header: expected one token')
     const callerToken =
       tokenId === undefined ? undefined : readCallerToken(options, '--data or --caller-token-file')
+    const which = tokenId === undefined ? 'this token' : `token ${tokenId}`
+    await confirm(terminal, options, () => `Revoke ${which}? It never works again.`)
     const revoked = await withClient({ ...options, callerToken }, (client) =>
       client.revoke(tokenId === undefined ? { value: (value ?? '').trim() } : { tokenId }),
     )

@@ -1,4 +1,5 @@
-/** Colours on a terminal. */
+/** The terminal: colours, and questions to the person who sits at it. */
+import { createInterface } from 'node:readline'
 import { styleText } from 'node:util'
 
 /** A style of `util.styleText`. */
@@ -16,4 +17,32 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
 export function forbidColor(): void {
   delete process.env.FORCE_COLOR
   process.env.NO_COLOR = '1'
+}
+
+/** Where a person can be asked. Tests bring their own. */
+export interface Terminal {
+  /** Whether somebody can see the question and type the answer. */
+  readonly interactive: boolean
+  /** Asks and returns the line that was typed; empty where the input ended. */
+  ask(question: string): Promise<string>
+}
+
+/** The terminal of this process. Standard output stays free for the answer of the command. */
+export const processTerminal: Terminal = {
+  get interactive() {
+    return process.stdin.isTTY === true && process.stderr.isTTY === true
+  },
+  async ask(question) {
+    process.stderr.write(question)
+    // The terminal itself edits the line, so that Ctrl-C ends the command as it does anywhere else.
+    const lines = createInterface({ input: process.stdin, terminal: false })
+    try {
+      for await (const line of lines) return line
+      // The input ended on the line of the question.
+      process.stderr.write('\n')
+      return ''
+    } finally {
+      lines.close()
+    }
+  },
 }

@@ -22,6 +22,8 @@ declare module 'vitest' {
     readonly go: Available
     readonly grpcurl: Available
     readonly openssl: Available
+    /** Runs a program on a pseudo-terminal. */
+    readonly terminal: Available
   }
 }
 
@@ -29,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const [python, go, grpcurl, openssl] = await Promise.all([
+    const [python, go, grpcurl, openssl, terminal] = await Promise.all([
       available('Python', installPython, (path) => generatePython(path, join(folder, 'python'))),
       available('Go', installGo, (path) => generateGo(path, join(folder, 'go'))),
       available('grpcurl', installGrpcurl, async (path) => path),
@@ -37,6 +39,11 @@ export default async function setup(project: TestProject): Promise<() => void> {
         'openssl',
         () => run('openssl', ['version']),
         async () => 'openssl',
+      ),
+      available(
+        'a pseudo-terminal',
+        () => run('python3', ['-c', 'import pty']),
+        async () => 'python3',
       ),
     ])
     const inPython = (name: string) =>
@@ -54,6 +61,10 @@ export default async function setup(project: TestProject): Promise<() => void> {
     project.provide(
       'openssl',
       programOf(openssl, (path) => ({ command: [path], env: {} })),
+    )
+    project.provide(
+      'terminal',
+      programOf(terminal, (path) => ({ command: [path], env: {} })),
     )
   } catch (error) {
     remove()

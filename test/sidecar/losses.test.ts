@@ -1,0 +1,84 @@
+/** What a change takes away from a user, and what it does not. */
+import { describe, expect, test } from 'vitest'
+import { lossesByFile, lossesOf, type Rights } from '../../sidecar/cli/losses.ts'
+
+const account = { scope: 'account' } as const
+const projects = (...names: string[]) => ({ scope: 'projects', projects: names }) as const
+
+test.each<[claim: string, before: Rights, after: Rights, losses: string[]]>([
+  ['nothing is named', { permissions: [account], roles: ['a'], owner: true, enabled: true }, {}, []],
+  [
+    'the same again',
+    { permissions: [projects('a', 'b')] },
+    { permissions: [projects('b'), projects('a')] },
+    [],
+  ],
+  [
+    'one project of two',
+    { permissions: [projects('a', 'b')] },
+    { permissions: [projects('b')] },
+    ['permission project:a'],
+  ],
+  [
+    'another project',
+    { permissions: [projects('a')] },
+    { permissions: [projects('b')] },
+    ['permission project:a'],
+  ],
+  ['the account for its projects', { permissions: [projects('a')] }, { permissions: [account] }, []],
+  [
+    'a project for the account',
+    { permissions: [account] },
+    { permissions: [projects('a')] },
+    ['permission account'],
+  ],
+  [
+    'all permissions',
+    { permissions: [account, projects('a')] },
+    { permissions: [] },
+    ['permission account', 'permission project:a'],
+  ],
+  ['a role', { roles: ['a', 'b'] }, { roles: ['b', 'c'] }, ['role a']],
+  ['ownership', { owner: true }, { owner: false }, ['ownership of the account']],
+  ['ownership of somebody who is no owner', { owner: false }, { owner: false }, []],
+  ['being enabled', { enabled: true }, { enabled: false }, ['being enabled']],
+  ['being enabled, given back', { enabled: false }, { enabled: true }, []],
+])('%s', (_claim, before, after, losses) => {
+  expect(lossesOf(before, after)).toEqual(losses)
+})
+
+describe('a directory file', () => {
+  const worker = { name: 'worker', enabled: true, permissions: [projects('a')], roles: [] }
+  const listing = {
+    account: '1',
+    projects: ['a'],
+    serviceUsers: [worker, { ...worker, name: 'other' }],
+    controlPanelUsers: [{ name: 'olga', enabled: true, owner: true, roles: ['iam.admin'], staticTokens: [] }],
+  }
+
+  test('takes away from the users that it names, and from no other', () => {
+    const file = {
+      accounts: [
+        {
+          account: '1',
+          service_users: [{ name: 'worker', permissions: [] }],
+          control_panel_users: [{ name: 'olga', owner: false }],
+        },
+      ],
+    }
+    expect(lossesByFile(file, [listing])).toEqual([
+      { account: '1', user: 'worker', what: ['permission project:a'] },
+      { account: '1', user: 'olga', what: ['ownership of the account'] },
+    ])
+  })
+
+  test('takes nothing from accounts and users that do not exist yet', () => {
+    const file = {
+      accounts: [
+        { account: '1', service_users: [{ name: 'new', permissions: [] }] },
+        { account: '2', service_users: [{ name: 'worker', permissions: [] }] },
+      ],
+    }
+    expect(lossesByFile(file, [listing])).toEqual([])
+  })
+})
