@@ -1,5 +1,6 @@
 /** Runs the command line: one command, its errors, its exit code. */
 import { type Command, CommanderError } from 'commander'
+import { COMPLETE } from './completion.ts'
 import { EXIT, failWith, guardOutput } from './errors.ts'
 import { refuseEmptyValues } from './placeholders.ts'
 import { buildProgram, everyCommand } from './program.ts'
@@ -20,7 +21,8 @@ export async function runCommand(program: Command, words: readonly string[], jso
   let running: Command | undefined
   program.hook('preAction', (_program, command) => {
     running = command
-    refuseEmptyValues(command)
+    // The word to complete may be empty.
+    if (command.name() !== COMPLETE) refuseEmptyValues(command)
   })
   let refusing = program
   for (const command of everyCommand(program))

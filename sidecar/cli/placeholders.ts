@@ -1,32 +1,38 @@
 /**
- * What options and arguments take, by the name of their placeholder: `--api <api>` takes the id of an API. Messages and the examples of the help read this one table.
+ * What options and arguments take, by the name of their placeholder: `--api <api>` takes the id of an API. Messages,
+ * completion and the examples of the help read this one table.
  */
 import type { Command } from 'commander'
 import { usageError } from './errors.ts'
+
+/** Where the shell finds what can stand in a place. */
+export type Source = 'apis' | 'token kinds' | 'files' | 'folders' | readonly string[]
 
 export interface Placeholder {
   /** What is expected, with an article. */
   readonly expected: string
   /** A value for examples. */
   readonly example: string
+  readonly source?: Source
 }
 
 export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   account: { expected: 'the number of an account', example: '234567' },
   addr: { expected: 'an address', example: '127.0.0.1:50051' },
-  api: { expected: 'the id of an API', example: 'balance' },
-  dir: { expected: 'the path of a folder', example: './portcullis-data' },
-  file: { expected: 'the path of a file', example: 'matrix.json' },
+  api: { expected: 'the id of an API', example: 'balance', source: 'apis' },
+  dir: { expected: 'the path of a folder', example: './portcullis-data', source: 'folders' },
+  file: { expected: 'the path of a file', example: 'matrix.json', source: 'files' },
   header: { expected: "'NAME: VALUE', or @FILE with one a line", example: '@token.txt' },
   id: { expected: 'the id of a token', example: 'q9Zk3vY0T1uB7xw2LmN4Rg' },
   ip: { expected: 'an IPv4 or IPv6 address', example: '10.1.2.3' },
-  kind: { expected: 'the id of a token kind', example: 'static_token' },
+  kind: { expected: 'the id of a token kind', example: 'static_token', source: 'token kinds' },
   ms: { expected: 'a time in milliseconds', example: '5000' },
   n: { expected: 'a whole number', example: '2' },
   name: { expected: 'a name', example: 'alpha' },
   permission: {
     expected: 'account or project:NAME',
     example: 'project:alpha',
+    source: ['account', 'project:'],
   },
   project: { expected: 'the name of a project', example: 'alpha' },
   range: {
@@ -36,6 +42,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   role: {
     expected: 'the name of a role, for example iam.admin',
     example: 'iam.admin',
+    source: ['iam.admin'],
   },
   shell: { expected: 'bash, zsh or fish', example: 'bash' },
   user: { expected: 'the name of a user', example: 'olga' },

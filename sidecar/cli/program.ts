@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
 import { addAdministrationCommands, OPERATOR_NOTE } from './administration.ts'
 import { addCheckCommand } from './check.ts'
+import { addCompletionCommands } from './completion.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
 import { addHelpParts, GROUPS, title } from './help.ts'
@@ -37,6 +38,7 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   program.commandsGroup(GROUPS.administer)
   addAdministrationCommands(program, terminal)
   program.commandsGroup(GROUPS.shell)
+  addCompletionCommands(program)
   program.helpCommand('help [command]', 'Print the help of a command.')
   return addHelpParts(program, {
     examples: ['serve --dev', 'check balance -H @token.txt', 'help check'],

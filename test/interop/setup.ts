@@ -9,11 +9,15 @@ import type { TestProject } from 'vitest/node'
 import { CommandFailed, run } from '../support/interop/command.ts'
 import { generateGo, installGo, installGrpcurl } from '../support/interop/go.ts'
 import { generatePython, installPython, pythonProgram } from '../support/interop/python.ts'
+import { installFish, installZsh, type Shell } from '../support/interop/shells.ts'
 
 /** A program that can be started, or the reason why there is none. */
 export type Available =
   | { readonly ok: true; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly why: string }
+
+/** A shell that can be started, or the reason why there is none. */
+export type AvailableShell = ({ readonly ok: true } & Shell) | { readonly ok: false; readonly why: string }
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,6 +28,8 @@ declare module 'vitest' {
     readonly openssl: Available
     /** Runs a program on a pseudo-terminal. */
     readonly terminal: Available
+    readonly zsh: AvailableShell
+    readonly fish: AvailableShell
   }
 }
 
@@ -31,7 +37,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const [python, go, grpcurl, openssl, terminal] = await Promise.all([
+    const [python, go, grpcurl, openssl, terminal, zsh, fish] = await Promise.all([
       available('Python', installPython, (path) => generatePython(path, join(folder, 'python'))),
       available('Go', installGo, (path) => generateGo(path, join(folder, 'go'))),
       available('grpcurl', installGrpcurl, async (path) => path),
@@ -45,6 +51,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
         () => run('python3', ['-c', 'import pty']),
         async () => 'python3',
       ),
+      available('zsh', installZsh, async (shell) => shell),
+      available('fish', installFish, async (shell) => shell),
     ])
     const inPython = (name: string) =>
       programOf(python, ({ interpreter, env }) => ({ command: [interpreter, pythonProgram(name)], env }))
@@ -66,6 +74,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
       'terminal',
       programOf(terminal, (path) => ({ command: [path], env: {} })),
     )
+    project.provide('zsh', zsh.ok ? { ok: true, ...zsh.value } : zsh)
+    project.provide('fish', fish.ok ? { ok: true, ...fish.value } : fish)
   } catch (error) {
     remove()
     throw error
@@ -76,12 +86,12 @@ export default async function setup(project: TestProject): Promise<() => void> {
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
 
 /** Obtains something, which may fail, and makes it ready, which may not. */
-async function available<T>(
+async function available<Obtained, T>(
   name: string,
-  obtain: () => Promise<string>,
-  prepare: (obtained: string) => Promise<T>,
+  obtain: () => Promise<Obtained>,
+  prepare: (obtained: Obtained) => Promise<T>,
 ): Promise<Outcome<T>> {
-  let obtained: string
+  let obtained: Obtained
   try {
     obtained = await obtain()
   } catch (error) {

@@ -324,7 +324,7 @@ describe('a command line with a mistake', () => {
     [['check'], /^portcullis: missing required argument 'api'\n\(see `portcullis check --help`\)\n$/],
     [
       ['help', 'nope'],
-      /^portcullis: unknown command 'nope'\n\(commands: check, .*, audit; options: --help, --version\)\n$/,
+      /^portcullis: unknown command 'nope'\n\(commands: check, .*, audit, completion; options: --help, --version\)\n$/,
     ],
     [['-v'], /^portcullis: unknown option '-v'\n\(commands: check, .*; options: --help, --version\)\n$/],
     [
@@ -334,6 +334,10 @@ describe('a command line with a mistake', () => {
     [
       ['account', 'lsit'],
       /^portcullis: unknown command 'lsit'; did you mean list\?\n\(commands: create, list, .*\)\n$/,
+    ],
+    [
+      ['completion', 'tcsh'],
+      /^portcullis: command-argument value 'tcsh' is invalid for argument 'shell'\. Allowed choices are bash, zsh, fish\.\n\(see /,
     ],
   ])('%j is told what to type instead', async (args, complaint) => {
     const { code, stdout, stderr } = await run(args)
