@@ -1,13 +1,21 @@
 #!/usr/bin/env node
-// Starts the command line: the sources in a checkout, the compiled code where the package is installed.
+// Starts the command line: the sources in a checkout, the compiled code where the package is installed. Any Node can read
+// this file, so that an old one says what to do.
 import { existsSync } from 'node:fs'
 
+const sources = new URL('./cli/main.ts', import.meta.url)
+const checkout = existsSync(sources)
+
 if (Number(process.versions.node.split('.')[0]) < 24) {
-  process.stderr.write(`portcullis: expected Node 24 or later, this is ${process.version}\n`)
+  process.stderr.write(`portcullis: expected Node 24 or later, this is ${process.version}\n${advice()}\n`)
   process.exit(2)
 }
-const sources = new URL('./cli/main.ts', import.meta.url)
-const { main } = await import(
-  existsSync(sources) ? sources.href : new URL('../dist/sidecar/cli/main.js', import.meta.url).href
-)
-await main(process.argv)
+import(checkout ? sources.href : './dist/sidecar/cli/main.js').then(({ main }) => main(process.argv))
+
+/** How to come to a newer Node. */
+function advice() {
+  if (!checkout) return 'Install Node 24 or later, and run the command again.'
+  return existsSync(new URL('../node_modules/node/bin/node', import.meta.url))
+    ? 'The checkout has a Node of its own. Use it: `npm start`, or `npx portcullis` in place of `node sidecar/portcullis.js`.'
+    : 'The checkout has no Node of its own yet: `npm ci --ignore-scripts` leaves it out. `npm rebuild node` installs it.'
+}

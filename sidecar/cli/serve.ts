@@ -5,6 +5,7 @@ import type { Serving } from '../sidecar.ts'
 import type { Demo } from './demo.ts'
 import { failWith, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
+import { whenNpmEnds } from './npm.ts'
 import { print, printJson } from './output.ts'
 
 interface ServeOptions {
@@ -63,6 +64,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined
   const stop = async () => {
+    unfollow()
     // A second signal does not wait.
     for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1))
     await running?.close()
@@ -72,6 +74,7 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   // Before the start, which takes a while: a signal during it removes the new data folder too.
   for (const signal of STOP_SIGNALS) process.once(signal, () => void stop())
+  const unfollow = whenNpmEnds(() => void stop())
 
   // A demo account is useless when nobody can read its secrets. Any other sidecar is useful without its ready line.
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
