@@ -1,43 +1,72 @@
 /**
- * Builds what is published: declarations by the compiler, and code in a few files by esbuild, because a start reads
- * and links every module on its way. Into `dist/`, or the folder that is given. Dependencies stay outside, so that
- * their updates and advisories are npm's business.
+ * Builds what is published of a package: declarations by the compiler, and code in a few files by esbuild, because a start
+ * reads and links every module on its way. What a package takes from another one of this checkout becomes part of it, so
+ * that each installs alone. Dependencies stay outside, so that their updates and advisories are npm's business.
+ *
+ *     node scripts/build.ts                     every package, into its own `dist/`
+ *     node scripts/build.ts FOLDER [OUTPUT]     one package, into its `dist/` or into OUTPUT
  */
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { PACKAGES, type Package, packageIn, ROOT } from './packages.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const COMPILER = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 
-/** What package.json, the launcher or Node itself names; everything else becomes part of these, or a shared chunk. */
-const ENTRY_POINTS = [
-  'engine/index.ts',
-  'matrix/index.ts',
-  'sidecar/index.ts',
-  'sidecar/client/index.ts',
-  'sidecar/cli/main.ts',
-  // The primary starts the worker by the name of the file beside it.
-  'sidecar/workers/primary.ts',
-  'sidecar/workers/worker.ts',
-]
+if (import.meta.main) {
+  const [folder, output] = process.argv.slice(2)
+  for (const each of folder === undefined ? PACKAGES : [packageIn(folder)])
+    await buildPackage(each, output === undefined ? join(ROOT, each.folder, 'dist') : resolve(output))
+}
 
-const output = resolve(process.argv[2] ?? join(ROOT, 'dist'))
-rmSync(output, { recursive: true, force: true })
-const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-const project = join(ROOT, 'tsconfig.build.json')
-execFileSync(process.execPath, [compiler, '-p', project, '--outDir', output], { stdio: 'inherit' })
-await build({
-  absWorkingDir: ROOT,
-  entryPoints: ENTRY_POINTS,
-  outbase: ROOT,
-  outdir: output,
-  chunkNames: 'chunks/[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  packages: 'external',
-  platform: 'node',
-  format: 'esm',
-  target: 'es2024',
-})
+/** Builds into a folder, which is emptied first. Paths in it are those of the sources. */
+export async function buildPackage(built: Package, output: string): Promise<void> {
+  rmSync(output, { recursive: true, force: true })
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: [...built.entryPoints],
+    outbase: ROOT,
+    outdir: output,
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    platform: built.platform,
+    format: 'esm',
+    target: built.target,
+  })
+  const [entry = ''] = built.entryPoints
+  copyDeclarations(built.folder, declarationOf(entry), output)
+}
+
+/** The declarations that a user can get to; the compiler makes those of every source on the way. */
+function copyDeclarations(folder: string, entry: string, output: string): void {
+  const all = mkdtempSync(join(tmpdir(), 'portcullis-declarations-'))
+  try {
+    const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', all]
+    const paths = ['--rootDir', ROOT, '--allowImportingTsExtensions', 'false']
+    execFileSync(
+      process.execPath,
+      [COMPILER, '-p', join(ROOT, folder), ...emit, ...paths, '--rewriteRelativeImportExtensions'],
+      { stdio: 'inherit' },
+    )
+    const found = new Set([entry])
+    // The set grows on the way.
+    for (const path of found) {
+      const text = readFileSync(join(all, path), 'utf8')
+      for (const [, imported = ''] of text.matchAll(/\b(?:from\s+|import\()["'](\.[^"']+)["']/g))
+        found.add(declarationOf(join(dirname(path), imported)))
+      mkdirSync(dirname(join(output, path)), { recursive: true })
+      cpSync(join(all, path), join(output, path))
+    }
+  } finally {
+    rmSync(all, { recursive: true })
+  }
+}
+
+function declarationOf(path: string): string {
+  return path.replace(/\.[jt]s$/, '.d.ts')
+}

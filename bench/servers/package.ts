@@ -1,7 +1,7 @@
 /** The package as users install it: compiled code without the sources, and the dependencies of this checkout. */
 import { execFile } from 'node:child_process'
-import { copyFileSync, cpSync, mkdirSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { copyFileSync, cpSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../harness/paths.ts'
 
@@ -12,11 +12,14 @@ import { ROOT } from '../harness/paths.ts'
  * @returns the launcher
  */
 export async function installPackage(folder: string): Promise<string> {
-  await promisify(execFile)(process.execPath, [join(ROOT, 'scripts', 'build.ts'), join(folder, 'dist')])
-  const launcher = join(folder, 'sidecar', 'portcullis.js')
-  mkdirSync(dirname(launcher))
-  copyFileSync(join(ROOT, 'sidecar', 'portcullis.js'), launcher)
-  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  await promisify(execFile)(process.execPath, [
+    join(ROOT, 'scripts', 'build.ts'),
+    'sidecar',
+    join(folder, 'dist'),
+  ])
+  const launcher = join(folder, 'portcullis.js')
+  for (const name of ['portcullis.js', 'package.json'])
+    copyFileSync(join(ROOT, 'sidecar', name), join(folder, name))
   cpSync(join(ROOT, 'proto'), join(folder, 'proto'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return launcher

@@ -1,10 +1,15 @@
 /** Where this package is, in a checkout and when installed, and which version it is. */
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, extname, join } from 'node:path'
 
-/** The folder that holds package.json and the protos. */
-export const packageFolder: string = findPackageFolder(dirname(fileURLToPath(import.meta.url)))
+/** The folder that holds package.json. */
+const packageFolder = findPackageFolder(import.meta.dirname)
+
+/** The protos and their descriptors: in a checkout beside the packages, when installed a part of this one. */
+export const protoFolder: string = join(
+  packageFolder,
+  extname(import.meta.filename) === '.ts' ? '../proto' : 'proto',
+)
 
 export const packageVersion: string = (
   JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as { version: string }

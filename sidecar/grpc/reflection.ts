@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
-import { packageFolder } from '../base/package.ts'
+import { protoFolder } from '../base/package.ts'
 import { failure } from './handler.ts'
 
 const VERSIONS = ['v1', 'v1alpha'] as const
@@ -59,8 +59,8 @@ export function addReflection(server: Server, log: Logger): void {
 /** Fills in the methods and handlers by path. */
 async function load(loaded: Map<string, Loaded>): Promise<void> {
   const { ReflectionService } = await import('@grpc/reflection')
-  const fileDescriptorProtos = ['portcullis', 'health', 'error_details'].flatMap((name) =>
-    filesOf(readFileSync(join(packageFolder, 'proto', `${name}.binpb`))),
+  const fileDescriptorProtos = ['portcullis', 'health', 'google_rpc'].flatMap((name) =>
+    filesOf(readFileSync(join(protoFolder, `${name}.binpb`))),
   )
   // The service looks at nothing else of a package definition, and calls nothing else of a server.
   type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]

@@ -2,8 +2,9 @@
  * A gRPC client that shares no code with Portcullis: grpc-js, with the messages that proto-loader makes of the
  * protos. It is how another language sees the sidecar.
  */
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type CallOptions,
@@ -15,7 +16,12 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
-import { loadSync, type MessageTypeDefinition, type ServiceDefinition } from '@grpc/proto-loader'
+import {
+  loadFileDescriptorSetFromBuffer,
+  loadSync,
+  type MessageTypeDefinition,
+  type ServiceDefinition,
+} from '@grpc/proto-loader'
 import { expect } from 'vitest'
 import { whenTheFileEnds } from './sidecar.ts'
 
@@ -26,10 +32,7 @@ const OPTIONS = { keepCase: true, longs: Number, enums: String, defaults: true, 
 const protos = fileURLToPath(new URL('../../proto', import.meta.url))
 const require = createRequire(import.meta.url)
 const contract = loadSync('portcullis/v1/authorization.proto', { ...OPTIONS, includeDirs: [protos] })
-const errorDetails = loadSync(['google/rpc/status.proto', 'google/rpc/error_details.proto'], {
-  ...OPTIONS,
-  includeDirs: [dirname(require.resolve('google-proto-files/package.json'))],
-})
+const errorDetails = loadFileDescriptorSetFromBuffer(readFileSync(join(protos, 'google_rpc.binpb')), OPTIONS)
 
 /** The service, as proto-loader reads it. */
 export const contractService = contract['portcullis.v1.AuthorizationService'] as ServiceDefinition

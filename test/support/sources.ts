@@ -19,7 +19,7 @@ export interface Source {
 /** Every TypeScript and JavaScript file of the project's own folders. */
 export const sources: readonly Source[] = globSync(
   ['*.{ts,js}', '{engine,matrix,sidecar,bench,scripts,test,examples,.ci}/**/*.{ts,js}'],
-  { cwd: ROOT, exclude: ['**/node_modules/**'] },
+  { cwd: ROOT, exclude: ['**/node_modules/**', '**/dist/**'] },
 )
   .map((path) => path.replaceAll('\\', '/'))
   .sort()

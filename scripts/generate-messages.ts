@@ -1,0 +1,68 @@
+/**
+ * Generates `sidecar/gen` from the descriptors that `buf` compiled (`npm run gen`): it runs ts-proto's plugin as a compiler
+ * would. The committed descriptors are enough for it, so `npm test` compares without `buf`. With a folder as its
+ * argument, writes there instead of into the checkout.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import {
+  CodeGeneratorRequestSchema,
+  CodeGeneratorResponseSchema,
+  type FileDescriptorProto,
+  FileDescriptorSetSchema,
+} from '@bufbuild/protobuf/wkt'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** Descriptors in `proto/` → the files of them to generate; what these import is generated with them. */
+const SOURCES: readonly (readonly [descriptors: string, wanted: RegExp])[] = [
+  ['portcullis.binpb', /^portcullis\//],
+  // google.rpc.Status and its details travel in `grpc-status-details-bin`.
+  ['google_rpc.binpb', /^google\/rpc\//],
+  ['health.binpb', /^health\//],
+]
+
+const OPTIONS = [
+  'outputServices=grpc-js',
+  'esModuleInterop=true',
+  'oneof=unions-value',
+  'enumsAsLiterals=true',
+  'env=node',
+  'importSuffix=.ts',
+  'outputJsonMethods=false',
+  'outputPartialMethods=false',
+  'useExactTypes=false',
+  'useDate=true',
+  'useOptionals=none',
+]
+
+const output = join(process.argv[2] ?? ROOT, 'sidecar', 'gen')
+rmSync(output, { recursive: true, force: true })
+for (const [descriptors, wanted] of SOURCES) {
+  const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(join(ROOT, 'proto', descriptors)))
+  for (const { name, content } of generated(file, wanted)) {
+    const path = join(output, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+  }
+}
+
+/** What the plugin makes of the wanted files. */
+function generated(protoFile: FileDescriptorProto[], wanted: RegExp) {
+  const request = create(CodeGeneratorRequestSchema, {
+    fileToGenerate: protoFile.map(({ name }) => name).filter((name) => wanted.test(name)),
+    parameter: OPTIONS.join(','),
+    protoFile,
+  })
+  const plugin = createRequire(import.meta.url).resolve('ts-proto/protoc-gen-ts_proto')
+  const response = execFileSync(process.execPath, [plugin], {
+    input: toBinary(CodeGeneratorRequestSchema, request),
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const { file, error } = fromBinary(CodeGeneratorResponseSchema, response)
+  if (error !== '') throw new Error(error)
+  return file
+}
