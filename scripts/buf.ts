@@ -1,5 +1,5 @@
 /**
- * Runs `buf` in the checkout, as `npx buf` would: `node scripts/buf.ts lint`. Its 98 MB have packages of their own in
+ * Runs `buf`, as `npx buf` would: `node scripts/buf.ts lint`. Its 98 MB have packages of their own in
  * `scripts/buf/`, installed at the first use and again when their lockfile changes.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -7,16 +7,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(import.meta.dirname, 'buf')
 
 /** Runs it, and shows what it prints. @returns its exit code */
 function main(args: readonly string[]): number {
-  return spawnSync(process.execPath, [installedBuf(), ...args], { cwd: ROOT, stdio: 'inherit' }).status ?? 1
+  return spawnSync(process.execPath, [installedBuf(), ...args], { stdio: 'inherit' }).status ?? 1
 }
 
 /** Path of buf's launcher, a program for Node. Installs it where that has to be done. */
-export function installedBuf(): string {
+function installedBuf(): string {
   const digest = createHash('sha256')
     .update(readFileSync(join(FOLDER, 'package-lock.json')))
     .digest('hex')
@@ -31,4 +30,4 @@ export function installedBuf(): string {
   return join(FOLDER, 'node_modules', '@bufbuild', 'buf', 'bin', 'buf')
 }
 
-if (import.meta.main) process.exitCode = main(process.argv.slice(2))
+process.exitCode = main(process.argv.slice(2))

@@ -60,6 +60,11 @@ export async function run(
   }
 }
 
+/** Runs buf, which is installed at the first use. */
+export function runBuf(args: readonly string[], options?: CommandOptions): Promise<string> {
+  return run(process.execPath, [join(repository, 'scripts', 'buf.ts'), ...args], options)
+}
+
 /**
  * The folder where something is installed: of an earlier run if that one came to its end.
  *

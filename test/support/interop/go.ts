@@ -1,7 +1,7 @@
 /** The Go client and grpcurl: modules from the module proxy, stubs generated from the protos. */
 import { cpSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { installed, interopFolder, repository, run } from './command.ts'
+import { installed, interopFolder, run, runBuf } from './command.ts'
 
 const program = join(interopFolder, 'go')
 
@@ -10,8 +10,9 @@ const ENVIRONMENT = { GOFLAGS: '-mod=readonly', GOWORK: 'off', CGO_ENABLED: '0' 
 
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4'
 
-/** Installs the code generators that go.mod names, and fetches the modules. @returns the folder of the generators */
+/** Installs buf and the code generators that go.mod names, and fetches the modules. @returns the folder of the generators */
 export async function installGo(): Promise<string> {
+  await runBuf(['--version'])
   const modules = ['go.mod', 'go.sum'].map((name) => readFileSync(join(program, name), 'utf8'))
   const version = await run('go', ['version'], { cwd: program })
   const folder = await installed('go', [version, ...modules], async (folder) => {
@@ -35,10 +36,9 @@ export async function installGrpcurl(): Promise<string> {
 /** Generates the stubs into `folder` and compiles the client there. @returns its path */
 export async function generateGo(generators: string, folder: string): Promise<string> {
   cpSync(program, folder, { recursive: true })
-  const buf = join(repository, 'node_modules', '.bin', 'buf')
   const path = [generators, process.env.PATH].join(delimiter)
   const template = join(program, 'buf.gen.yaml')
-  await run(buf, ['generate', '--template', template, '--output', folder], { env: { PATH: path } })
+  await runBuf(['generate', '--template', template, '--output', folder], { env: { PATH: path } })
   // Without the module proxy: from here on a failure is ours. Trimmed paths let Go's cache serve any folder.
   const env = { ...ENVIRONMENT, GOPROXY: 'off' }
   await run('go', ['build', '-trimpath', '-o', 'client', '.'], { cwd: folder, env })

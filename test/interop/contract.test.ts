@@ -1,0 +1,159 @@
+/** The contract for other languages, with the compilers that they use, and for those who rely on the last release of it. */
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { CommandFailed, repository, run, runBuf } from '../support/interop/command.ts'
+import { installGo } from '../support/interop/go.ts'
+
+const protos = join(repository, 'proto')
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-contract-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const python = inject('python')
+const go = inject('go')
+
+/** Why buf cannot be had, where that is so. */
+const noBuf = await runBuf(['--version']).then(
+  () => undefined,
+  (error: CommandFailed) => error.message,
+)
+if (noBuf !== undefined) process.stderr.write(`interop: every test that needs buf is skipped: ${noBuf}\n`)
+
+describe.skipIf(noBuf !== undefined)('buf', () => {
+  test.each([
+    ['portcullis.binpb', protos],
+    ['health.binpb', join(repository, 'node_modules/grpc-health-check/proto')],
+  ])('%s is what it compiles, byte for byte', async (name, sources) => {
+    const image = join(folder, name)
+    await runBuf(['build', sources, '--as-file-descriptor-set', '-o', image])
+    expect(readFileSync(join(protos, name)).equals(readFileSync(image))).toBe(true)
+  })
+
+  test('finds nothing in the contract that breaks the last release', async () => {
+    expect(await breaking((text) => text)).toBe('')
+  })
+
+  test('lets a field, a message and a call be added', async () => {
+    const added = (text: string) =>
+      text
+        .replace('message CheckRequest {', '$& string note = 1000;')
+        .replace('service AuthorizationService {', '$& rpc Ask(AskRequest) returns (AskResponse);')
+        .concat('message AskRequest {}\nmessage AskResponse {}\n')
+    expect(await breaking(added)).toBe('')
+  })
+
+  test.each<[change: string, from: RegExp, to: string, found: RegExp]>([
+    [
+      'a field gets another number',
+      /string api = 1;/,
+      'string api = 1000;',
+      /field "1" with name "api" .*deleted/,
+    ],
+    [
+      'a field gets another type',
+      /string api = 1;/,
+      'bytes api = 1;',
+      /changed type from "string" to "bytes"/,
+    ],
+    [
+      'a field gets another name',
+      /string api = 1;/,
+      'string product = 1;',
+      /changed name from "api" to "product"/,
+    ],
+    ['a call is gone', /rpc Plan\(PlanRequest\) returns \(PlanResponse\);/, '', /RPC "Plan" .*deleted/],
+    [
+      'a call answers with a stream',
+      /(rpc Plan\(PlanRequest\) returns) \(/,
+      '$1 (stream ',
+      /server streaming/,
+    ],
+    ['a field is gone', /string client_address = \d+;/, '', /with name "client_address" .*deleted/],
+    [
+      'the Go package is another',
+      /"portcullis\/v1;portcullisv1"/,
+      '"other/v1"',
+      /option "go_package" changed/,
+    ],
+  ])('finds that %s', async (_change, from, to, found) => {
+    const changed = (text: string) => {
+      expect(text).toMatch(from)
+      return text.replace(from, to)
+    }
+    expect(await breaking(changed)).toMatch(found)
+  })
+})
+
+/** What buf says of a contract whose file of the authorization service was changed; nothing where it breaks nothing. */
+async function breaking(change: (text: string) => string): Promise<string> {
+  const copy = mkdtempSync(join(folder, 'changed-'))
+  cpSync(protos, join(copy, 'proto'), { recursive: true })
+  cpSync(join(repository, 'buf.yaml'), join(copy, 'buf.yaml'))
+  const file = join(copy, 'proto/portcullis/v1/authorization.proto')
+  writeFileSync(file, change(readFileSync(file, 'utf8')))
+  // As `npm run check` has it.
+  const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  const [, args = ''] = /buf\.ts (breaking [^&]+)/.exec(scripts['check:protos']) ?? []
+  try {
+    return await runBuf(args.trim().split(' '), { cwd: copy })
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error
+    return error.message
+  }
+}
+
+describe.skipIf(!python.ok)('protoc without flags makes', () => {
+  let generators = ''
+  beforeAll(async () => {
+    if (go.ok) generators = await installGo()
+  })
+
+  const NAMED = readdirSync(join(protos, 'portcullis/v1')).map((name) => name.replace('.proto', ''))
+
+  /** A file that it makes of each proto, or of one message, and what is in there. */
+  test.each<[flag: string, file: string, content: RegExp]>([
+    ['python', 'portcullis/v1/authorization_pb2.py', /portcullis\/v1\/authorization\.proto/],
+    ['java', 'com/portcullis/v1/CheckRequest.java', /^package com\.portcullis\.v1;/m],
+    ['java', 'com/portcullis/v1/AuthorizationProto.java', /^public final class AuthorizationProto/m],
+    ['kotlin', 'com/portcullis/v1/CheckRequestKt.kt', /^package com\.portcullis\.v1;?$/m],
+    ['csharp', 'Authorization.cs', /^namespace Portcullis\.V1 \{/m],
+    ['ruby', 'portcullis/v1/authorization_pb.rb', /^module Portcullis\n +module V1$/m],
+    ['php', 'Portcullis/V1/CheckRequest.php', /^namespace Portcullis\\V1;/m],
+    ['php', 'Portcullis/V1/GPBMetadata/Authorization.php', /^namespace Portcullis\\V1\\GPBMetadata;/m],
+    ['cpp', 'portcullis/v1/authorization.pb.h', /^namespace v1 \{/m],
+    ['objc', 'portcullis/v1/Authorization.pbobjc.h', /@interface PXXCheckRequest\b/],
+  ])('--%s_out: %s', async (flag, file, content) => {
+    const output = await generate(flag)
+    expect(readFileSync(join(output, file), 'utf8')).toMatch(content)
+    const made = globSync('**/*.*', { cwd: output }).join('\n').toLowerCase()
+    expect(NAMED.filter((name) => !made.includes(name))).toEqual([])
+  })
+
+  test.skipIf(!go.ok).each([
+    ['go', 'portcullis/v1/authorization.pb.go'],
+    ['go-grpc', 'portcullis/v1/authorization_grpc.pb.go'],
+  ])('--%s_out: %s', async (flag, file) => {
+    expect(readFileSync(join(await generate(flag), file), 'utf8')).toMatch(/^package portcullisv1$/m)
+  })
+
+  /** Runs protoc for every file of the contract. @returns the folder of what it made */
+  async function generate(flag: string): Promise<string> {
+    const output = join(folder, flag)
+    mkdirSync(output, { recursive: true })
+    const protoc = join(dirname(python.ok ? (python.command[0] ?? '') : ''), 'protoc')
+    const files = globSync('**/*.proto', { cwd: protos })
+    const env = { PATH: [generators, process.env.PATH].join(delimiter) }
+    await run(protoc, [`--proto_path=${protos}`, `--${flag}_out=${output}`, ...files], { env })
+    return output
+  }
+})
