@@ -36,7 +36,10 @@ export async function buildPackage(built: Package, output: string): Promise<void
     packages: 'external',
     platform: built.platform,
     format: 'esm',
+    charset: 'utf8',
     target: built.target,
+    minifyWhitespace: built.compact,
+    ...(built.compact && { lineLimit: 110 }),
   })
   const [entry = ''] = built.entryPoints
   copyDeclarations(built.folder, declarationOf(entry), output)

@@ -7,8 +7,6 @@ import { join } from 'node:path'
 import { buildPackage } from './build.ts'
 import { packageIn, ROOT } from './packages.ts'
 
-const COPIES = ['LICENSE', 'proto']
-
 /** The contract of the last release is what changes are compared with, and nothing that a user needs. */
 const published = (path: string) => !path.endsWith('released.binpb')
 
@@ -17,11 +15,9 @@ const clean = args[0] === '--clean'
 const packed = packageIn(args.at(-1) ?? '')
 const folder = join(ROOT, packed.folder)
 
-if (clean) {
-  for (const copy of COPIES) rmSync(join(folder, copy), { recursive: true, force: true })
-} else {
-  await buildPackage(packed, join(folder, 'dist'))
-  for (const copy of COPIES)
-    if (copy !== 'proto' || packed.protos)
-      cpSync(join(ROOT, copy), join(folder, copy), { recursive: true, filter: published })
-}
+const copies = ['LICENSE', ...packed.copies]
+
+if (!clean) await buildPackage(packed, join(folder, 'dist'))
+for (const copy of copies)
+  if (clean) rmSync(join(folder, copy), { recursive: true, force: true })
+  else cpSync(join(ROOT, copy), join(folder, copy), { recursive: true, filter: published })

@@ -12,8 +12,10 @@ export interface Package {
   readonly platform: 'neutral' | 'node'
   /** Oldest edition of the language that runs it. */
   readonly target: string
-  /** Whether the contract is part of it. */
-  readonly protos: boolean
+  /** Without white space, which is a third of a generated validator; names stay, so that a stack tells where. */
+  readonly compact: boolean
+  /** What of the root folder is part of it, beside the licence. */
+  readonly copies: readonly string[]
 }
 
 export const PACKAGES: readonly Package[] = [
@@ -22,21 +24,24 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['engine/index.ts'],
     platform: 'neutral',
     target: 'es2022',
-    protos: false,
+    compact: false,
+    copies: [],
   },
   {
     folder: 'matrix',
     entryPoints: ['matrix/index.ts'],
     platform: 'neutral',
     target: 'es2022',
-    protos: false,
+    compact: true,
+    copies: [],
   },
   {
     folder: 'sidecar/client',
     entryPoints: ['sidecar/client/index.ts'],
     platform: 'node',
     target: 'es2022',
-    protos: false,
+    compact: false,
+    copies: [],
   },
   {
     folder: 'sidecar',
@@ -49,7 +54,8 @@ export const PACKAGES: readonly Package[] = [
     ],
     platform: 'node',
     target: 'es2024',
-    protos: true,
+    compact: false,
+    copies: ['CHANGELOG.md', 'proto'],
   },
 ]
 

@@ -1,189 +1,277 @@
-/** What a user gets: the packed package, installed elsewhere, imported by Node and checked by TypeScript. */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+/**
+ * What a user gets: each package packed, put into a project of its own, imported by Node and checked by TypeScript. That npm
+ * installs the same from a registry, and what other runtimes make of it, is shown by test/interop/packages.test.ts.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createContext, runInContext } from 'node:vm'
+import type { ServiceDefinition } from '@grpc/proto-loader'
+import { build } from 'esbuild'
+import { publint } from 'publint'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BlackBox, type Message, protosOf } from '../support/black-box.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
+import { consumers } from '../support/package-consumers.ts'
+import { environment, FOLDERS, filesOf, manifestOf, packAll, projectWith } from '../support/packages.ts'
+import { serve } from '../support/processes.ts'
+import { runSidecar } from '../support/sidecar.ts'
 import { ROOT } from '../support/sources.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-package-')))
-const consumer = join(folder, 'consumer')
-const installed = join(consumer, 'node_modules/portcullis')
-
-/** Without what the npm that runs the tests tells its children; on the Node that runs the tests. */
-const environment = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
-  PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
-}
-
-beforeAll(() => {
-  mkdirSync(consumer)
-  writeFileSync(join(consumer, 'package.json'), '{ "private": true, "type": "module" }\n')
-  // `prepack` compiles.
-  run('npm', ['pack', '--silent', '--pack-destination', folder], ROOT)
-  const [tarball = ''] = globSync('*.tgz', { cwd: folder })
-  run('npm', [
-    'install',
-    '--prefer-offline',
-    '--no-audit',
-    '--no-fund',
-    '--ignore-scripts',
-    join(folder, tarball),
-  ])
-}, 300_000)
-
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('the package holds compiled code, the contract and the documents, and nothing else', () => {
-  const files = globSync('**/*.*', { cwd: installed, exclude: ['node_modules/**'] })
+let tarballs: ReadonlyMap<string, string>
+beforeAll(() => {
+  tarballs = packAll(folder)
+  for (const each of FOLDERS) projectWith(alone(each), tarballs, [each])
+  projectWith(together, tarballs, ['engine', 'matrix'])
+}, 300_000)
+
+/** The project that has this package and its dependencies, and nothing else. */
+const alone = (packageFolder: string): string => join(folder, 'alone', packageFolder)
+/** The project of whoever decides in the own process. */
+const together = join(folder, 'together')
+
+const NAMES = FOLDERS.map((each) => [manifestOf(each).name, each] as const)
+
+/** Folder → what its package may hold, beside `package.json`, `README.md` and `LICENSE`, which each must. */
+const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
+  engine: [/^dist\/engine\/(index\.js|\w+\.d\.ts)$/],
+  matrix: [
+    /^dist\/matrix\/(index\.js|[\w/]+\.d\.ts)$/,
+    /^dist\/engine\/\w+\.d\.ts$/,
+    /^support-matrix(\.schema)?\.json$/,
+  ],
+  'sidecar/client': [
+    /^dist\/sidecar\/client\/(index\.js|\w+\.d\.ts)$/,
+    /^dist\/(engine|sidecar\/gen)\/[\w/]+\.d\.ts$/,
+  ],
+  sidecar: [
+    /^dist\/sidecar\/(index|cli\/main|workers\/primary|workers\/worker)\.js$/,
+    /^dist\/(engine|matrix|sidecar)\/[\w/-]+\.d\.ts$/,
+    /^dist\/chunks\/[\w-]+\.js$/,
+    /^proto\/portcullis\/v1\/\w+\.proto$/,
+    /^proto\/(portcullis|google_rpc|health)\.binpb$/,
+    /^(portcullis\.js|CHANGELOG\.md)$/,
+  ],
+}
+
+test.each(NAMES)('%s holds compiled code and its documents, and nothing else', (_name, each) => {
+  const files = [...filesOf(tarballs.get(each) ?? '').keys()]
+  const always = ['LICENSE', 'README.md', 'package.json']
+  expect(files).toEqual(expect.arrayContaining(always))
   const unexpected = files.filter(
-    (path) =>
-      !/^dist\/(engine|matrix|sidecar)\/.*(\.js|\.d\.ts)$/.test(path) &&
-      !/^dist\/chunks\/[\w-]+\.js$/.test(path) &&
-      !/^matrix\/support-matrix(\.schema)?\.json$/.test(path) &&
-      !/^proto\/.*\.(proto|binpb)$/.test(path) &&
-      !/^(package\.json|docs\/bench\.svg|README\.md|ARCHITECTURE\.md|CHANGELOG\.md|sidecar\/portcullis\.js)$/.test(
-        path,
-      ),
+    (path) => !always.includes(path) && !CONTENT[each]?.some((pattern) => pattern.test(path)),
   )
   expect(unexpected).toEqual([])
-  expect(
-    globSync('{LICENSE,README.md,ARCHITECTURE.md,CHANGELOG.md,docs/bench.svg}', { cwd: installed }).sort(),
-  ).toEqual(['ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'docs/bench.svg'])
-  expect(globSync('proto/**/*.proto', { cwd: installed })).toHaveLength(
-    globSync('proto/**/*.proto', { cwd: ROOT }).length,
-  )
 })
 
-test.each([
-  ['portcullis', 'engine/index.ts'],
-  ['portcullis/matrix', 'matrix/index.ts'],
-  ['portcullis/sidecar', 'sidecar/index.ts'],
-  ['portcullis/client', 'sidecar/client/index.ts'],
-])('%s is imported by its name and exports what %s does', (specifier, source) => {
-  const names = evaluate(`Object.keys(await import('${specifier}'))`)
-  expect(names).not.toEqual([])
-  expect(names).toEqual(evaluate(`Object.keys(await import(${JSON.stringify(join(ROOT, source))}))`))
+test('the package of the sidecar holds the whole contract', () => {
+  const packed = [...filesOf(tarballs.get('sidecar') ?? '').keys()]
+  const contract = globSync('proto/**/*.proto', { cwd: ROOT })
+  expect(contract.length).toBeGreaterThan(0)
+  expect(packed).toEqual(expect.arrayContaining(contract))
 })
 
-test('the installed engine and matrix decide every cell as the source prints it', () => {
-  const questions = cells().map(({ api, kind }) => ({ api, kind, scope: scopeFor(kind) }))
-  const allowed = evaluate(`await (async () => {
-    const { compile } = await import('portcullis')
-    const { supportMatrix } = await import('portcullis/matrix')
-    const engine = compile(supportMatrix)
-    return ${JSON.stringify(questions)}.map((question) => engine.decide(question).allowed)
-  })()`)
-  expect(allowed).toEqual(cells().map((cell) => cell.accepted))
-})
-
-test.each([
-  ['portcullis/support-matrix.json', 'matrix/support-matrix.json'],
-  ['portcullis/support-matrix.schema.json', 'matrix/support-matrix.schema.json'],
-  ['portcullis/package.json', 'package.json'],
-])('%s is the file %s', (specifier, source) => {
-  const content = evaluate(`(await import('${specifier}', { with: { type: 'json' } })).default`)
-  expect(content).toEqual(JSON.parse(readFileSync(join(ROOT, source), 'utf8')))
-})
-
-test.each(['portcullis/engine', 'portcullis/dist/engine/index.js', 'portcullis/dist/sidecar/base/secret.js'])(
-  'what is private stays private: %s',
-  (specifier) => {
-    const code = evaluate(`await import('${specifier}').then(() => 'imported', (error) => error.code)`)
-    expect(code).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
-  },
-)
-
-test('the command line runs from the installed package', () => {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const output = run(process.execPath, [join(consumer, 'node_modules/.bin/portcullis'), '--version'])
-  expect(output.trim()).toBe(version)
-})
-
-test('workers run from the installed package: it is one of them that refuses', () => {
-  const addresses = ['--grpc', '0.0.0.0:0', '--http', 'off', '--data', join(folder, 'data')]
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [join(consumer, 'node_modules/.bin/portcullis'), 'serve', '--workers', '2', ...addresses],
-    { cwd: consumer, env: environment, encoding: 'utf8' },
-  )
-  expect({ status, stderr }).toEqual({
-    status: 2,
-    stderr: expect.stringMatching(/^portcullis: grpc address 0\.0\.0\.0:0 can be reached [^\n]+\n$/),
+test.each(NAMES)('%s passes publint', async (_name, each) => {
+  const content = readFileSync(tarballs.get(each) ?? '')
+  const tarball = content.buffer.slice(content.byteOffset, content.byteOffset + content.byteLength)
+  expect(await publint({ pack: { tarball: tarball as ArrayBuffer }, strict: true })).toMatchObject({
+    messages: [],
   })
 })
 
-test('the declarations pass a strict check of every library, and say what the values are', {
-  timeout: 120_000,
-}, () => {
-  writeFileSync(
-    join(consumer, 'consumer.ts'),
-    `import { compile, type Decision, type Engine, type Question, REASONS, type Reason } from 'portcullis'
-import { lintMatrix, loadMatrix, MatrixError, planTokens, supportMatrix } from 'portcullis/matrix'
-import { connect } from 'portcullis/client'
-import { readConfig, startSidecar, type Sidecar } from 'portcullis/sidecar'
-import table from 'portcullis/support-matrix.json' with { type: 'json' }
-
-const engine: Engine = compile(supportMatrix, { strict: true })
-const question: Question = { api: 'iam', kind: 'static_token', scope: { account: '123456' } }
-const decision: Decision = engine.decide(question)
-const reason: Reason = decision.reason
-const allowed: boolean = decision.allowed
-const known: readonly string[] = REASONS
-const kinds: string[] = planTokens(engine, ['iam']).tokens.map((token) => token.kind.id)
-const problems: readonly { path: string }[] = lintMatrix(loadMatrix('{}')).problems
-const error: Error = new MatrixError([])
-const apis: number = table.apis.length
-const sidecar: Promise<Sidecar> = startSidecar(readConfig())
-connect('127.0.0.1:50051')
-
-// @ts-expect-error a decision is shared, so nobody may change it
-decision.allowed = true
-// @ts-expect-error a scope is never left out
-engine.decide({ api: 'iam', kind: 'static_token' })
-// @ts-expect-error a reason is one of a closed list
-const wrong: Reason = 'SOMETHING_ELSE'
-
-export { allowed, apis, error, kinds, known, problems, reason, sidecar, wrong }
-`,
-  )
-  writeFileSync(
-    join(consumer, 'tsconfig.json'),
-    JSON.stringify({
-      compilerOptions: {
-        target: 'es2024',
-        module: 'nodenext',
-        moduleResolution: 'nodenext',
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        skipLibCheck: false,
-        resolveJsonModule: true,
-        noEmit: true,
-        typeRoots: [join(ROOT, 'node_modules/@types')],
-        types: ['node'],
-      },
-      files: ['consumer.ts'],
-    }),
-  )
-  expect(check()).toBe('')
+test('all packages are of one version', () => {
+  const { version } = manifestOf('.')
+  expect(FOLDERS.map((each) => manifestOf(each).version)).toEqual(FOLDERS.map(() => version))
 })
 
-/** What TypeScript finds wrong with the consumer. */
-function check(): string {
-  try {
-    return run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', consumer])
-  } catch (error) {
-    return String((error as { stdout?: unknown }).stdout)
-  }
+test.each(NAMES)('%s is imported by its name and exports what its sources do', async (name, each) => {
+  const names = await evaluate(alone(each), `Object.keys(await import('${name}'))`)
+  expect(names).not.toEqual([])
+  const source = JSON.stringify(join(ROOT, each, 'index.ts'))
+  expect(names).toEqual(await evaluate(ROOT, `Object.keys(await import(${source}))`))
+})
+
+test('the installed engine and matrix decide every cell as the source prints it', async () => {
+  const questions = cells().map(({ api, kind }) => ({ api, kind, scope: scopeFor(kind) }))
+  const allowed = await evaluate(
+    together,
+    `await (async () => {
+      const { compile } = await import('@portcullis/engine')
+      const { supportMatrix } = await import('@portcullis/matrix')
+      const engine = compile(supportMatrix)
+      return ${JSON.stringify(questions)}.map((question) => engine.decide(question).allowed)
+    })()`,
+  )
+  expect(allowed).toEqual(cells().map((cell) => cell.accepted))
+})
+
+test('the engine and the matrix install three packages of 500 kB together, at most', () => {
+  const dependencies = closureOf(manifestOf('matrix').dependencies)
+  const files = ['engine', 'matrix'].flatMap((each) => [...filesOf(tarballs.get(each) ?? '').values()])
+  const ours = files.reduce((total, { content }) => total + content.length, 0)
+  const theirs = [...dependencies].reduce(
+    (total, name) => total + bytesIn(join(ROOT, 'node_modules', name)),
+    0,
+  )
+  expect(2 + dependencies.size).toBeLessThanOrEqual(3)
+  expect(ours + theirs).toBeLessThanOrEqual(500_000)
+  expect(manifestOf('engine').dependencies).toBeUndefined()
+})
+
+/** A browser has neither Node's modules nor code from strings under a strict content security policy. */
+test('the engine and the matrix are bundled for a browser, and decide in a context that has only the language', async () => {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `import { compile } from '@portcullis/engine'
+        import { lintMatrix, planTokens, supportMatrix } from '@portcullis/matrix'
+        export const engine = compile(supportMatrix)
+        export const problems = lintMatrix(supportMatrix).problems
+        export const plan = planTokens(engine, ['reports'])`,
+      resolveDir: together,
+    },
+    bundle: true,
+    write: false,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'bundle',
+  })
+  const context = createContext(Object.create(null), { codeGeneration: { strings: false, wasm: false } })
+  runInContext(outputFiles.map(({ text }) => text).join(), context)
+  const [cell] = cells().filter(({ accepted }) => accepted)
+  const question = { api: cell?.api, kind: cell?.kind, scope: scopeFor(cell?.kind ?? '') }
+  const answers = runInContext(
+    `JSON.stringify([bundle.engine.decide(${JSON.stringify(question)}).allowed, bundle.problems.length, bundle.plan.tokens.length])`,
+    context,
+  )
+  expect(JSON.parse(answers)).toEqual([true, 0, 1])
+})
+
+test.each([
+  ['@portcullis/matrix/support-matrix.json', 'matrix', 'support-matrix.json'],
+  ['@portcullis/matrix/support-matrix.schema.json', 'matrix', 'support-matrix.schema.json'],
+  ...NAMES.map(([name, each]) => [`${name}/package.json`, each, 'package.json']),
+])('%s is the file of %s', async (specifier, each, file) => {
+  const content = await evaluate(
+    alone(each),
+    `(await import('${specifier}', { with: { type: 'json' } })).default`,
+  )
+  expect(content).toEqual(JSON.parse(readFileSync(join(ROOT, each, file), 'utf8')))
+})
+
+test.each([
+  ['engine', '@portcullis/engine/dist/engine/index.js'],
+  ['matrix', '@portcullis/matrix/dist/matrix/index.js'],
+  ['sidecar/client', '@portcullis/client/dist/sidecar/client/index.js'],
+  ['sidecar', 'portcullis/dist/sidecar/index.js'],
+  ['sidecar', 'portcullis/sidecar'],
+  ['sidecar', 'portcullis/cli/main.ts'],
+])('of the package in %s, what is private stays private: %s', async (each, specifier) => {
+  const code = await evaluate(
+    alone(each),
+    `await import('${specifier}').then(() => 'imported', (error) => error.code)`,
+  )
+  expect(code).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+})
+
+describe('the command line of the installed package', () => {
+  const launcher = join(alone('sidecar'), 'node_modules/portcullis/portcullis.js')
+  const portcullis = (...args: string[]) =>
+    spawnSync(process.execPath, [launcher, ...args], {
+      cwd: alone('sidecar'),
+      env: environment,
+      encoding: 'utf8',
+    })
+
+  test('runs', () => {
+    expect(portcullis('--version').stdout.trim()).toBe(manifestOf('sidecar').version)
+    expect(portcullis('matrix').stdout).toContain('X-Auth-Token')
+  })
+
+  test('starts workers: it is one of them that refuses', () => {
+    const addresses = ['--grpc', '0.0.0.0:0', '--http', 'off', '--data', join(folder, 'data')]
+    const { status, stderr } = portcullis('serve', '--workers', '2', ...addresses)
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/^portcullis: grpc address 0\.0\.0\.0:0 can be reached [^\n]+\n$/),
+    })
+  })
+
+  test('serves reflection from the descriptors that are in the package', async () => {
+    const { ready } = await serve(['--data', join(folder, 'reflected')], { launcher })
+    const protos = protosOf('@grpc/reflection', 'build/proto/grpc/reflection/v1/reflection.proto')
+    const service = protos['grpc.reflection.v1.ServerReflection'] as ServiceDefinition
+    const stream = new BlackBox(ready.grpc, service).converse('serverReflectionInfo')
+    stream.end({ file_containing_symbol: 'portcullis.v1.AuthorizationService' })
+    const answers = await Array.fromAsync(stream as AsyncIterable<Message>)
+    expect(answers).toMatchObject([
+      { file_descriptor_response: { file_descriptor_proto: expect.anything() } },
+    ])
+  })
+})
+
+/** The first program of a README, and the text below it. */
+test.each(NAMES)('the README of %s shows what its program prints', async (_name, each) => {
+  const readme = readFileSync(join(ROOT, each, 'README.md'), 'utf8')
+  const block = (language: string) => readme.split(`\n\`\`\`${language}\n`)[1]?.split('\n```')[0]
+  const { address } = each === 'sidecar/client' ? await runSidecar() : { address: '' }
+  const project = ['engine', 'matrix'].includes(each) ? together : alone(each)
+  writeFileSync(join(project, 'readme.ts'), block('ts')?.replace('127.0.0.1:50051', address) ?? '')
+  expect((await run([join(project, 'readme.ts')], project)).trimEnd()).toBe(block('text'))
+})
+
+describe('the declarations pass a strict check of every library, and say what the values are', () => {
+  test.each(Object.entries(consumers))('%s', { timeout: 120_000 }, (name, { packages, types, program }) => {
+    const project = projectWith(join(folder, 'types', name), tarballs, packages)
+    writeFileSync(join(project, 'consumer.ts'), program)
+    const compilerOptions = {
+      target: 'es2023',
+      lib: ['es2023'],
+      module: 'nodenext',
+      moduleResolution: 'nodenext',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      resolveJsonModule: true,
+      noEmit: true,
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+      types,
+    }
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const { status, stdout } = spawnSync(process.execPath, [compiler, '--project', project], {
+      encoding: 'utf8',
+    })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+  })
+})
+
+/** Everything that npm would install for these dependencies. */
+function closureOf(dependencies: Readonly<Record<string, string>> = {}): ReadonlySet<string> {
+  const found = new Set(Object.keys(dependencies))
+  // The set grows on the way.
+  for (const name of found)
+    for (const next of Object.keys(manifestOf(`node_modules/${name}`).dependencies ?? {})) found.add(next)
+  return found
 }
 
-/** The value of an expression in a module of the consumer's, as JSON. */
-function evaluate(expression: string): unknown {
+function bytesIn(path: string): number {
+  const files = globSync('**/*', { cwd: path }).map((file) => statSync(join(path, file)))
+  return files.reduce((total, file) => total + (file.isFile() ? file.size : 0), 0)
+}
+
+/** The value of an expression in a module of a project's, as JSON. */
+async function evaluate(project: string, expression: string): Promise<unknown> {
   const code = `process.stdout.write(JSON.stringify(${expression}))`
-  return JSON.parse(run(process.execPath, ['--input-type=module', '--eval', code]))
+  return JSON.parse(await run(['--input-type=module', '--eval', code], project))
 }
 
-function run(command: string, parameters: string[], cwd: string = consumer): string {
-  return execFileSync(command, parameters, { cwd, env: environment, encoding: 'utf8', stdio: 'pipe' })
+/** What Node prints. This process goes on meanwhile: it may be the one that is asked. */
+async function run(parameters: readonly string[], cwd: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, parameters, { cwd, env: environment })
+  return stdout
 }

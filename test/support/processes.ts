@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly input?: string | Promise<string>
   /** Where standard output goes instead of to the test: to a full disk, or to somebody who reads nothing and leaves. */
   readonly stdout?: 'full' | 'unread'
+  /** Of an installed package; default: of the checkout. */
+  readonly launcher?: string
 }
 
 /** How a process ended, and everything that it printed. */
@@ -41,10 +43,10 @@ export interface RunningProcess {
 /** Starts the command line with these arguments, and with next to nothing of this process's environment. */
 export function start(
   args: readonly string[],
-  { environment, input, stdout: to }: RunOptions = {},
+  { environment, input, stdout: to, launcher = program }: RunOptions = {},
 ): RunningProcess {
   const full = to === 'full' ? openSync('/dev/full', 'w') : undefined
-  const child: ChildProcess = spawn(process.execPath, [program, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [launcher, ...args], {
     cwd: workingFolder,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ['pipe', full ?? 'pipe', 'pipe'],
