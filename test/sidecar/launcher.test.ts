@@ -1,0 +1,45 @@
+/** The launcher on a Node that is too old says what to do. A real one of that age is tried by test/interop/packages.test.ts. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { newFolder } from '../support/sidecar.ts'
+import { ROOT } from '../support/sources.ts'
+
+/** Makes a Node say that it is an older one. */
+const OLDER = `data:text/javascript,
+  Object.defineProperty(process.versions, 'node', { value: '20.1.0' });
+  Object.defineProperty(process, 'version', { value: 'v20.1.0' })`
+
+test.each<[where: string, files: string[], advice: RegExp]>([
+  ['in an installed package', [], /^Install Node 24 or later, and run the command again\.$/],
+  [
+    'in a checkout without its own Node',
+    ['sidecar/cli/main.ts'],
+    /`npm ci --ignore-scripts` leaves it out.*`npm rebuild node` installs it\.$/,
+  ],
+  [
+    'in a checkout, beside its own Node',
+    ['sidecar/cli/main.ts', 'node_modules/node/bin/node'],
+    /`npm start`, or `npx portcullis` in place of `node sidecar\/portcullis\.js`\.$/,
+  ],
+])('%s', (_where, files, advice) => {
+  const folder = newFolder()
+  const launcher = join(folder, 'sidecar/portcullis.js')
+  cpSync(join(ROOT, 'sidecar/portcullis.js'), launcher)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const file of files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), '')
+  }
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', OLDER, launcher, 'serve'], {
+    encoding: 'utf8',
+  })
+  const [complaint, ...lines] = stderr.trim().split('\n')
+  expect({ status, stdout, complaint }).toEqual({
+    status: 2,
+    stdout: '',
+    complaint: 'portcullis: expected Node 24 or later, this is v20.1.0',
+  })
+  expect(lines).toEqual([expect.stringMatching(advice)])
+})
