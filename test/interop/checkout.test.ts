@@ -1,0 +1,55 @@
+/** A fresh checkout on a machine whose Node is older than the checkout needs, and where npm runs no install scripts. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { repository, run } from '../support/interop/command.ts'
+import { findOlderNode, unlessMissing } from '../support/interop/runtimes.ts'
+import { environment } from '../support/packages.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-checkout-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const olderNode = await findOlderNode()
+/** As it is on that machine: neither this checkout's Node nor what its npm told the tests. */
+const env = {
+  ...environment,
+  PATH: [dirname(olderNode ?? ''), process.env.PATH].join(delimiter),
+  PORTCULLIS_GRPC_ADDRESS: '127.0.0.1:0',
+  PORTCULLIS_HTTP_ADDRESS: 'off',
+}
+const packages =
+  olderNode === undefined
+    ? undefined
+    : await unlessMissing('the packages of the checkout', async () => {
+        const listed = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
+        for (const path of listed.split('\0'))
+          if (path !== '' && existsSync(join(repository, path)))
+            cpSync(join(repository, path), join(folder, path))
+        const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+        await run('npm', ['ci', ...options], { cwd: folder, env })
+        return true
+      })
+
+test.skipIf(!packages)('npm start says how to come to the right Node, and does start then', async () => {
+  const refused = spawnSync('npm', ['start'], { cwd: folder, env, encoding: 'utf8' })
+  expect(refused.status).toBe(2)
+  expect(refused.stderr).toMatch(/^portcullis: expected Node 24 or later, this is v2\d\./m)
+  const [, advice] = /`(npm rebuild \w+)` installs it/.exec(refused.stderr) ?? []
+  expect(advice).toBeDefined()
+
+  const [npm = '', ...args] = advice?.split(' ') ?? []
+  await run(npm, args, { cwd: folder, env })
+  const started = spawn('npm', ['start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const exit = once(started, 'exit')
+  let printed = ''
+  for await (const text of started.stdout) {
+    printed += text
+    if (printed.includes('Try it')) break
+  }
+  started.kill('SIGTERM')
+  await exit
+  expect(printed).toMatch(/gRPC +127\.0\.0\.1:\d+/)
+})

@@ -1,0 +1,119 @@
+/**
+ * The packages as a user gets them: npm installs each tarball into an empty project, with its dependencies from the registry. The
+ * oldest Node that they support, Bun and Deno run them.
+ */
+import { globSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { run } from '../support/interop/command.ts'
+import { findOlderNode, installRuntimes, unlessMissing } from '../support/interop/runtimes.ts'
+import { startSidecar } from '../support/interop/sidecar.ts'
+import { cells, scopeFor } from '../support/oracle.ts'
+import { FOLDERS, manifestOf, packAll } from '../support/packages.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-packages-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const tarballs = packAll(folder)
+const NAMES = FOLDERS.map((each) => [manifestOf(each).name, each] as const)
+
+/** The project that has this package and its dependencies, and nothing else. */
+const alone = (packageFolder: string): string => join(folder, 'alone', packageFolder)
+/** The project of whoever decides in the own process. */
+const together = join(folder, 'together')
+
+const projects = await unlessMissing('the dependencies of the packages', async () => {
+  for (const each of FOLDERS) await install(alone(each), [each])
+  await install(together, ['engine', 'matrix'])
+  return true
+})
+const { bun, deno, attw } = await installRuntimes()
+const olderNode = await findOlderNode()
+
+describe.skipIf(!projects)('npm installs', () => {
+  test.each(NAMES)('%s alone, and it is imported by its name', async (name, each) => {
+    const program = `console.log(Object.keys(await import('${name}')).length > 0)`
+    expect(await evaluate(process.execPath, program, alone(each))).toBe(true)
+  })
+
+  test('the engine and the matrix as three packages of 500 kB, at most', () => {
+    const packages = globSync(['node_modules/*/package.json', 'node_modules/@*/*/package.json'], {
+      cwd: together,
+    })
+    expect(packages.length).toBeLessThanOrEqual(3)
+    const files = globSync('node_modules/**/*', { cwd: together }).map((path) =>
+      statSync(join(together, path)),
+    )
+    const bytes = files.reduce((total, file) => total + (file.isFile() ? file.size : 0), 0)
+    expect(bytes).toBeLessThanOrEqual(500_000)
+  })
+
+  test('the command line, and npx finds it', async () => {
+    const printed = await run('npx', ['portcullis', '--version'], { cwd: alone('sidecar') })
+    expect(printed.trim()).toBe(manifestOf('sidecar').version)
+  })
+})
+
+describe('the engine and the matrix decide every cell as the source prints it', () => {
+  const questions = cells().map(({ api, kind }) => ({ api, kind, scope: scopeFor(kind) }))
+  const program = `
+    import { compile } from '@portcullis/engine'
+    import { loadMatrix, supportMatrix } from '@portcullis/matrix'
+    const engine = compile(supportMatrix)
+    const allowed = ${JSON.stringify(questions)}.map((question) => engine.decide(question).allowed)
+    let refused
+    try { loadMatrix('{ "title": 1, "title": 2 }') } catch ({ name }) { refused = name }
+    console.log(JSON.stringify({ allowed, refused }))
+  `
+  const runtimes: [name: string, command: string | undefined, args: string[]][] = [
+    ['a Node older than 24', olderNode, []],
+    ['Bun', bun, []],
+    ['Deno', deno, ['run', '--cached-only', '--allow-read']],
+  ]
+  for (const [name, command, args] of runtimes)
+    test.skipIf(!projects || command === undefined)(`on ${name}`, async () => {
+      writeFileSync(join(together, 'program.mjs'), program)
+      const answer = await run(command ?? '', [...args, 'program.mjs'], { cwd: together })
+      expect(JSON.parse(answer)).toEqual({
+        allowed: cells().map(({ accepted }) => accepted),
+        refused: 'MatrixError',
+      })
+    })
+})
+
+test.skipIf(!projects || olderNode === undefined)('the client asks from a Node older than 24', async () => {
+  const sidecar = await startSidecar()
+  try {
+    const program = `
+      import { connect } from '@portcullis/client'
+      const client = connect('${sidecar.address}', { deadlineMs: 100_000 })
+      const credentials = { 'X-Token': '${sidecar.demo.static_token}' }
+      console.log((await client.check({ api: 'reports', credentials })).allowed)
+      client.close()
+    `
+    expect(await evaluate(olderNode ?? '', program, alone('sidecar/client'))).toBe(true)
+  } finally {
+    await sidecar.stop()
+  }
+})
+
+test.skipIf(attw === undefined).each(NAMES)('attw finds the types of %s right', async (_name, each) => {
+  const args = [tarballs.get(each) ?? '', '--profile', 'esm-only', '--no-color', '--no-emoji']
+  expect(await run(process.execPath, [attw ?? '', ...args])).toContain(manifestOf(each).name)
+})
+
+/** An empty project into which npm installs packages from their tarballs. */
+async function install(project: string, packages: readonly string[]): Promise<void> {
+  mkdirSync(project, { recursive: true })
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
+  const options = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund']
+  await run('npm', ['install', ...options, ...packages.map((each) => tarballs.get(each) ?? '')], {
+    cwd: project,
+  })
+}
+
+/** What a program prints, read as JSON. */
+async function evaluate(node: string, program: string, cwd: string): Promise<unknown> {
+  return JSON.parse(await run(node, ['--input-type=module', '--eval', program], { cwd }))
+}
