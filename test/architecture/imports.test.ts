@@ -1,8 +1,6 @@
 /** Who may import whom (DESIGN §3): the layers of the project as one table of rules. */
-import { readFileSync } from 'node:fs'
-import { isBuiltin } from 'node:module'
 import { expect, test } from 'vitest'
-import { importsOf, ROOT, type Source, sourcesIn } from '../support/sources.ts'
+import { importsOf, type Source, sourcesIn } from '../support/sources.ts'
 
 interface Rule {
   readonly invariant: string
@@ -85,28 +83,6 @@ test.each(RULES)('$invariant', ({ files, except = [], only, never = [] }) => {
   expect(offences).toEqual([])
 })
 
-/** What is going to be a package of its own, and the files by which everything else enters it. */
-test.each([
-  ['engine/', ['engine/index.ts']],
-  ['matrix/', ['matrix/index.ts', 'matrix/document/index.ts']],
-])('%s is entered by its index alone', (folder, doors) => {
-  const outside = sourcesIn('').filter(({ path }) => !startsWithAny(path, [folder, 'test/']))
-  const entering = importsIn(outside).filter(({ imported }) => imported.startsWith(folder))
-  expect(entering).not.toHaveLength(0)
-  expect(entering.filter(({ imported }) => !doors.includes(imported))).toEqual([])
-})
-
-test('what is imported and published is Node’s own or a declared dependency', () => {
-  const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
-  const offences = importsIn(sourcesIn('engine/', 'matrix/', 'sidecar/')).filter(
-    ({ imported }) =>
-      !startsWithAny(imported, ['engine/', 'matrix/', 'sidecar/']) &&
-      !(imported.startsWith('node:') && isBuiltin(imported)) &&
-      !Object.hasOwn(dependencies, packageOf(imported)),
-  )
-  expect(offences).toEqual([])
-})
-
 // The rules are no stronger than the reader of imports.
 test.each<[code: string, imported: string[]]>([
   ["import { a } from './a.ts'", ['sidecar/grpc/a.ts']],
@@ -137,11 +113,4 @@ function startsWithAny(text: string, beginnings: readonly string[]): boolean {
       ? text.startsWith(beginning)
       : text === beginning || text.startsWith(`${beginning}/`),
   )
-}
-
-function packageOf(specifier: string): string {
-  return specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/')
 }

@@ -1,0 +1,90 @@
+/** What the packages import: of each other by the front door alone, and from outside what they declare, no more and no less. */
+import { readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { build } from 'esbuild'
+import { expect, test } from 'vitest'
+import { PACKAGES } from '../../scripts/packages.ts'
+import { importsOf, ROOT, sources } from '../support/sources.ts'
+
+/** Folder of a package → what the other packages may import of it. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  engine: ['engine/index.ts'],
+  // The documents of the sidecar are read as strictly as a matrix is.
+  matrix: ['matrix/index.ts', 'matrix/document/index.ts'],
+  // Who prints the error of a call need not load all calls.
+  'sidecar/client': ['sidecar/client/index.ts', 'sidecar/client/error.ts'],
+  // The client and the sidecar speak the same messages.
+  sidecar: ['sidecar/gen/'],
+}
+
+/** The package that a file of the checkout is in. */
+function packageOf(path: string): string | undefined {
+  const folders = PACKAGES.map(({ folder }) => folder).filter((folder) => path.startsWith(`${folder}/`))
+  // The client is in a folder of the sidecar.
+  return folders.toSorted((one, other) => other.length - one.length)[0]
+}
+
+test.each(Object.entries(DOORS))('the package in %s is imported through its front door', (folder, doors) => {
+  // The benchmarks measure parts of the sidecar, and stand for its users otherwise; tests look everywhere.
+  const callers = sources.filter(
+    ({ path }) =>
+      packageOf(path) !== folder &&
+      !path.startsWith('test/') &&
+      !(folder.startsWith('sidecar') && path.startsWith('bench/')),
+  )
+  const entering = callers.flatMap((source) =>
+    importsOf(source)
+      .filter((imported) => packageOf(imported) === folder)
+      .map((imported) => ({ path: source.path, imported })),
+  )
+  expect(entering).not.toHaveLength(0)
+  expect(entering.filter(({ imported }) => !doors.some((door) => imported.startsWith(door)))).toEqual([])
+})
+
+test.each(PACKAGES)(
+  'what the package in $folder imports is declared, and what it declares is imported',
+  ({ folder, entryPoints, platform }) => {
+    const { dependencies = {} } = JSON.parse(readFileSync(`${ROOT}${folder}/package.json`, 'utf8'))
+    const outside = outsideOf(entryPoints)
+    const builtins = outside.filter((imported) => isBuiltin(imported))
+    if (platform === 'neutral') expect(builtins).toEqual([])
+    expect(builtins.filter((imported) => !imported.startsWith('node:'))).toEqual([])
+    const packages = new Set(outside.filter((imported) => !isBuiltin(imported)).map(nameOf))
+    expect([...packages].toSorted()).toEqual(Object.keys(dependencies).toSorted())
+  },
+)
+
+test('the client takes types from the engine, and no code', async () => {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['sidecar/client/index.ts'],
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    write: false,
+    metafile: true,
+  })
+  const folders = Object.keys(metafile.inputs).map((path) => path.split('/').slice(0, 2).join('/'))
+  expect(new Set(folders)).toEqual(new Set(['sidecar/client', 'sidecar/gen']))
+})
+
+/** What the files that can be reached from these import from outside of the checkout, types included. */
+function outsideOf(entryPoints: readonly string[]): string[] {
+  const texts = new Map(sources.map(({ path, text }) => [path, text]))
+  const reached = new Set(entryPoints)
+  const outside = new Set<string>()
+  // The set grows on the way.
+  for (const path of reached)
+    for (const imported of importsOf({ path, text: texts.get(path) ?? '' }))
+      if (texts.has(imported)) reached.add(imported)
+      else if (packageOf(imported) === undefined) outside.add(imported)
+  return [...outside]
+}
+
+function nameOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
