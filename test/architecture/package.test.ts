@@ -89,6 +89,15 @@ test('all packages are of one version', () => {
   expect(FOLDERS.map((each) => manifestOf(each).version)).toEqual(FOLDERS.map(() => version))
 })
 
+test('npm ci runs one install script: that of Node', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  const { allowScripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const scripted = Object.entries<{ hasInstallScript?: boolean }>(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript)
+    .map(([path]) => path.replace('node_modules/', ''))
+  expect(allowScripts).toEqual(Object.fromEntries(scripted.map((name) => [name, name === 'node'])))
+})
+
 test.each(NAMES)('%s is imported by its name and exports what its sources do', async (name, each) => {
   const names = await evaluate(alone(each), `Object.keys(await import('${name}'))`)
   expect(names).not.toEqual([])

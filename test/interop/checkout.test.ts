@@ -37,7 +37,7 @@ test.skipIf(!packages)('npm start says how to come to the right Node, and does s
   const refused = spawnSync('npm', ['start'], { cwd: folder, env, encoding: 'utf8' })
   expect(refused.status).toBe(2)
   expect(refused.stderr).toMatch(/^portcullis: expected Node 24 or later, this is v2\d\./m)
-  const [, advice] = /`(npm rebuild \w+)` installs it/.exec(refused.stderr) ?? []
+  const [, advice] = /`(npm rebuild node[^`]*)` installs it/.exec(refused.stderr) ?? []
   expect(advice).toBeDefined()
 
   const [npm = '', ...args] = advice?.split(' ') ?? []

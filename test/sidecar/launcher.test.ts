@@ -16,7 +16,7 @@ test.each<[where: string, files: string[], advice: RegExp]>([
   [
     'in a checkout without its own Node',
     ['sidecar/cli/main.ts'],
-    /`npm ci --ignore-scripts` leaves it out.*`npm rebuild node` installs it\.$/,
+    /npm leaves it out where it runs no install scripts\. `npm rebuild node --ignore-scripts=false` installs it\.$/,
   ],
   [
     'in a checkout, beside its own Node',
