@@ -1,5 +1,5 @@
 /**
- * `portcullis/sidecar`: the sidecar as a value, for programs that run it themselves.
+ * `portcullis`: the sidecar as a value, for programs that run it themselves.
  *
  * @module
  */
