@@ -1,13 +1,14 @@
 /**
  * Builds what is published of a package: declarations by the compiler, and code in a few files by esbuild, because a start
  * reads and links every module on its way. What a package takes from another one of this checkout becomes part of it, so
- * that each installs alone. Dependencies stay outside, so that their updates and advisories are npm's business.
+ * that each installs alone; so does what it names in `devDependencies`. Dependencies stay outside, so that their updates and
+ * advisories are npm's business.
  *
  *     node scripts/build.ts                     every package, into its own `dist/`
  *     node scripts/build.ts FOLDER [OUTPUT]     one package, into its `dist/` or into OUTPUT
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -25,7 +26,7 @@ if (import.meta.main) {
 /** Builds into a folder, which is emptied first. Paths in it are those of the sources. */
 export async function buildPackage(built: Package, output: string): Promise<void> {
   rmSync(output, { recursive: true, force: true })
-  await build({
+  const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [...built.entryPoints],
     outbase: ROOT,
@@ -33,16 +34,37 @@ export async function buildPackage(built: Package, output: string): Promise<void
     chunkNames: 'chunks/[name]-[hash]',
     bundle: true,
     splitting: true,
-    packages: 'external',
+    external: Object.keys(dependenciesOf(built)),
     platform: built.platform,
     format: 'esm',
     charset: 'utf8',
     target: built.target,
-    minifyWhitespace: built.compact,
-    ...(built.compact && { lineLimit: 110 }),
+    // Packages for bundlers name their modules so; `neutral` knows no name.
+    mainFields: ['module', 'main'],
+    metafile: true,
   })
+  const licenses = licensesOf(Object.keys(metafile.inputs))
+  if (licenses !== '') writeFileSync(join(output, 'third-party-licenses.txt'), licenses)
   const [entry = ''] = built.entryPoints
   copyDeclarations(built.folder, declarationOf(entry), output)
+}
+
+function dependenciesOf({ folder }: Package): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')).dependencies ?? {}
+}
+
+/** The licenses of the packages that these files are from: who passes their code on has to pass them on too. */
+function licensesOf(files: readonly string[]): string {
+  const packages = files.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
+  return [...new Set(packages)]
+    .toSorted()
+    .map((name) => {
+      const folder = join(ROOT, 'node_modules', name)
+      const [license] = globSync('LICEN[CS]E*', { cwd: folder })
+      if (license === undefined) throw new Error(`${name} becomes part of a package, and has no license file`)
+      return `${name}\n\n${readFileSync(join(folder, license), 'utf8').trim()}\n`
+    })
+    .join('\n')
 }
 
 /** The declarations that a user can get to; the compiler makes those of every source on the way. */

@@ -12,9 +12,7 @@ export interface Package {
   readonly platform: 'neutral' | 'node'
   /** Oldest edition of the language that runs it. */
   readonly target: string
-  /** Without white space, which is a third of a generated validator; names stay, so that a stack tells where. */
-  readonly compact: boolean
-  /** What of the root folder is part of it, beside the licence. */
+  /** What of the root folder is part of it, beside the license. */
   readonly copies: readonly string[]
 }
 
@@ -24,7 +22,6 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['engine/index.ts'],
     platform: 'neutral',
     target: 'es2022',
-    compact: false,
     copies: [],
   },
   {
@@ -32,7 +29,6 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['matrix/index.ts'],
     platform: 'neutral',
     target: 'es2022',
-    compact: true,
     copies: [],
   },
   {
@@ -40,7 +36,6 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['sidecar/client/index.ts'],
     platform: 'node',
     target: 'es2022',
-    compact: false,
     copies: [],
   },
   {
@@ -54,7 +49,6 @@ export const PACKAGES: readonly Package[] = [
     ],
     platform: 'node',
     target: 'es2024',
-    compact: false,
     copies: ['CHANGELOG.md', 'proto'],
   },
 ]
