@@ -21,8 +21,10 @@ export interface Plan {
  * Finds the smallest set of kinds that opens all the APIs. Among sets of one size, the one with the most
  * kinds that can be issued by a call, then with the most that are bound to a project (the narrower grant),
  * then the first in the order of the matrix.
+ *
+ * @param engine whose matrix it is. The parts that are named here are alike in all copies of the engine; handles are not.
  */
-export function planTokens(engine: Engine, apis: readonly string[]): Plan {
+export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: readonly string[]): Plan {
   const asked = [...new Set(apis)]
   const unknown = asked.filter((api) => !engine.apis.has(api))
   const known = asked.filter((api) => engine.apis.has(api))

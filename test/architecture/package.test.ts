@@ -41,7 +41,7 @@ const NAMES = FOLDERS.map((each) => [manifestOf(each).name, each] as const)
 const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
   engine: [/^dist\/engine\/(index\.js|\w+\.d\.ts)$/],
   matrix: [
-    /^dist\/matrix\/(index\.js|[\w/]+\.d\.ts)$/,
+    /^dist\/matrix\/(index\.js|[\w/-]+\.d\.ts)$/,
     /^dist\/engine\/\w+\.d\.ts$/,
     /^dist\/third-party-licenses\.txt$/,
     /^support-matrix(\.schema)?\.json$/,

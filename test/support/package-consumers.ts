@@ -58,8 +58,13 @@ const shipped = compile(supportMatrix)
 const own: Engine = compile(loadMatrix('{}'))
 const kinds: string[] = planTokens(shipped, ['iam']).tokens.map((token) => token.kind.id)
 const others: string[] = planTokens(own, ['iam']).tokens.map((token) => token.kind.id)
+const handle = shipped.handle('static_token', 'reports')
+const allowed: boolean = shipped.decideAt(handle, { account: '123456' }).allowed
 
-export { kinds, others }
+// @ts-expect-error the types of the shipped matrix know its ids
+shipped.handle('static_token', 'report')
+
+export { allowed, kinds, others }
 `,
   },
   '@portcullis/client': {
