@@ -39,6 +39,8 @@ export async function buildPackage(built: Package, output: string): Promise<void
     format: 'esm',
     charset: 'utf8',
     target: built.target,
+    minifyWhitespace: built.compact,
+    ...(built.compact && { lineLimit: 110 }),
     // Packages for bundlers name their modules so; `neutral` knows no name.
     mainFields: ['module', 'main'],
     metafile: true,

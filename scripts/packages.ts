@@ -12,6 +12,8 @@ export interface Package {
   readonly platform: 'neutral' | 'node'
   /** Oldest edition of the language that runs it. */
   readonly target: string
+  /** Printed without white space, of which a generated validator has a third; names stay, so that a stack tells where. */
+  readonly compact: boolean
   /** What of the root folder is part of it, beside the license. */
   readonly copies: readonly string[]
 }
@@ -22,6 +24,7 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['engine/index.ts'],
     platform: 'neutral',
     target: 'es2022',
+    compact: false,
     copies: [],
   },
   {
@@ -29,6 +32,7 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['matrix/index.ts'],
     platform: 'neutral',
     target: 'es2022',
+    compact: true,
     copies: [],
   },
   {
@@ -36,6 +40,7 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: ['sidecar/client/index.ts'],
     platform: 'node',
     target: 'es2022',
+    compact: false,
     copies: [],
   },
   {
@@ -49,6 +54,7 @@ export const PACKAGES: readonly Package[] = [
     ],
     platform: 'node',
     target: 'es2024',
+    compact: false,
     copies: ['CHANGELOG.md', 'proto'],
   },
 ]
