@@ -1,9 +1,26 @@
-/** The reasons why a call gets no answer: one closed table, and nobody compares with one. */
+/** The reasons why a call gets no answer: one closed table, which the contract and the documents list, and nobody compares with. */
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CALL_ERRORS, callError } from '../../sidecar/base/call-error.ts'
-import { sourcesIn } from '../support/sources.ts'
+import { ROOT, sourcesIn } from '../support/sources.ts'
 
 const reasons = Object.keys(CALL_ERRORS)
+const rows = Object.entries(CALL_ERRORS).map(([reason, { code, message, retry }]) => ({
+  reason,
+  code,
+  message,
+  retry,
+}))
+
+test('the contract lists every reason with its code, its message and whether a retry helps, and no other', () => {
+  const contract = readFileSync(`${ROOT}proto/portcullis/v1/error_reason.proto`, 'utf8')
+  const listed = [
+    ...contract.matchAll(
+      /^ {2}\/\/ ([A-Z_]+): "(.+)"\. (Retry later|Do not retry)\.\n {2}ERROR_REASON_([A-Z_]+) = /gm,
+    ),
+  ].map(([, code, message, advice, reason]) => ({ reason, code, message, retry: advice === 'Retry later' }))
+  expect(listed).toEqual(rows)
+})
 
 test('no code but the table names a reason except to give it', () => {
   const compared = new RegExp(`[!=]== '(?:${reasons.join('|')})'|case '(?:${reasons.join('|')})'`)
