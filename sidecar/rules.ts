@@ -32,7 +32,7 @@ export class Rules {
         onChanged: (engine) => this.#change(engine),
         onRefused,
       })
-      this.#engine = this.#file.first
+      this.#engine = this.#file.initial
     }
   }
 

@@ -51,7 +51,7 @@ export class KeyRing {
     }
     const read = (): readonly SigningKey[] => readKeys(path)
     this.#file = new WatchedFile({ path, pollMs: POLL_MS, read, onChanged, onRefused })
-    this.#keys = this.#file.first
+    this.#keys = this.#file.initial
   }
 
   /** All of them; the same array as long as nothing has changed. */

@@ -1,20 +1,22 @@
-/** Addresses as they are configured and given to clients. */
+/** Addresses that the sidecar listens on, as the configuration and the clients write them. */
 import { isIP } from 'node:net'
 
-/** An address as configured: `HOST:PORT`, port 0 for a free one, or `unix:PATH`. */
+/** An address as configured: `HOST:PORT` (port 0 picks a free one) or `unix:PATH`. */
 export type ListenAddress =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'unix'; readonly path: string }
 
 /**
- * @param key what the address is called where it was given
- * @param otherwise what else can be given there
- * @throws Error naming the key and what was expected
+ * Parses an address.
+ *
+ * @param key name of the setting, for the error message
+ * @param otherwise the alternative to HOST:PORT that the error message offers
+ * @throws Error that names the key and what was expected
  */
 export function parseAddress(key: string, address: string, otherwise = 'unix:PATH'): ListenAddress {
   if (address.startsWith('unix:')) {
     const path = address.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
-    // sun_path of a socket holds 108 bytes with its final zero.
+    // The kernel's field for the path of a socket (sun_path) holds 108 bytes, the final zero included.
     if (path === '' || Buffer.byteLength(path) > 107)
       throw new Error(`${key}: expected unix:PATH with a path of 1 to 107 bytes`)
     return { type: 'unix', path }

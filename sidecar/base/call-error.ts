@@ -1,6 +1,6 @@
-/** Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer, and not an error. */
+/** Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer and not an error. */
 
-/** Stable codes, named as gRPC names them. Each protocol translates them in one place. */
+/** Stable codes with gRPC's names. Each protocol translates them in one place. */
 export type ErrorCode =
   | 'INVALID_ARGUMENT'
   | 'UNAUTHENTICATED'
@@ -15,17 +15,20 @@ export type ErrorCode =
 
 interface CallErrorRow {
   readonly code: ErrorCode
-  /** Shape of the message: `{name}` stands for a value. Never a secret. */
+  /** Template of the message: `{name}` is replaced by a value. Never contains a secret. */
   readonly message: string
-  /** Whether the same call may succeed later although the client changes nothing. */
+  /** Whether the same call may succeed later without a change by the client. */
   readonly retry: boolean
-  /** Of an exhausted resource: `requester` where the requester alone has used it up, by asking too often. */
+  /** For an exhausted resource: `requester` if the requester alone used it up by calling too often. */
   readonly exhaustedBy?: 'requester'
-  /** Of a failed login: whether the password was right. The identity endpoint tells its clients neither. */
+  /**
+   * For a failed login: `wrong_password`, or `refused` if the password was right. The identity endpoint gives its clients
+   * the same answer for both.
+   */
   readonly login?: 'wrong_password' | 'refused'
 }
 
-/** Every reason, by code. The protos and docs/clients.md list them; a test compares the three. */
+/** Every reason, grouped by code. The protos and docs/clients.md list them too; a test compares the three. */
 export const CALL_ERRORS = {
   INVALID_ARGUMENT: { code: 'INVALID_ARGUMENT', message: '{violations}', retry: false },
 
@@ -110,7 +113,7 @@ export const CALL_ERRORS = {
   },
   NO_STATIC_KIND: {
     code: 'FAILED_PRECONDITION',
-    message: 'expected one token kind of the matrix to be obtained by control_panel, found {count}',
+    message: 'expected the matrix to have one token kind that is obtained by control_panel, found {count}',
     retry: false,
   },
   NO_SUCH_PROJECT: {
@@ -125,7 +128,7 @@ export const CALL_ERRORS = {
   },
   NO_SIGNING_KEY: {
     code: 'FAILED_PRECONDITION',
-    message: 'this host checks tokens and has no key to sign them',
+    message: 'this host only checks tokens: it has no private key to sign them with',
     retry: false,
   },
   CREDENTIAL_EXPIRED: {
@@ -142,7 +145,7 @@ export const CALL_ERRORS = {
   NOT_FOUND: { code: 'NOT_FOUND', message: 'there is no {what}', retry: false },
   CREDENTIAL_INVALID: {
     code: 'NOT_FOUND',
-    message: 'no authority vouches for the token, so there is nothing to revoke',
+    message: 'the token is unknown or not genuine, so there is nothing to revoke',
     retry: false,
   },
 
@@ -181,10 +184,10 @@ export const CALL_ERRORS = {
   INTERNAL: { code: 'INTERNAL', message: 'internal error', retry: false },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
-/** Machine-readable, stable: `reason` of `google.rpc.ErrorInfo`. */
+/** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */
 export type CallErrorReason = keyof typeof CALL_ERRORS
 
-/** A field of the request that is not as expected. Never holds the value. */
+/** A field of the request that is not as expected. Never contains the value. */
 export interface FieldViolation {
   /** Path in the request, for example `checks[3].target.account`. */
   readonly field: string
@@ -193,13 +196,13 @@ export interface FieldViolation {
 
 export interface CallErrorDetails {
   readonly violations?: readonly FieldViolation[]
-  /** Further facts for a machine; never a secret. */
+  /** Further machine-readable facts. Never contains a secret. */
   readonly metadata?: Readonly<Record<string, string>>
-  /** For the log alone: no client is told. */
+  /** Only for the log; no client receives it. */
   readonly cause?: unknown
 }
 
-/** A call gets no answer. A client treats that as a denial. */
+/** The call gets no answer. A client must treat that as a denial. */
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly reason: CallErrorReason
@@ -207,7 +210,7 @@ export class CallError extends Error {
   readonly violations: readonly FieldViolation[]
   readonly metadata: Readonly<Record<string, string>>
 
-  /** @param message of the shape that the table has for the reason; `callError` makes it */
+  /** @param message follows the table's template for the reason; `callError` builds it */
   constructor(reason: CallErrorReason, message: string, details: CallErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.reason = reason
@@ -216,14 +219,14 @@ export class CallError extends Error {
     this.metadata = details.metadata ?? {}
   }
 
-  /** What the table says of the reason. */
+  /** The row of the table for this reason. */
   get row(): CallErrorRow {
     return CALL_ERRORS[this.reason]
   }
 }
 
-/** The names between braces in the shape of a message. */
-type Placeholder<Shape extends string> = Shape extends `${string}{${infer Name}}${infer Rest}`
+/** The names between braces in the template of a message. */
+type Placeholder<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholder<Rest>
   : never
 
@@ -231,7 +234,7 @@ type MessageValues<Reason extends CallErrorReason> = Readonly<
   Record<Placeholder<(typeof CALL_ERRORS)[Reason]['message']>, string | number>
 >
 
-/** The error for a reason, with the values that its message names. */
+/** Makes the error for a reason, with the values that its message needs. */
 export function callError<Reason extends CallErrorReason>(
   reason: Reason,
   values: MessageValues<Reason>,
@@ -243,7 +246,7 @@ export function callError<Reason extends CallErrorReason>(
   return new CallError(reason, message, details)
 }
 
-/** The request is not well formed. Names every violation, or the first of very many. */
+/** The request is not well formed. The error names every violation, up to a maximum. */
 export function invalidArgument(...violations: readonly FieldViolation[]): CallError {
   const named = violations.slice(0, VIOLATIONS_MAX)
   const more = violations.length - named.length
@@ -252,5 +255,5 @@ export function invalidArgument(...violations: readonly FieldViolation[]): CallE
   return callError('INVALID_ARGUMENT', { violations: message }, { violations: named })
 }
 
-/** How many violations are named: they travel in trailers, for which clients have little room. */
+/** Most violations that an error names. They travel in trailers, and clients limit the size of trailers. */
 const VIOLATIONS_MAX = 20

@@ -1,4 +1,4 @@
-/** The data folder: who may read it, and files that come into being whole or not at all. */
+/** The data folder: who may read it, and how its files are written so that a crash leaves no half-written one. */
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
@@ -17,20 +17,20 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Where the data folder is by default; the schema of the configuration says so too. */
+/** The default path of the data folder. The schema of the configuration names the same one. */
 export const DEFAULT_DATA_FOLDER = './portcullis-data'
 
-/** Name of the file in the data folder that holds the administrator's caller token. */
+/** The file in the data folder with the administrator's caller token. */
 export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 
-/** Name of the file in the data folder that holds the keys that sign IAM tokens. */
+/** The file in the data folder with the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
 /**
- * Makes the folder if need be; nobody but the owner may enter it.
+ * Creates the folder if it does not exist. Only its owner may enter it.
  *
  * @returns whether it was in use before
- * @throws Error where it holds what is not ours
+ * @throws Error if it contains files of another program
  */
 export function openDataFolder(folder: string): boolean {
   let names: string[]
@@ -47,7 +47,7 @@ export function openDataFolder(folder: string): boolean {
     )
   }
   const found = names.filter((name) => !name.endsWith('.tmp'))
-  // To close a folder of others to them would be the lesser harm; to fill it is another.
+  // A folder of another program must neither be closed to its users nor filled with our files.
   if (found.length > 0 && !found.includes(SIGNING_KEYS_FILE))
     throw new Error(
       `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
@@ -56,7 +56,7 @@ export function openDataFolder(folder: string): boolean {
   return found.length > 0
 }
 
-/** @throws Error where the folder is none of ours, or cannot be read */
+/** @throws Error if the folder is not a data folder of Portcullis, or cannot be read */
 export function expectDataFolder(folder: string): void {
   try {
     accessSync(join(folder, SIGNING_KEYS_FILE), constants.R_OK)
@@ -72,15 +72,15 @@ export function expectDataFolder(folder: string): void {
 }
 
 /**
- * Reads a file that only its owner may read, or creates it with what `make` returns. Two processes that
- * start at once end with the same content; a crash leaves no half-written file.
+ * Reads a file, or creates it with the result of `make` so that only its owner may read it. Two processes that
+ * start at the same time get the same content. A crash leaves no half-written file.
  */
 export function readOrCreate(path: string, make: () => string): string {
-  const found = readIfThere(path)
+  const found = readIfExists(path)
   if (found !== undefined) return found
   const temporary = writeTemporary(path, make())
   try {
-    // Unlike a rename, a link never replaces what another process put there meanwhile.
+    // Unlike a rename, a link never replaces a file that another process created in the meantime.
     linkSync(temporary, path)
     syncFolder(dirname(path))
   } catch (error) {
@@ -91,19 +91,25 @@ export function readOrCreate(path: string, make: () => string): string {
   return readFileSync(path, 'utf8')
 }
 
-/** Replaces a file whole: whoever reads sees the old content or the new, after a crash too. */
+/** Replaces a file atomically: a reader sees either the old content or the new one, even after a crash. */
 export function replaceFile(path: string, content: string): void {
   renameSync(writeTemporary(path, content), path)
   syncFolder(dirname(path))
 }
 
-/** Runs `work` while nobody else does. @throws Error where somebody does, or was killed while they did */
+/**
+ * Runs `work` while it holds the lock file.
+ *
+ * @throws Error if another process holds the lock, or was killed while it held it
+ */
 export function withLock<T>(path: string, work: () => T): T {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new Error(`somebody else is at it; if nobody is, remove ${path}`)
+    throw new Error(
+      `${path} exists: another process is changing the file; if no such process is running, remove ${path} and try again`,
+    )
   }
   try {
     return work()
@@ -112,12 +118,12 @@ export function withLock<T>(path: string, work: () => T): T {
   }
 }
 
-/** Beside the file, so that it can take its place. */
+/** Writes a temporary file in the same folder as the file that it will replace: a rename works only within one file system. */
 function writeTemporary(path: string, content: string): string {
   const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
-    // Unlike `writeSync` it writes all of it or throws: half a file must never take the place of a whole one.
+    // Unlike `writeSync`, `writeFileSync` writes everything or throws: half a file must never replace a whole one.
     writeFileSync(descriptor, content)
     fsyncSync(descriptor)
   } catch (error) {
@@ -129,7 +135,7 @@ function writeTemporary(path: string, content: string): string {
   return temporary
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

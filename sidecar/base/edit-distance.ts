@@ -1,7 +1,7 @@
-/** How far one text is from another, for whoever mistyped it. */
+/** How different two texts are, so that a message can suggest the name that was probably meant. */
 
-/** Levenshtein distance. */
-export function distance(one: string, other: string): number {
+/** Levenshtein distance: the fewest characters to insert, delete or replace. */
+export function editDistance(one: string, other: string): number {
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let row = 1; row <= one.length; row++) {
     const current = [row]

@@ -1,8 +1,8 @@
-/** Values that are there at once or come later: a check on this host stays synchronous wherever it can. */
+/** Values that are either available now or promised: a check on this host stays synchronous wherever possible. */
 
 export type MaybePromise<T> = T | Promise<T>
 
-/** Goes on at once where the value is there. */
+/** Calls `next` with the value: immediately if it is available, else when its promise is fulfilled. */
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -1,4 +1,4 @@
-/** Where this package is, in a checkout and when installed, and which version it is. */
+/** The folder and the version of this package, in a checkout and when installed. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 
@@ -15,7 +15,7 @@ export const packageVersion: string = (
   JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as { version: string }
 ).version
 
-/** Sources are one level below it, compiled code two. */
+/** Searches upwards: compiled code is one folder deeper than the sources. */
 function findPackageFolder(folder: string): string {
   return existsSync(join(folder, 'package.json')) ? folder : findPackageFolder(dirname(folder))
 }

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 
 const REDACTED = '[redacted]'
 
-/** A token or a password. It prints as redacted wherever it is printed; `reveal` is the only way to the value. */
+/** A token or a password. Printing it always gives `[redacted]`; only `reveal` returns the value. */
 export class Secret {
   readonly #value: string
 

@@ -1,7 +1,7 @@
-/** Text in columns, for people. */
+/** Text in columns, for terminals. */
 import { stripVTControlCharacters } from 'node:util'
 
-/** Rows as columns, each as wide as its widest cell. Colours take no width. */
+/** Formats rows as columns. Each column is as wide as its widest cell; escape codes for colours have no width. */
 export function columns(rows: readonly (readonly string[])[], gap = '  '): string {
   const widths: number[] = []
   for (const row of rows)

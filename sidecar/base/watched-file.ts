@@ -1,48 +1,49 @@
-/** A file that is followed: read again whenever it is another than the one last seen. */
+/** A file that is polled, and read again when it has changed. */
 import { statSync } from 'node:fs'
 
 export interface WatchedFileOptions<T> {
   readonly path: string
-  /** How often it is looked at, in milliseconds; 0: only on `reload`. */
+  /** Time between two looks at the file, in milliseconds; 0: look only on `reload`. */
   readonly pollMs: number
-  /** Throws where the file cannot be used. */
+  /** Reads the file. Throws if its content cannot be used. */
   readonly read: () => T
   readonly onChanged: (value: T) => void
-  /** It cannot be used; nothing has changed. Called once for each such file. */
+  /** The changed file cannot be used, so the last good value stays in force. Called once per change of the file. */
   readonly onRefused: (error: Error) => void
 }
 
 export class WatchedFile<T> {
   readonly #options: WatchedFileOptions<T>
   readonly #timer: NodeJS.Timeout | undefined
-  #seen: string | undefined
-  /** What it held at first. */
-  readonly first: T
+  /** The version of the file that was read last. */
+  #version: string | undefined
+  /** The value when the watch began. */
+  readonly initial: T
 
-  /** @throws what `read` throws */
+  /** Reads the file. @throws what `read` throws */
   constructor(options: WatchedFileOptions<T>) {
     this.#options = options
     try {
-      this.#seen = this.#look()
+      this.#version = this.#currentVersion()
     } catch {
-      // It is read all the same: `read` has the words for what cannot be.
+      // `read` fails below for the same reason, and its error explains more.
     }
-    this.first = options.read()
+    this.initial = options.read()
     if (options.pollMs > 0) this.#timer = setInterval(() => this.reload(), options.pollMs).unref()
   }
 
-  /** Looks at the file now. */
+  /** Looks at the file now, and reads it if it has changed. */
   reload(): void {
     const { read, onChanged, onRefused } = this.#options
     try {
-      const seen = this.#look()
-      if (seen === this.#seen) return
-      // Noted before it is read: a file that is refused is refused once, not at every look.
-      this.#seen = seen
+      const version = this.#currentVersion()
+      if (version === this.#version) return
+      // The version is stored before the file is read: an unusable file is reported once, and not at every look.
+      this.#version = version
       onChanged(read())
     } catch (error) {
-      // What is no fault of the file passes, and then it is to be read.
-      if (PASSING.has((error as NodeJS.ErrnoException).code ?? '')) this.#seen = undefined
+      // A transient error says nothing about the file: read it again at the next look.
+      if (TRANSIENT_ERRORS.has((error as NodeJS.ErrnoException).code ?? '')) this.#version = undefined
       onRefused(error as Error)
     }
   }
@@ -51,12 +52,19 @@ export class WatchedFile<T> {
     clearInterval(this.#timer)
   }
 
-  /** Tells one file from another, through links too; a size and a time alone would miss a quick replacement. */
-  #look(): string {
+  /** Identifies the file's content, through links too. Size and time alone would miss a quick replacement. */
+  #currentVersion(): string {
     const found = statSync(this.#options.path, { bigint: true, throwIfNoEntry: false })
     return found ? [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ') : ''
   }
 }
 
-/** No descriptor or memory left, or a disk that stumbled. */
-const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EIO'])
+/** No descriptor or memory left, or a temporary failure of the disk. */
+const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EAGAIN',
+  'EBUSY',
+  'EIO',
+])

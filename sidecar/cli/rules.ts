@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { distance } from '../base/edit-distance.ts'
+import { editDistance } from '../base/edit-distance.ts'
 import { readMatrix } from '../rules.ts'
 import { usageError } from './errors.ts'
 
@@ -41,7 +41,7 @@ export function expectKnownId(what: string, id: string, ids: Iterable<string>): 
 
 /** Which ids may have been meant by an unknown one. */
 export function suggestion(id: string, all: readonly string[]): string {
-  const near = all.filter((each) => distance(each, id) <= 2 || each.startsWith(id) || id.startsWith(each))
+  const near = all.filter((each) => editDistance(each, id) <= 2 || each.startsWith(id) || id.startsWith(each))
   return near.length > 0
     ? `did you mean ${near.join(' or ')}?`
     : `expected one of ${all.slice(0, 40).join(', ')}`

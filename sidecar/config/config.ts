@@ -1,6 +1,6 @@
 /** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
 import { problemsBy, problemText } from '../../matrix/document/index.ts'
-import { distance } from '../base/edit-distance.ts'
+import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
@@ -148,7 +148,7 @@ function refuseMistyped(environment: Readonly<Record<string, string | undefined>
   const problems = Object.keys(environment)
     .filter((name) => /^PORTCULLIS_/i.test(name) && !names.includes(name))
     .flatMap((name) => {
-      const meant = names.find((known) => distance(known, name.toUpperCase()) <= 2)
+      const meant = names.find((known) => editDistance(known, name.toUpperCase()) <= 2)
       return meant === undefined ? [] : [`${name}: there is no such variable; did you mean ${meant}?`]
     })
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

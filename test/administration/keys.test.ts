@@ -203,7 +203,7 @@ describe('rotation', () => {
     const path = await keyFile()
     writeFileSync(`${path}.lock`, '')
     expect(() => rotateKeys(path, start + MINUTE_MS, DAY_MS)).toThrow(
-      'somebody else is at it; if nobody is, remove',
+      'another process is changing the file; if no such process is running, remove',
     )
   })
 })

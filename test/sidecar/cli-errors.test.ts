@@ -221,7 +221,7 @@ const FROM_A_SIDECAR: readonly (readonly [args: string[], before: string, compla
     {
       code: 'NOT_FOUND',
       reason: 'CREDENTIAL_INVALID',
-      message: 'no authority vouches for the token, so there is nothing to revoke',
+      message: 'the token is unknown or not genuine, so there is nothing to revoke',
     },
   ],
   [

@@ -108,7 +108,7 @@ const refusal = (code: Refusal['code'], reason: string, message: string): Refusa
 const NOT_FOUND = refusal(
   'NOT_FOUND',
   'CREDENTIAL_INVALID',
-  'no authority vouches for the token, so there is nothing to revoke',
+  'the token is unknown or not genuine, so there is nothing to revoke',
 )
 const genuine = await issued(running, secrets)
 

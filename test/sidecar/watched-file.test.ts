@@ -34,7 +34,7 @@ test('another file is read once, and the same one never again', () => {
   file.reload()
   write('second one')
   for (let times = 0; times < 3; times++) file.reload()
-  expect(file.first).toBe('first')
+  expect(file.initial).toBe('first')
   expect(seen).toEqual(['second one'])
 })
 
