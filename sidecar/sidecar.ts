@@ -157,7 +157,7 @@ function authorityEvents(log: Logger): AuthorityEvents {
         { directory: file },
         'the data folder was in use and its directory is missing; an empty directory takes its place, with no accounts and no users',
       ),
-    onStrangeStaticTokens: ({ count, pepperFile }) =>
+    onForeignStaticTokens: ({ count, pepperFile }) =>
       log.warn(
         { static_tokens: count, pepper: pepperFile },
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',

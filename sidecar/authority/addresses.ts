@@ -1,7 +1,7 @@
-/** Address ranges that an account restricts its tokens to (§1). */
+/** Address ranges: an account can restrict its tokens to them (§1). */
 import ipaddr from 'ipaddr.js'
 
-/** A range in its canonical form, for example `10.0.0.0/8`, or what was expected instead of the text. */
+/** The result of reading a range: its canonical form, for example `10.0.0.0/8`, or what was expected. */
 export type RangeReading =
   | { readonly ok: true; readonly range: string }
   | { readonly ok: false; readonly expected: string }
@@ -10,27 +10,27 @@ const RANGE = 'an IPv4 or IPv6 address or range, for example 10.0.0.0/8'
 const MAPPED_RANGE =
   'a prefix of at least 96 bits after an IPv4-mapped address, for example ::ffff:10.0.0.0/104 for 10.0.0.0/8'
 
-/** Bits before the IPv4 address in an IPv4-mapped one (RFC 4291 §2.5.5.2). */
+/** Length of the prefix before the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2). */
 const MAPPED_PREFIX_BITS = 96
 
-/** Reads a range; a single address is a range of one. An IPv4-mapped range is the IPv4 range. */
+/** Reads a range. A single address is a range of one address. An IPv4-mapped range becomes the IPv4 range. */
 export function readRange(text: string): RangeReading {
   const [address = '', bits, ...more] = text.split('/')
   const parsed = canonical(address)
   if (parsed === undefined || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
     return { ok: false, expected: RANGE }
   const v4 = parsed.kind() === 'ipv4'
-  // With fewer bits it would be a range of IPv6, with all of IPv4 and more in it, and whoever wrote it hardly meant that.
-  const before = v4 && address.includes(':') ? MAPPED_PREFIX_BITS : 0
+  // A shorter prefix would cover all IPv4 addresses and IPv6 addresses too, which is hardly what the author meant.
+  const prefixBits = v4 && address.includes(':') ? MAPPED_PREFIX_BITS : 0
   const bitsMax = v4 ? 32 : 128
-  const length = bits === undefined ? bitsMax : Number(bits) - before
+  const length = bits === undefined ? bitsMax : Number(bits) - prefixBits
   if (length > bitsMax) return { ok: false, expected: RANGE }
   if (length < 0) return { ok: false, expected: MAPPED_RANGE }
   const network = (v4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${parsed}/${length}`)
   return { ok: true, range: `${network}/${length}` }
 }
 
-/** Whether the address is in one of the ranges. No ranges: no restriction. No address where there is one: no. */
+/** Whether the address is in one of the ranges. Without ranges every address is allowed. With ranges a missing address is not. */
 export function isAllowed(address: string | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true
   const parsed = address === undefined ? undefined : canonical(address)
@@ -41,8 +41,8 @@ export function isAllowed(address: string | undefined, ranges: readonly string[]
 }
 
 /**
- * Whom an address stands for where logins are counted: an IPv6 network of 64 bits is one subscriber's, who has all of its
- * addresses. What is no address stands for itself; `undefined`: this machine, whichever of its own addresses it takes.
+ * The key of an address in the login throttle. IPv6 addresses of one /64 network share a key, because one subscriber has all
+ * of them. A text that is not an address is its own key. Any loopback address gives `undefined`: this machine.
  */
 export function throttleKey(address: string): string | undefined {
   const parsed = canonical(address)
@@ -55,7 +55,7 @@ export function throttleKey(address: string): string | undefined {
 
 type ParsedRange = ReturnType<typeof ipaddr.parseCIDR>
 
-/** Reading ranges costs more than looking an address up in them, and they are asked about again and again. */
+/** Parsed ranges. Parsing costs more than the look-up, and the same ranges are used for many calls. */
 const PARSED = new WeakMap<readonly string[], readonly ParsedRange[]>()
 
 function parsedRanges(ranges: readonly string[]): readonly ParsedRange[] {
@@ -67,11 +67,11 @@ function parsedRanges(ranges: readonly string[]): readonly ParsedRange[] {
   return parsed
 }
 
-/** `::ffff:10.1.2.3` is 10.1.2.3: a rule for 10.0.0.0/8 means it too. */
+/** Parses an address. `::ffff:10.1.2.3` becomes 10.1.2.3, so that a rule for 10.0.0.0/8 applies to it. */
 function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // The library also reads octal and hexadecimal IPv4, which other readers take for other addresses.
+  // The library also accepts octal and hexadecimal IPv4, which other programs read as different addresses.
   if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(address) && !address.includes(':')) return undefined
-  // And `::10.1.2.3`, which is an IPv6 address, it reads as the IPv4 address 10.1.2.3; a zone means something on one host alone.
+  // The library reads the IPv6 address `::10.1.2.3` as the IPv4 address 10.1.2.3. A zone only has a meaning on one host.
   if (/^::\d+\./.test(address) || address.includes('%')) return undefined
   return ipaddr.isValid(address) && !/^0\d|\.0\d/.test(address) ? ipaddr.process(address) : undefined
 }

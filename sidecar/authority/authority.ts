@@ -1,9 +1,9 @@
-/** What verifies and issues tokens. The embedded authority does so by its directory. */
+/** The interface of an authority, which verifies and issues tokens. The embedded authority uses a directory. */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
 
-/** Who holds a token. */
+/** The holder of a token. */
 export interface Subject {
   readonly id: string
   readonly name: string
@@ -11,38 +11,38 @@ export interface Subject {
   readonly type: string
 }
 
-/** A credential that the authority vouches for. */
+/** A genuine token. */
 export interface VerifiedToken {
   readonly kind: string
   readonly scope: Scope
-  /** Of the scope's project: another one of the same name has another id. */
+  /** Id of the scope's project. A later project with the same name has another id. */
   readonly projectId?: string
   readonly subject: Subject
-  /** Names the token without revealing it. */
+  /** Identifies the token without revealing it. */
   readonly tokenId: string
   /** Milliseconds since the epoch. */
   readonly issuedAtMs: number
-  /** Milliseconds since the epoch; `undefined`: never (§8). */
+  /** Milliseconds since the epoch; `undefined`: the token never expires (§8). */
   readonly expiresAtMs: number | undefined
 }
 
-/** The outcome of verifying. An expired or revoked token is still named, so that a log can say which. */
+/** The result of a verification. It includes the token even if that is expired or revoked, so that a log can name it. */
 export type Verification =
   | { readonly ok: true; readonly token: VerifiedToken }
   | { readonly ok: false; readonly reason: CredentialReason; readonly token?: VerifiedToken }
 
-/** A service user who asks for a token with their own password (§2.2). */
+/** A service user who requests a token with their own password (§2.2). */
 export interface PasswordRequester {
   readonly userName: string
   readonly account: string
   readonly password: Secret
 }
 
-/** Where a login comes from. */
+/** The source of a login. */
 export interface Origin {
-  /** Failed logins are counted by it; `undefined`: this machine. */
+  /** The client address, for which failed logins are counted; `undefined`: the login comes from this machine. */
   readonly address: string | undefined
-  /** Whether it is at the endpoint that an account may restrict to addresses (§1). */
+  /** Whether the login uses the endpoint that an account may restrict to some addresses (§1). */
   readonly restricted: boolean
 }
 
@@ -54,15 +54,16 @@ export interface IssuedToken {
 
 export interface Authority {
   /**
-   * How tokens of this form are obtained, judged by the form alone: enough to tell that a credential
-   * arrived in the wrong header before anyone asks whether it is genuine. `undefined`: cannot be told.
+   * Returns how tokens that look like this one are obtained. It only looks at the text and does not verify the token.
+   * So a credential in the wrong header is found before any verification. `undefined`: the text is not recognised.
    */
   formOf(value: string): TokenKind['obtained']['by'] | undefined
   /**
-   * Verifies a credential. Never throws for what the credential is; `CallError` where the directory does not answer.
+   * Verifies a credential. A credential of any content gets a result and no exception.
    *
-   * @param clientAddress where the credential came from, for accounts that restrict addresses (§1)
-   * @param evenExpired whether a token that expired in the last 48 hours is vouched for as if it had not
+   * @param clientAddress the address that the credential came from, for accounts that restrict addresses (§1)
+   * @param evenExpired whether to accept a token that expired in the last 48 hours
+   * @throws CallError if the directory does not answer
    */
   verify(
     value: string,
@@ -73,19 +74,19 @@ export interface Authority {
   /**
    * Issues a token of a kind for a scope, if §5.1 allows it.
    *
-   * @param from by default this machine, at no endpoint that is restricted
-   * @throws CallError
+   * @param from by default this machine and an endpoint without address restrictions
+   * @throws CallError if the login fails, a permission is missing or the directory does not answer
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
-  /** Revokes a token; returns when that first happened. */
+  /** Revokes a token. Returns when it was first revoked, in milliseconds since the epoch. */
   revoke(actor: Actor, revocation: TokenRevocation): Promise<number>
 }
 
-/** A token that is to be revoked. */
+/** A token to revoke. */
 export interface TokenRevocation {
   readonly tokenId: string
-  /** Empty: unknown; the authority's own record of the token counts, if it has one. */
+  /** The token's account. Empty if the requester does not know it: then the authority takes it from its own record, if any. */
   readonly account: string
-  /** After that the record of the revocation may be deleted; `undefined`: never. */
+  /** When the record of the revocation may be deleted, in milliseconds since the epoch; `undefined`: never. */
   readonly expiresAtMs: number | undefined
 }

@@ -1,4 +1,4 @@
-/** The embedded authority: issues and verifies IAM tokens and verifies static tokens, on a directory of its own (§5.1). */
+/** The embedded authority: issues and verifies IAM tokens and verifies static tokens, with its own directory (§5.1). */
 import { hash, type KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
@@ -30,7 +30,7 @@ import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
   readonly signer: IamTokenSigner
-  /** Key of the static tokens' hashes, kept apart from the directory. */
+  /** The key for hashes of static tokens. It is stored outside the directory. */
   readonly pepper: KeyObject
   readonly passwords: Passwords
   readonly failedLogins: LoginThrottle
@@ -38,25 +38,25 @@ export interface EmbeddedAuthorityParts {
   readonly now: () => number
 }
 
-/** A token issued further in the future than this is not genuine; clocks of hosts differ by less. */
+/** Largest difference between the clocks of hosts. A token issued further in the future is not genuine. */
 const CLOCK_SKEW_MS = 60_000
 
-/** How many tokens are remembered of each form. */
-const REMEMBERED_MAX = 50_000
+/** Most tokens in each of the two caches (IAM tokens and static tokens). */
+const CACHED_TOKENS_MAX = 50_000
 
-/** An IAM token whose signature was verified. What can change is remembered only with the directory's version that said it. */
-interface RememberedIamToken {
+/** An IAM token whose signature was verified. Its status can change and is only valid for one version of the directory. */
+interface CachedIamToken {
   readonly token: VerifiedToken
-  /** Of the holder, when the token was issued. */
+  /** The holder's generation when the token was issued. */
   readonly generation: number
-  /** The kind that `status` was asked about. */
+  /** The kind that `status` was determined for. */
   kind: TokenKind | undefined
   status: TokenStatus | undefined
   version: number | undefined
 }
 
-/** A static token that the directory knew at a version. */
-interface RememberedStaticToken {
+/** A static token, and its status at one version of the directory. */
+interface CachedStaticToken {
   readonly token: VerifiedToken
   readonly status: TokenStatus
   readonly version: number
@@ -65,11 +65,11 @@ interface RememberedStaticToken {
 export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
-  /** By SHA-256 of the token. Expiry is looked at on every call, and whether the directory is still at that version. */
-  readonly #iamTokens = new LazyLruCache<RememberedIamToken>(REMEMBERED_MAX)
-  readonly #staticTokens = new LazyLruCache<RememberedStaticToken>(REMEMBERED_MAX)
-  /** The keys that the remembered IAM tokens were verified with: one that was taken away vouches for nothing any more. */
-  #keysRelied: readonly SigningKey[] = []
+  /** By SHA-256 of the token. Every call still compares the expiry with the clock and the version with the directory's. */
+  readonly #iamTokens = new LazyLruCache<CachedIamToken>(CACHED_TOKENS_MAX)
+  readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
+  /** The keys that verified the cached IAM tokens. When the keys change, the cache is cleared: a key may have been removed. */
+  #keysOfCache: readonly SigningKey[] = []
 
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts
@@ -99,21 +99,21 @@ export class EmbeddedAuthority implements Authority {
   ): Promise<IssuedToken> {
     const { account, userName, password } = requester
     const settle = await this.#parts.failedLogins.admit({
-      account: bounded(account),
-      userName: bounded(userName),
+      account: throttleName(account),
+      userName: throttleName(userName),
       address: (from?.address && throttleKey(from.address)) ?? THIS_MACHINE,
     })
     let outcome: LoginOutcome = 'abandoned'
-    // Goes on when its client has left: what was guessed counts.
+    // The login continues after its client has disconnected, so that every guess is counted.
     try {
-      const user = await this.#userWith(requester)
+      const user = await this.#authenticate(requester)
       if (user === undefined) {
         outcome = 'failed'
         throw callError('LOGIN_FAILED', {})
       }
-      // The identity endpoint answers every refusal as it answers a wrong password; the count must tell no more.
+      // The identity endpoint gives every refusal the answer of a wrong password. The throttle must not reveal more than that.
       const refused: LoginOutcome = from?.restricted ? 'failed' : 'succeeded'
-      // Whoever asks elsewhere is not at the endpoint that the account restricts; the token they get still is.
+      // The account's restriction applies to logins at that endpoint only. Tokens are restricted wherever they were issued.
       if (from?.restricted && !isAllowed(from.address, user.addresses)) {
         outcome = refused
         throw callError('ADDRESS_NOT_ALLOWED', {})
@@ -144,12 +144,12 @@ export class EmbeddedAuthority implements Authority {
     })
   }
 
-  /** The user whose password it is; `undefined`, at the same cost, where it is nobody's. */
-  async #userWith({ account, userName, password }: PasswordRequester): Promise<ServiceUser | undefined> {
+  /** Returns the user if the password is right. An unknown user takes as long as a wrong password. */
+  async #authenticate({ account, userName, password }: PasswordRequester): Promise<ServiceUser | undefined> {
     const known = canBeName(account) && canBeName(userName)
     const user = known ? await this.#directory.serviceUser(account, userName) : undefined
-    const right = await this.#parts.passwords.verify(password, user?.passwordHash)
-    return right ? user : undefined
+    const matches = await this.#parts.passwords.verify(password, user?.passwordHash)
+    return matches ? user : undefined
   }
 
   #grantFor(user: ServiceUser, kind: TokenKind, scope: Scope): MaybePromise<Grant | undefined> {
@@ -158,7 +158,7 @@ export class EmbeddedAuthority implements Authority {
     return this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
   }
 
-  /** Hashes a password, which was right, as passwords are hashed today. Where that fails, the next login tries again. */
+  /** Hashes a right password again with today's parameters. If the store fails, the next login tries again. */
   async #rehash(user: ServiceUser, password: Secret): Promise<void> {
     try {
       const hash = await this.#parts.passwords.hash(password.reveal())
@@ -175,27 +175,22 @@ export class EmbeddedAuthority implements Authority {
     clientAddress: string | undefined,
     evenExpired: boolean,
   ): Verification | Promise<Verification> {
-    const remembered = this.#remembered(value)
+    const cached = this.#cachedIamToken(value)
     const nowMs = this.#parts.now()
-    if (remembered === undefined) return INVALID
-    const { token, generation } = remembered
+    if (cached === undefined) return INVALID
+    const { token, generation } = cached
     if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
     const graceMs = evenExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
 
     const kind = kinds.get(token.kind)
-    // Before the question: what changes while it is asked must not be taken for what was read.
+    // The version is read before the query: a change during the query must make the cached status outdated.
     const version = this.#directory.version()
-    const { status } = remembered
-    if (
-      status !== undefined &&
-      version !== undefined &&
-      remembered.version === version &&
-      remembered.kind === kind
-    )
+    const { status } = cached
+    if (status !== undefined && version !== undefined && cached.version === version && cached.kind === kind)
       return verificationOf(token, status, clientAddress)
-    const asked = this.#directory.iamTokenStatus({
+    const queried = this.#directory.iamTokenStatus({
       tokenId: token.tokenId,
       subjectId: token.subject.id,
       generation,
@@ -203,19 +198,19 @@ export class EmbeddedAuthority implements Authority {
       projectId: token.projectId,
       permissionScopes: kind?.permissionScopes ?? [],
     })
-    return andThen(asked, (found) => {
-      remembered.kind = kind
-      remembered.status = found
-      remembered.version = version
+    return andThen(queried, (found) => {
+      cached.kind = kind
+      cached.status = found
+      cached.version = version
       return verificationOf(token, found, clientAddress)
     })
   }
 
-  /** The token by its digest, its signature verified now or before, by a key that is still in force. */
-  #remembered(value: string): RememberedIamToken | undefined {
+  /** Finds the token in the cache, or verifies its signature and caches it. Only signatures of current keys are valid. */
+  #cachedIamToken(value: string): CachedIamToken | undefined {
     const { keys } = this.#parts.signer
-    if (keys !== this.#keysRelied) {
-      this.#keysRelied = keys
+    if (keys !== this.#keysOfCache) {
+      this.#keysOfCache = keys
       this.#iamTokens.clear()
     }
     const digest = hash('sha256', value, 'base64')
@@ -223,15 +218,15 @@ export class EmbeddedAuthority implements Authority {
     if (known !== undefined) return known
     const claims = this.#parts.signer.verify(value)
     if (claims === undefined) return undefined
-    const remembered = {
+    const cached = {
       token: tokenOf(claims),
       generation: claims.gen,
       kind: undefined,
       status: undefined,
       version: undefined,
     }
-    this.#iamTokens.set(digest, remembered)
-    return remembered
+    this.#iamTokens.set(digest, cached)
+    return cached
   }
 
   #verifyStatic(value: string, clientAddress: string | undefined): Verification | Promise<Verification> {
@@ -260,12 +255,12 @@ export class EmbeddedAuthority implements Authority {
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
-/** What a failed login is remembered by: a text that nobody is called is not kept, however long it is. */
-function bounded(name: string): string {
+/** The key of a name in the throttle. A text that cannot be a name is hashed, because it may be very long. */
+function throttleName(name: string): string {
   return canBeName(name) ? name : hash('sha256', name, 'base64')
 }
 
-/** Stands for the address of whoever asks from this machine. */
+/** Key in the throttle for logins from this machine. */
 const THIS_MACHINE = ''
 
 function verificationOf(
@@ -278,7 +273,7 @@ function verificationOf(
   return { ok: true, token }
 }
 
-/** One text for a missing permission and for a project that does not exist: nobody learns which projects there are. */
+/** A missing permission and a missing project get the same message, so that it does not reveal which projects exist. */
 function permissionMissing(kind: TokenKind): CallError {
   const needed =
     kind.scopeLevel === 'project'

@@ -1,7 +1,7 @@
 /**
  * IAM tokens of the embedded authority: compact JWS (RFC 7515, RFC 8037) signed with Ed25519, opaque to
- * clients. The protected header is not parsed but compared: it has to be, byte for byte, the one that a
- * known key writes, so that nothing in a token can choose an algorithm.
+ * clients. The protected header is compared and not parsed: it must equal, byte for byte, the header that a
+ * known key writes. So a token cannot choose the algorithm.
  */
 import { randomBytes, sign, verify } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
@@ -9,11 +9,11 @@ import { callError } from '../base/call-error.ts'
 import type { VerifiedToken } from './authority.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
 
-/** What a token says. Times in seconds since the epoch, as JWT has them. */
+/** The claims of a token. Times are in seconds since the epoch, as in JWT. */
 export interface IamClaims {
   readonly kind: string
   readonly account: string
-  /** Project name, and its id: a project of the same name made later is another one. */
+  /** Project name, and its id: a later project with the same name is a different project. */
   readonly project?: string
   readonly project_id?: string
   /** The holder's id, name and type. */
@@ -25,31 +25,31 @@ export interface IamClaims {
   /** Token id. */
   readonly jti: string
   readonly iat: number
-  /** Absent: no expiry. */
+  /** Absent: the token never expires. */
   readonly exp?: number
 }
 
-/** Signs claims with the active key of the ring, and verifies tokens of any key of it. */
+/** Signs claims with the active key of the ring, and verifies tokens of every key in the ring. */
 export class IamTokenSigner {
   readonly #ring: KeyRing
   #indexed: readonly SigningKey[] = []
   #byHeader: ReadonlyMap<string, SigningKey> = new Map()
-  #lookedAtMs = Number.NEGATIVE_INFINITY
+  #reloadedAtMs = Number.NEGATIVE_INFINITY
   readonly #onUnknownKey: (keyId: string) => void
-  #toldAtMs = Number.NEGATIVE_INFINITY
+  #reportedAtMs = Number.NEGATIVE_INFINITY
 
-  /** @param onUnknownKey told of tokens in our form, genuine or not, whose key is none of the ring; once a minute at most */
+  /** @param onUnknownKey receives the id of a token's key that is not in the ring, at most once a minute; the token may be forged */
   constructor(ring: KeyRing, onUnknownKey: (keyId: string) => void = () => {}) {
     this.#ring = ring
     this.#onUnknownKey = onUnknownKey
   }
 
-  /** The keys in force; the same array as long as they are the same. */
+  /** The current keys. The array is the same object until the keys change. */
   get keys(): readonly SigningKey[] {
     return this.#ring.keys
   }
 
-  /** The token for these claims. @throws CallError on a host that has public keys alone */
+  /** Signs a token with these claims. @throws CallError on a host that only has public keys */
   sign(claims: IamClaims): string {
     const key = this.#ring.keys.find(({ state }) => state === 'active')
     if (key?.privateKey === undefined) throw callError('NO_SIGNING_KEY', {})
@@ -57,28 +57,28 @@ export class IamTokenSigner {
     return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
   }
 
-  /** The claims of a genuine token, of whatever age; `undefined` for anything else. */
+  /** Returns the claims of a genuine token, even an expired one; `undefined` for any other text. */
   verify(token: string): IamClaims | undefined {
     const headerEnd = token.indexOf('.')
     const signedEnd = token.lastIndexOf('.')
     const key = this.#keyOf(token.slice(0, Math.max(headerEnd, 0)))
     if (key === undefined || signedEnd === headerEnd) return undefined
     const signature = Buffer.from(token.slice(signedEnd + 1), 'base64url')
-    // Other spellings of the same bytes (padding, stray characters, spare bits) are other tokens: refused.
+    // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token and is refused.
     if (signature.toString('base64url') !== token.slice(signedEnd + 1)) return undefined
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
     return JSON.parse(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString()) as IamClaims
   }
 
-  /** A header that is not known may be of a key that was staged and made active since the last look at the file. */
+  /** Finds the key of a header. An unknown header may belong to a new key, so the file is read again first. */
   #keyOf(header: string): SigningKey | undefined {
     const nowMs = performance.now()
     if (
       this.#ring.keys === this.#indexed &&
       !this.#byHeader.has(header) &&
-      nowMs - this.#lookedAtMs > LOOK_AGAIN_MS
+      nowMs - this.#reloadedAtMs > RELOAD_INTERVAL_MS
     ) {
-      this.#lookedAtMs = nowMs
+      this.#reloadedAtMs = nowMs
       this.#ring.reload()
     }
     if (this.#ring.keys !== this.#indexed) {
@@ -86,26 +86,27 @@ export class IamTokenSigner {
       this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key.keyId), key]))
     }
     const key = this.#byHeader.get(header)
-    if (key === undefined && nowMs - this.#toldAtMs > TELL_AGAIN_MS) this.#tellOfKeyIn(header, nowMs)
+    if (key === undefined && nowMs - this.#reportedAtMs > REPORT_INTERVAL_MS)
+      this.#reportUnknownKey(header, nowMs)
     return key
   }
 
-  /** The key's id, if it can be one: a header is anybody's text, and this goes to the log. */
-  #tellOfKeyIn(header: string, nowMs: number): void {
+  /** Reports the key id of a header, but only in our own format: a client can send any text, and the id goes to the log. */
+  #reportUnknownKey(header: string, nowMs: number): void {
     const [, keyId] = /"kid":"([0-9a-f]{16})"/.exec(Buffer.from(header, 'base64url').toString()) ?? []
     if (keyId === undefined || header !== headerOf(keyId)) return
-    this.#toldAtMs = nowMs
+    this.#reportedAtMs = nowMs
     this.#onUnknownKey(keyId)
   }
 }
 
-/** How often a token of an unknown key makes the file be looked at, in milliseconds. */
-const LOOK_AGAIN_MS = 200
+/** Shortest time between two readings of the file because of tokens with an unknown key, in milliseconds. */
+const RELOAD_INTERVAL_MS = 200
 
-/** How often somebody is told of one, in milliseconds. */
-const TELL_AGAIN_MS = 60_000
+/** Shortest time between two reports of an unknown key, in milliseconds. */
+const REPORT_INTERVAL_MS = 60_000
 
-/** The claims of a token that is issued now. */
+/** Makes the claims of a token that is issued now. */
 export function newClaims(issuance: {
   readonly holder: {
     readonly id: string
@@ -135,7 +136,7 @@ export function newClaims(issuance: {
   }
 }
 
-/** The token that claims describe. */
+/** The verified token for these claims. */
 export function tokenOf(claims: IamClaims): VerifiedToken {
   return {
     kind: claims.kind,
@@ -148,7 +149,7 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
   }
 }
 
-/** Whether a credential begins as the compact JWS of an object does: `{"` in base64url. */
+/** Whether a credential begins like a compact JWS: `{"` in base64url. */
 export function looksLikeIamToken(value: string): boolean {
   return value.startsWith('eyJ')
 }

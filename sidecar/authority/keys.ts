@@ -1,7 +1,7 @@
 /**
- * Keys that sign IAM tokens (Ed25519), and the file that holds them. A key is staged first, so that every process
- * knows it before the first token of it; then it is active and signs; then it is retired and verifies until the last
- * token of it has expired.
+ * Keys that sign IAM tokens (Ed25519), and the file that contains them. A key is first staged, so that every process
+ * knows it before it signs a token. Then it is active and signs. Then it is retired: it only verifies, until its last
+ * token has expired.
  */
 import {
   createPrivateKey,
@@ -18,34 +18,37 @@ import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 
 export type KeyState = 'staged' | 'active' | 'retired'
 
-/** A key under its id. */
+/** A key with its id and its state. */
 export interface SigningKey {
   readonly keyId: string
   readonly state: KeyState
-  /** When it came into this state, in milliseconds since the epoch. */
+  /** When the key entered this state, in milliseconds since the epoch. */
   readonly sinceMs: number
   readonly publicKey: KeyObject
-  /** Absent on retired keys, and everywhere on a host that only checks. */
+  /** `undefined` for retired keys, and for all keys of a host that only checks tokens. */
   readonly privateKey: KeyObject | undefined
 }
 
-/** How often the file is looked at, in milliseconds. */
+/** Time between two looks at the file, in milliseconds. */
 const POLL_MS = 1000
 
-/** How long a key is staged at least, in milliseconds: many looks of every process. */
+/** Shortest time that a key stays staged, in milliseconds. Every process looks at the file many times in it. */
 const STAGED_MS_MIN = 10_000
 
-/** How long after its retirement a key may sign all the same, in milliseconds: until every process has read the file. */
+/**
+ * Longest time that a key may still sign after it was retired, in milliseconds: processes that have not yet read the new
+ * file still use it.
+ */
 const RETIRING_MS_MAX = 60_000
 
-/** The keys in force, read again when the file changes. */
+/** The current keys. They are read again when the file changes. */
 export class KeyRing {
   readonly #file: WatchedFile<readonly SigningKey[]>
   #keys: readonly SigningKey[]
 
-  /** Reads the file, or creates it with an active and a staged key. @throws Error where it is not as Portcullis writes it */
+  /** Reads the file, or creates it with an active and a staged key. @throws Error if Portcullis cannot have written the file */
   constructor(path: string, nowMs: number, onRefused: (error: Error) => void) {
-    readOrCreate(path, () => written([newKey('active', nowMs), newKey('staged', nowMs)]))
+    readOrCreate(path, () => serializeKeys([newKey('active', nowMs), newKey('staged', nowMs)]))
     const onChanged = (keys: readonly SigningKey[]) => {
       this.#keys = keys
     }
@@ -54,12 +57,12 @@ export class KeyRing {
     this.#keys = this.#file.initial
   }
 
-  /** All of them; the same array as long as nothing has changed. */
+  /** All keys. The array is the same object until the keys change. */
   get keys(): readonly SigningKey[] {
     return this.#keys
   }
 
-  /** Looks at the file now. One that cannot be used changes nothing. */
+  /** Looks at the file now. If the file cannot be used, the keys stay as they are. */
   reload(): void {
     this.#file.reload()
   }
@@ -69,17 +72,17 @@ export class KeyRing {
   }
 }
 
-/** The keys of a file. */
+/** Reads the keys of a file. */
 export function readKeys(path: string): SigningKey[] {
-  return parsed(readFileSync(path, 'utf8'), path)
+  return parseKeys(readFileSync(path, 'utf8'), path)
 }
 
 /**
- * The staged key becomes active, the active one retired, and a new one staged. A retired key is dropped when nobody can ask
- * about its last token any more, expired or not.
+ * Rotates the keys: the staged key becomes active, the active key becomes retired, and a new key is staged. A retired key is
+ * dropped when its last token has expired so long ago that no call may ask about it.
  *
- * @param lifetimeMs how long a token lives at most; `Infinity`: some never expire, and no key is dropped
- * @throws Error where the staged key has not been there long enough for every process to know it
+ * @param lifetimeMs the longest lifetime of a token; `Infinity`: some tokens never expire, and no key is dropped
+ * @throws Error if the staged key is so new that some process may not know it yet
  */
 export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): SigningKey[] {
   return withLock(`${path}.lock`, () => {
@@ -90,25 +93,25 @@ export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): Sig
     const waitMs = staged.sinceMs + STAGED_MS_MIN - nowMs
     if (waitMs > 0)
       throw new Error(
-        `the staged key is too young to be active: every process has to know it; try again in ${Math.ceil(waitMs / 1000)} s`,
+        `the staged key is too new: every process must read it before it becomes active; try again in ${Math.ceil(waitMs / 1000)} s`,
       )
     const keptMs = RETIRING_MS_MAX + lifetimeMs + EXPIRED_TOKEN_MS_MAX
     const next = keys
       .filter((key) => key.state !== 'retired' || key.sinceMs + keptMs > nowMs)
       .map((key): SigningKey => {
         if (key.state === 'staged') return { ...key, state: 'active', sinceMs: nowMs }
-        // A retired key never signs again, so its private half is forgotten.
+        // A retired key never signs again, so its private key is deleted.
         return key.state === 'active'
           ? { ...key, state: 'retired', sinceMs: nowMs, privateKey: undefined }
           : key
       })
     const rotated = [...next, newKey('staged', nowMs)]
-    replaceFile(path, written(rotated))
+    replaceFile(path, serializeKeys(rotated))
     return rotated
   })
 }
 
-/** How long a token that is issued lives at most, in milliseconds; `Infinity` where some never expire. */
+/** The longest lifetime of issued tokens, in milliseconds; `Infinity` if some never expire. */
 export function longestLifetimeMs(kinds: Iterable<TokenKind>): number {
   const lifetimes = Array.from(kinds, ({ obtained, lifetimeSeconds }) =>
     obtained.by === 'issue' ? (lifetimeSeconds ?? Number.POSITIVE_INFINITY) * 1000 : 0,
@@ -116,9 +119,9 @@ export function longestLifetimeMs(kinds: Iterable<TokenKind>): number {
   return Math.max(0, ...lifetimes)
 }
 
-/** The same keys for a host that only checks: without their private halves. */
+/** The content of a key file without private keys, for a host that only checks tokens. */
 export function publicKeysOf(keys: readonly SigningKey[]): string {
-  return written(keys.map((key) => ({ ...key, privateKey: undefined })))
+  return serializeKeys(keys.map((key) => ({ ...key, privateKey: undefined })))
 }
 
 function newKey(state: KeyState, sinceMs: number): SigningKey {
@@ -135,7 +138,7 @@ interface KeyFile {
   }[]
 }
 
-function written(keys: readonly SigningKey[]): string {
+function serializeKeys(keys: readonly SigningKey[]): string {
   const file: KeyFile = {
     keys: keys.map(({ keyId, state, sinceMs, publicKey, privateKey }) => ({
       key_id: keyId,
@@ -148,19 +151,19 @@ function written(keys: readonly SigningKey[]): string {
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
 
-function parsed(text: string, path: string): SigningKey[] {
+function parseKeys(text: string, path: string): SigningKey[] {
   try {
     const keys = (JSON.parse(text) as KeyFile).keys.map(
       ({ key_id, state, since_ms, public_key, private_key }) => {
         const privateKey = private_key === undefined ? undefined : createPrivateKey(private_key)
         const publicKey = createPublicKey(public_key)
-        const sound =
+        const valid =
           /^[0-9a-f]{16}$/.test(key_id) &&
           ['staged', 'active', 'retired'].includes(state) &&
           Number.isSafeInteger(since_ms) &&
           publicKey.asymmetricKeyType === 'ed25519' &&
           (privateKey === undefined || createPublicKey(privateKey).equals(publicKey))
-        if (!sound) throw new Error()
+        if (!valid) throw new Error()
         return { keyId: key_id, state, sinceMs: since_ms, publicKey, privateKey }
       },
     )
@@ -173,7 +176,7 @@ function parsed(text: string, path: string): SigningKey[] {
       throw new Error()
     return keys
   } catch {
-    // The cause is dropped on purpose: parse errors quote the text, which holds private keys.
+    // The cause is dropped on purpose: parse errors quote the text, which contains private keys.
     throw new Error(
       `${path}: expected signing keys as Portcullis writes them: Ed25519, one active, at most one staged`,
     )

@@ -1,15 +1,15 @@
-/** What was used most recently, up to a bound; nothing is taken for it before there is something to remember. */
+/** A bounded cache of the most recently used values that takes no memory before its first entry. */
 import { LRUCache } from 'lru-cache'
 
 /**
- * An `LRUCache` made at its first entry: it makes room for all entries at once, several megabytes of them, and many a
- * sidecar sees no token of one form, or no failed login.
+ * An `LRUCache` that is created at its first entry. `LRUCache` allocates the space for all entries at once, which is
+ * several megabytes, and many sidecars never see a static token or a failed login.
  */
 export class LazyLruCache<Value extends object> {
   readonly #max: number
   #cache: LRUCache<string, Value> | undefined
 
-  /** @param max how many values are remembered; the least recently used is forgotten first */
+  /** @param max most values in the cache; the least recently used one is dropped first */
   constructor(max: number) {
     this.#max = max
   }

@@ -1,4 +1,4 @@
-/** Opens the embedded authority on a data folder: the directory, the keys, the pepper. */
+/** Opens the embedded authority of a data folder: its directory, its signing keys and its pepper. */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,17 +22,20 @@ import type { LoginThrottle } from './throttle.ts'
 export interface OpenedAuthority {
   readonly authority: EmbeddedAuthority
   readonly administration: Administration
-  /** Whoever can read this file of the data folder may administer. */
+  /** The operator's caller token. It is stored in the data folder: a user who can read that file may administer everything. */
   readonly administratorToken: Secret
   close(): Promise<void>
 }
 
 export interface OpenOptions extends AuthorityEvents {
-  /** Keys, pepper and administrator token of this host. Hosts that share a directory must share `signing-keys.json` and `static-token-pepper`. */
+  /**
+   * Contains the keys, the pepper and the administrator token of this host. Hosts that share a directory must have the same
+   * `signing-keys.json` and `static-token-pepper`.
+   */
   readonly folder: string
-  /** The directory that hosts share; by default it is a file of the folder. */
+  /** A directory that several hosts share. By default the directory is a file in the folder. */
   readonly shared?: SharedDirectory | undefined
-  /** The kinds of the matrix in force. */
+  /** Returns the token kinds of the current matrix. */
   readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
   readonly failedLogins: LoginThrottle
@@ -40,33 +43,33 @@ export interface OpenOptions extends AuthorityEvents {
   readonly now: () => number
 }
 
-/** What whoever runs the authority should know of. */
+/** Events that an operator should see, for example in the log. */
 export interface AuthorityEvents {
-  /** The file of signing keys was changed to something that cannot be used; the last good keys stay in force. */
+  /** The new content of the signing keys file cannot be used. The last good keys stay in force. */
   readonly onKeysRefused: (error: Error) => void
   /**
-   * A token was denied because no key of this host has that id. Anybody can write such a token; where hosts that share a
-   * directory have different keys, it is genuine.
+   * A token was denied because this host has no key with that id. Anybody can write such a token. But if hosts that share a
+   * directory have different keys, the token may be genuine.
    */
   readonly onUnknownKey: (keyId: string) => void
-  /** The folder has keys, so it was in use, and its directory is gone: an empty one takes its place. */
+  /** The folder was in use, because it contains keys, but its directory file is missing. An empty directory replaces it. */
   readonly onDirectoryLost: (file: string) => void
-  /** Active static tokens that were hashed with another pepper: this host cannot recognise them, and denies them. */
-  readonly onStrangeStaticTokens: (strange: StrangeStaticTokens) => void
+  /** Some active static tokens were hashed with another pepper. This host cannot recognise them and denies them. */
+  readonly onForeignStaticTokens: (foreign: ForeignStaticTokens) => void
 }
 
-export interface StrangeStaticTokens {
+export interface ForeignStaticTokens {
   readonly count: number
-  /** Where this host's pepper is. */
+  /** The file with this host's pepper. */
   readonly pepperFile: string
 }
 
-/** Opens the folder, and makes it and what belongs in it on the first time. */
+/** Opens the folder. The first time, creates it with its keys, its pepper and its directory. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
   const { folder, tokenKinds, passwordLimits, failedLogins, now, onKeysRefused } = options
   const directoryFile = join(folder, 'directory.sqlite')
   const inUse = openDataFolder(folder)
-  if (inUse && options.shared === undefined && isMissing(directoryFile))
+  if (inUse && options.shared === undefined && isMissingOrEmpty(directoryFile))
     options.onDirectoryLost(directoryFile)
   await using opening = new AsyncDisposableStack()
   const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
@@ -75,7 +78,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const pepperFile = join(folder, 'static-token-pepper')
   const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
-  // Made a key once: from bytes it would be made anew on every check, which costs five times the hash.
+  // Converted to a key object once: a conversion on every check would cost five times as much as the hash.
   const pepper = createSecretKey(pepperBytes)
   const administratorToken = new Secret(
     readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
@@ -85,7 +88,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const store = await openDirectory(directoryFile, options.shared, now)
   opening.defer(() => store.close())
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
-  if (count > 0) options.onStrangeStaticTokens({ count, pepperFile })
+  if (count > 0) options.onForeignStaticTokens({ count, pepperFile })
   const passwords = new Passwords(passwordLimits)
   const open = opening.move()
   return {
@@ -96,7 +99,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   }
 }
 
-function isMissing(file: string): boolean {
+function isMissingOrEmpty(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 

@@ -1,4 +1,4 @@
-/** Passwords: argon2id off the event loop, with a bound on how many run at once and how many wait. */
+/** Passwords: argon2id outside the event loop, with a limit on how many hashes run and how many wait. */
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import pLimit from 'p-limit'
@@ -10,30 +10,30 @@ const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 }
 const TAG_LENGTH = 32
 const deriveTag: (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer> = promisify(argon2)
 
-/** Longest password that is looked at, in characters. */
+/** Length of the longest password that is accepted, in characters. */
 export const PASSWORD_LENGTH_MAX = 1024
 
 export interface PasswordLimits {
-  /** How many derivations run at once. */
+  /** How many hashes are computed at the same time. */
   readonly concurrent: number
-  /** How many wait; beyond that a call is refused with `RESOURCE_EXHAUSTED`. */
+  /** How many hashes may wait. A further call is refused with `RESOURCE_EXHAUSTED`. */
   readonly waiting: number
 }
 
-/** Hashes and verifies passwords as PHC strings. */
+/** Hashes passwords to PHC strings, and verifies passwords against them. */
 export class Passwords {
   readonly #limits: PasswordLimits
   readonly #limit: ReturnType<typeof pLimit>
-  /** Stands in for the hash of a user who does not exist, so that the answer takes as long. */
-  readonly #nobody: Promise<string>
+  /** Replaces the hash of an unknown user, so that the answer takes as long as for a known one. */
+  readonly #placeholderHash: Promise<string>
 
   constructor(limits: PasswordLimits) {
     this.#limits = limits
     this.#limit = pLimit(limits.concurrent)
-    this.#nobody = this.hash(randomBytes(32).toString('base64url'))
+    this.#placeholderHash = this.hash(randomBytes(32).toString('base64url'))
   }
 
-  /** The PHC string to store for a password. */
+  /** Returns the PHC string to store for a password. */
   async hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
     const tag = await this.#derive(password, nonce, PARAMETERS)
@@ -41,14 +41,14 @@ export class Passwords {
     return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
   }
 
-  /** Whether the password is the one behind the hash. Without a hash it costs the same, and the answer is no. */
+  /** Whether the password matches the hash. Without a hash the answer is no, after the same time. */
   async verify(password: Secret, hash: string | undefined): Promise<boolean> {
-    const { parameters, nonce, tag } = parse(hash ?? (await this.#nobody))
+    const { parameters, nonce, tag } = parse(hash ?? (await this.#placeholderHash))
     const derived = await this.#derive(password.reveal(), nonce, parameters)
     return timingSafeEqual(derived, tag) && hash !== undefined
   }
 
-  /** Whether a password was hashed with other parameters than those of today. */
+  /** Whether the hash was made with other parameters than today's. */
   isOutdated(hash: string): boolean {
     const { parameters, tag } = parse(hash)
     return (
@@ -67,7 +67,10 @@ export class Passwords {
   }
 }
 
-/** 144 random bits, without characters that a shell or a URL would change, and never like an option of a command. */
+/**
+ * Makes a password of 144 random bits. It contains no characters that a shell or a URL would change, and never begins with
+ * `-`, which a command would take for an option.
+ */
 export function newPassword(): string {
   for (;;) {
     const password = randomBytes(18).toString('base64url')

@@ -1,11 +1,11 @@
 /**
- * Static tokens: 256 random bits behind a prefix that scanners recognise, with a checksum that tells a
- * mistyped or cut token from a genuine one without asking anybody. Stored as a keyed hash.
+ * Static tokens: 256 random bits after a prefix that secret scanners recognise. A checksum shows without a query
+ * whether a token was mistyped or truncated. The directory stores only a keyed hash.
  */
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** What every static token begins with. */
+/** Every static token begins with this prefix. */
 export const STATIC_TOKEN_PREFIX = 'pcst_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -20,7 +20,7 @@ export function newStaticToken(): string {
   return `${STATIC_TOKEN_PREFIX}${random}${checksum(random)}`
 }
 
-/** Whether a credential begins as a static token does. */
+/** Whether a credential begins with the prefix of static tokens. */
 export function looksLikeStaticToken(value: string): boolean {
   return value.startsWith(STATIC_TOKEN_PREFIX)
 }
@@ -32,12 +32,12 @@ export function isWellFormedStaticToken(value: string): boolean {
   return value.endsWith(checksum(random))
 }
 
-/** What is stored instead of the token: HMAC-SHA-256 under a pepper that the store does not hold. */
+/** The hash that is stored instead of the token: HMAC-SHA-256 with a pepper that is not in the store. */
 export function hashStaticToken(value: string, pepper: KeyObject): Buffer {
   return createHmac('sha256', pepper).update(value).digest()
 }
 
-/** What tells peppers apart and says nothing of them: the keyed hash of a text that is no token. */
+/** Identifies a pepper without revealing it: the keyed hash of a fixed text that is not a token. */
 export function fingerprintOf(pepper: KeyObject): string {
   return createHmac('sha256', pepper).update('fingerprint').digest('hex').slice(0, 16)
 }

@@ -1,66 +1,67 @@
 /**
- * Failed logins, counted by user and address together: who guesses is slowed down, and nobody else is. A login in flight
- * takes one of the failures that are left, so that a burst makes no more guesses than one after the other would.
+ * Slows down password guessing. Failed logins are counted for each pair of user and address, so that a guesser slows
+ * down nobody else. A login in progress counts against the failures that are left. So a burst of parallel logins makes no
+ * more guesses than the same logins one after another.
  */
 import { type CallError, callError } from '../base/call-error.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 
 export interface ThrottleLimits {
-  /** Failures after which a user's logins from an address wait. */
+  /** How many failures a user has from one address before further logins are refused. */
   readonly failures: number
-  /** How long they wait after the last failure, in milliseconds. */
+  /** How long logins are refused after the last failure, in milliseconds. */
   readonly pauseMs: number
 }
 
-/** Who logs in, and from where. Whether there is such a user makes no difference. */
+/** The user and the address of a login. Unknown users are counted in the same way. */
 export interface LoginAttempt {
   readonly account: string
   readonly userName: string
   readonly address: string
 }
 
-/** What became of a login; `abandoned`: nobody knows whether the password was right, and it counts as nothing. */
+/** The result of a login. `abandoned`: the password was not checked to the end, so the login is not counted. */
 export type LoginOutcome = 'succeeded' | 'failed' | 'abandoned'
 
-/** Gives the place of an admitted login back. To be called once, whatever became of it: until then others may wait for it. */
+/** Reports the result of an admitted login. It must be called exactly once: until then other logins may wait. */
 export type Settle = (outcome: LoginOutcome) => void
 
-/** Slows down whoever guesses. */
+/** Limits how many passwords may be tried. */
 export interface LoginThrottle {
   /**
-   * Resolves when the password may be checked, which is after those that came first.
+   * Resolves when the password may be checked. Logins of the same pair are admitted in the order of their calls.
    *
-   * @throws CallError `LOGIN_THROTTLED` where the pair of user and address has failed too often, now or while this waited,
-   *   or where too many of its logins wait
+   * @throws CallError `LOGIN_THROTTLED` if the pair of user and address has failed too often, before or during the wait,
+   *   or if too many of its logins are waiting
    */
   admit(attempt: LoginAttempt): Promise<Settle>
 }
 
-/** Pairs whose failures are remembered; the least recently seen is forgotten first. */
+/** Most pairs whose failures are remembered. The pair that was used least recently is forgotten first. */
 const PAIRS_MAX = 100_000
 
-/** Logins of one pair that wait for their turn; further ones are refused. */
+/** Most logins of one pair that wait for their turn. Further logins are refused. */
 const WAITING_MAX = 100
 
 interface Failures {
   readonly count: number
-  /** When the last one was. */
+  /** Time of the last failure, in milliseconds since the epoch. */
   readonly lastMs: number
 }
 
-/** The logins of a pair that have not come to an end. */
-interface Traffic {
+/** The unfinished logins of a pair. */
+interface PendingLogins {
   inFlight: number
   readonly waiting: PromiseWithResolvers<void>[]
 }
 
-/** Counts in this process. */
+/** Counts failed logins in the memory of this process. */
 export class FailedLogins implements LoginThrottle {
   readonly #limits: ThrottleLimits
   readonly #now: () => number
   readonly #failures = new LazyLruCache<Failures>(PAIRS_MAX)
-  /** Apart from the failures: nothing may forget who holds a place. */
-  readonly #traffic = new Map<string, Traffic>()
+  /** Not in the cache of failures: a pair with a login in progress must never be forgotten. */
+  readonly #pending = new Map<string, PendingLogins>()
 
   /** @param now wall clock, in milliseconds since the epoch */
   constructor(limits: ThrottleLimits, now: () => number) {
@@ -70,18 +71,18 @@ export class FailedLogins implements LoginThrottle {
 
   async admit({ account, userName, address }: LoginAttempt): Promise<Settle> {
     const pair = JSON.stringify([account, userName, address])
-    const traffic = this.#traffic.get(pair) ?? { inFlight: 0, waiting: [] }
-    if (traffic.waiting.length >= WAITING_MAX)
+    const pending = this.#pending.get(pair) ?? { inFlight: 0, waiting: [] }
+    if (pending.waiting.length >= WAITING_MAX)
       throw throttled('too many logins of this user from this address wait', 1_000)
     const turn = Promise.withResolvers<void>()
-    traffic.waiting.push(turn)
-    this.#traffic.set(pair, traffic)
-    this.#advance(pair, traffic)
+    pending.waiting.push(turn)
+    this.#pending.set(pair, pending)
+    this.#admitNext(pair, pending)
     await turn.promise
     return (outcome) => {
       this.#count(pair, outcome)
-      traffic.inFlight--
-      this.#advance(pair, traffic)
+      pending.inFlight--
+      this.#admitNext(pair, pending)
     }
   }
 
@@ -91,30 +92,30 @@ export class FailedLogins implements LoginThrottle {
       this.#failures.set(pair, { count: this.#failuresOf(pair) + 1, lastMs: this.#now() })
   }
 
-  /** Refuses those that wait while the pair has to pause; otherwise lets the first of them go on, as many as have a place. */
-  #advance(pair: string, traffic: Traffic): void {
+  /** Refuses all waiting logins during a pause. Otherwise admits as many of them as there are failures left. */
+  #admitNext(pair: string, pending: PendingLogins): void {
     const pauseMs = this.#pauseLeftMs(pair)
     if (pauseMs > 0)
-      for (const { reject } of traffic.waiting.splice(0))
+      for (const { reject } of pending.waiting.splice(0))
         reject(throttled('too many failed logins of this user from this address', pauseMs))
-    // After the pause one at a time: if it fails, the next pause begins.
-    const places = Math.max(1, this.#limits.failures - this.#failuresOf(pair)) - traffic.inFlight
-    const admitted = traffic.waiting.splice(0, Math.max(0, places))
-    traffic.inFlight += admitted.length
+    // After a pause, logins are admitted one at a time: if one fails, the next pause begins.
+    const free = Math.max(1, this.#limits.failures - this.#failuresOf(pair)) - pending.inFlight
+    const admitted = pending.waiting.splice(0, Math.max(0, free))
+    pending.inFlight += admitted.length
     for (const { resolve } of admitted) resolve()
-    if (traffic.inFlight === 0) this.#traffic.delete(pair)
+    if (pending.inFlight === 0) this.#pending.delete(pair)
   }
 
   #failuresOf(pair: string): number {
     return this.#failures.get(pair)?.count ?? 0
   }
 
-  /** How long the pair has to wait from now on, in milliseconds; 0: not at all. */
+  /** The rest of the pair's pause, in milliseconds; 0: there is no pause. */
   #pauseLeftMs(pair: string): number {
     const failures = this.#failures.get(pair)
     if (failures === undefined || failures.count < this.#limits.failures) return 0
     const leftMs = failures.lastMs + this.#limits.pauseMs - this.#now()
-    // A clock that was set back must not lengthen the wait.
+    // A clock that was set back must not lengthen the pause.
     return leftMs > this.#limits.pauseMs ? 0 : Math.max(0, leftMs)
   }
 }

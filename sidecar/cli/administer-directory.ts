@@ -27,7 +27,7 @@ export async function administerDirectory<T>(
     onKeysRefused: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: (file) => warn(`${file} is missing; an empty directory takes its place`, json),
-    onStrangeStaticTokens: ({ count, pepperFile }) =>
+    onForeignStaticTokens: ({ count, pepperFile }) =>
       warn(
         `${pepperFile}: static tokens that were hashed with another pepper: ${count}; copy the file from the host where they were created`,
         json,

@@ -271,7 +271,7 @@ test.each(['user_name', 'account'])(
       onKeysRefused: () => {},
       onUnknownKey: () => {},
       onDirectoryLost: () => {},
-      onStrangeStaticTokens: () => {},
+      onForeignStaticTokens: () => {},
       failedLogins: {
         admit: (attempt) => {
           attempts.push(attempt)

@@ -32,7 +32,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     onKeysRefused: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: () => {},
-    onStrangeStaticTokens: () => {},
+    onForeignStaticTokens: () => {},
     failedLogins: new FailedLogins({ failures: 10, pauseMs: 1 }, Date.now),
     now: Date.now,
   })
