@@ -1,7 +1,7 @@
 /**
- * A directory that is asked over the network, remembered for a bounded time: a check of a token that was seen lately
- * waits for nobody, and what is asked about regularly is read again before it lapses. Only standing is remembered; who
- * logs in, and what a user may be issued, is asked every time.
+ * A cache in front of a directory on the network. The check of a token that was checked recently does not wait for the
+ * network. The status of a token that is checked regularly is refreshed before it becomes too old. Only the status of
+ * tokens is cached; logins and issuance always query the directory.
  */
 import { LRUCache } from 'lru-cache'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -9,42 +9,41 @@ import type { Directory, Grant, IamTokenQuery, ServiceUser, StaticToken, TokenSt
 
 export interface CacheLimits {
   /**
-   * No answer rests on what was read longer ago than this before the question, in milliseconds; 0: nothing
-   * is remembered.
+   * The staleness bound: no status that was queried longer ago than this is returned, in milliseconds; 0: nothing is cached.
    */
   readonly stalenessMs: number
-  /** Monotonic clock, in milliseconds: a wall clock that is set back would keep answers alive. */
+  /** Monotonic clock, in milliseconds. With a wall clock, setting it back would keep old values alive. */
   readonly now?: () => number
 }
 
 export class CachedDirectory implements Directory {
   readonly #directory: Directory
-  readonly #iamTokens: Remembered<TokenStatus>
-  readonly #staticTokens: Remembered<StaticToken | undefined>
+  readonly #iamTokens: StatusCache<TokenStatus>
+  readonly #staticTokens: StatusCache<StaticToken | undefined>
 
   constructor(directory: Directory, limits: CacheLimits) {
     this.#directory = directory
-    this.#iamTokens = new Remembered(limits)
-    this.#staticTokens = new Remembered(limits)
+    this.#iamTokens = new StatusCache(limits)
+    this.#staticTokens = new StatusCache(limits)
   }
 
-  /** What is remembered here has a bound of its own. */
+  /** There is no version to compare: this cache has the staleness bound instead. */
   version(): undefined {}
 
-  /** Forgets everything, and what is being asked right now is not remembered: it may have been read before the change. */
+  /** Drops everything. Results of queries in progress are not cached either: they may be from before the change. */
   clear(): void {
     this.#iamTokens.clear()
     this.#staticTokens.clear()
   }
 
-  iamTokenStatus(ground: IamTokenQuery): MaybePromise<TokenStatus> {
-    const { tokenId, subjectId, generation, account, projectId, permissionScopes } = ground
+  iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus> {
+    const { tokenId, subjectId, generation, account, projectId, permissionScopes } = query
     const key = JSON.stringify([tokenId, subjectId, generation, account, projectId ?? null, permissionScopes])
-    return this.#iamTokens.answer(key, () => this.#directory.iamTokenStatus(ground))
+    return this.#iamTokens.get(key, () => this.#directory.iamTokenStatus(query))
   }
 
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined> {
-    return this.#staticTokens.answer(hash.toString('hex'), () => this.#directory.staticToken(hash))
+    return this.#staticTokens.get(hash.toString('hex'), () => this.#directory.staticToken(hash))
   }
 
   serviceUser(account: string, name: string): MaybePromise<ServiceUser | undefined> {
@@ -61,35 +60,38 @@ export class CachedDirectory implements Directory {
   }
 }
 
-/** Tokens that stand, and those that do not: guesses must not push out what is genuine. */
+/** Active and inactive tokens have separate limits, so that guessed tokens cannot push genuine ones out of the cache. */
 const ACTIVE_MAX = 50_000
 const INACTIVE_MAX = 10_000
-/** Of each of the two: answers and the address ranges in them, which can be a thousand each. */
-const PARTS_MAX = 500_000
+/** Largest size of each of the two caches. An entry counts as 1 plus its address ranges, of which it can have a thousand. */
+const CACHE_SIZE_MAX = 500_000
 
-/** Shares of the staleness bound. While nobody answers, an answer is asked for ahead twice, and then lapses. */
+/**
+ * When an entry is refreshed, as fractions of the staleness bound. If the directory does not answer, the refresh is tried
+ * twice, and then the entry expires.
+ */
 const REFRESH_AFTER = 1 / 2
 const REFRESH_AGAIN_AFTER = 1 / 4
 
 interface Entry<T> {
   readonly value: T
-  readonly askedAtMs: number
-  /** Whoever finds it from then on has the question asked again. */
+  readonly queriedAtMs: number
+  /** The first call after this time starts another query. */
   refreshAtMs: number
 }
 
-interface Question<T> {
-  readonly answer: Promise<T>
-  readonly askedAtMs: number
+interface PendingQuery<T> {
+  readonly result: Promise<T>
+  readonly queriedAtMs: number
 }
 
-/** Answers to one kind of question. Whoever asks what is being asked already shares the answer. */
-class Remembered<T extends TokenStatus | undefined> {
+/** Caches the results of one kind of query. Calls for the same key share a query that is in progress. */
+class StatusCache<T extends TokenStatus | undefined> {
   readonly #stalenessMs: number
   readonly #now: () => number
   readonly #active = lru<T>(ACTIVE_MAX)
   readonly #inactive = lru<T>(INACTIVE_MAX)
-  readonly #asked = new Map<string, Question<T>>()
+  readonly #pending = new Map<string, PendingQuery<T>>()
   #clearedAtMs = Number.NEGATIVE_INFINITY
 
   constructor({ stalenessMs, now = () => performance.now() }: CacheLimits) {
@@ -101,56 +103,57 @@ class Remembered<T extends TokenStatus | undefined> {
     this.#clearedAtMs = this.#now()
   }
 
-  /** At once where it is known. */
-  answer(key: string, ask: () => MaybePromise<T>): MaybePromise<T> {
+  /** Returns a cached value synchronously. Otherwise queries the directory. */
+  get(key: string, query: () => MaybePromise<T>): MaybePromise<T> {
     const nowMs = this.#now()
-    const known = this.#active.get(key) ?? this.#inactive.get(key)
-    if (known === undefined || !this.#holds(known.askedAtMs, nowMs)) return this.#share(key, ask, nowMs)
-    if (nowMs >= known.refreshAtMs) {
-      known.refreshAtMs = nowMs + this.#stalenessMs * REFRESH_AGAIN_AFTER
-      // Nobody waits for it here. Where it fails, what is known lapses as it would have, and who asks then is told.
-      this.#share(key, ask, nowMs).catch(() => {})
+    const cached = this.#active.get(key) ?? this.#inactive.get(key)
+    if (cached === undefined || !this.#isFresh(cached.queriedAtMs, nowMs))
+      return this.#queryShared(key, query, nowMs)
+    if (nowMs >= cached.refreshAtMs) {
+      cached.refreshAtMs = nowMs + this.#stalenessMs * REFRESH_AGAIN_AFTER
+      // This call does not wait for the refresh. If it fails, the entry expires in time, and a later call gets the error.
+      this.#queryShared(key, query, nowMs).catch(() => {})
     }
-    return known.value
+    return cached.value
   }
 
-  #share(key: string, ask: () => MaybePromise<T>, nowMs: number): Promise<T> {
-    const asked = this.#asked.get(key)
-    if (asked !== undefined && this.#holds(asked.askedAtMs, nowMs)) return asked.answer
-    return this.#ask(key, ask, nowMs)
+  #queryShared(key: string, query: () => MaybePromise<T>, nowMs: number): Promise<T> {
+    const pending = this.#pending.get(key)
+    if (pending !== undefined && this.#isFresh(pending.queriedAtMs, nowMs)) return pending.result
+    return this.#query(key, query, nowMs)
   }
 
-  /** An answer is as old as its question: it may have been read right then. */
-  #holds(askedAtMs: number, nowMs: number): boolean {
-    return askedAtMs > this.#clearedAtMs && askedAtMs > nowMs - this.#stalenessMs
+  /** The age of a result counts from the start of its query, because the database may have read it right then. */
+  #isFresh(queriedAtMs: number, nowMs: number): boolean {
+    return queriedAtMs > this.#clearedAtMs && queriedAtMs > nowMs - this.#stalenessMs
   }
 
-  async #ask(key: string, ask: () => MaybePromise<T>, askedAtMs: number): Promise<T> {
-    const question = { answer: Promise.resolve(ask()), askedAtMs }
-    this.#asked.set(key, question)
+  async #query(key: string, query: () => MaybePromise<T>, queriedAtMs: number): Promise<T> {
+    const pending = { result: Promise.resolve(query()), queriedAtMs }
+    this.#pending.set(key, pending)
     try {
-      const value = await question.answer
-      const refreshAtMs = askedAtMs + this.#stalenessMs * REFRESH_AFTER
-      if (this.#holds(askedAtMs, this.#now())) this.#remember(key, { value, askedAtMs, refreshAtMs })
+      const value = await pending.result
+      const refreshAtMs = queriedAtMs + this.#stalenessMs * REFRESH_AFTER
+      if (this.#isFresh(queriedAtMs, this.#now())) this.#store(key, { value, queriedAtMs, refreshAtMs })
       return value
     } finally {
-      // A later question may have taken its place.
-      if (this.#asked.get(key) === question) this.#asked.delete(key)
+      // A later query may have replaced this one.
+      if (this.#pending.get(key) === pending) this.#pending.delete(key)
     }
   }
 
-  #remember(key: string, entry: Entry<T>): void {
-    const [here, there] =
+  #store(key: string, entry: Entry<T>): void {
+    const [cache, otherCache] =
       entry.value?.active === true ? [this.#active, this.#inactive] : [this.#inactive, this.#active]
-    there.delete(key)
-    here.set(key, entry)
+    otherCache.delete(key)
+    cache.set(key, entry)
   }
 }
 
 function lru<T extends TokenStatus | undefined>(max: number): LRUCache<string, Entry<T>> {
   return new LRUCache({
     max,
-    maxSize: PARTS_MAX,
+    maxSize: CACHE_SIZE_MAX,
     sizeCalculation: ({ value }) => 1 + (value?.addresses.length ?? 0),
   })
 }

@@ -1,4 +1,4 @@
-/** Changes of the directory. Every one is recorded in the audit trail, in the same transaction. */
+/** Changes of the directory. Each one is recorded in the audit trail in the same transaction. */
 import { randomBytes } from 'node:crypto'
 import type { Queries, Value } from './database.ts'
 import type {
@@ -12,15 +12,15 @@ import type {
 import { DirectoryRecords } from './records.ts'
 
 export interface ChangeContext {
-  /** Who changes, for the audit trail. */
+  /** Who makes the change, for the audit trail. */
   readonly actor: string
   /** Milliseconds since the epoch. */
   readonly nowMs: number
 }
 
-/** Writes within one transaction, which ends with it. Throws `AlreadyExists` where a name is taken. */
+/** Writes within one transaction, and must not be used after it. Throws `AlreadyExists` if a name is taken. */
 export class DirectoryChange {
-  /** What the transaction sees, with what it changed so far. */
+  /** Reads what the transaction sees, including its own changes. */
   readonly records: DirectoryRecords
   readonly #queries: Queries
   readonly #context: ChangeContext
@@ -41,7 +41,7 @@ export class DirectoryChange {
     await this.#record(enabled ? 'account.enable' : 'account.disable', account, account)
   }
 
-  /** With everything in it. The account's tokens are revoked. */
+  /** Deletes the account with its projects and users. None of the account's tokens is active afterwards. */
   async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
     const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
     await this.#update('accounts', id, { deleted_at_ms: this.#context.nowMs })
@@ -72,7 +72,7 @@ export class DirectoryChange {
     await this.#record(enabled ? 'project.enable' : 'project.disable', account, name)
   }
 
-  /** A project of that name made later is another one. */
+  /** Deletes the project. A later project with the same name is a different one. */
   async deleteProject({ id, account, name }: ProjectRecord): Promise<void> {
     await this.#update('projects', id, { deleted_at_ms: this.#context.nowMs })
     await this.#record('project.delete', account, name)
@@ -101,7 +101,7 @@ export class DirectoryChange {
     return id
   }
 
-  /** A disabled user's IAM tokens stay revoked. Their static tokens are active again once the user is enabled. */
+  /** Disabling a user revokes their IAM tokens for good. Static tokens become active again when the user is enabled. */
   async setUserEnabled(user: UserRecord, enabled: boolean): Promise<void> {
     await this.#queries.all(
       enabled
@@ -123,7 +123,7 @@ export class DirectoryChange {
     await this.#record(`${user.type}.set_roles`, user.account, user.name, { roles })
   }
 
-  /** All the permissions of the user from now on. @throws NoSuchProject */
+  /** Replaces all permissions of the user. @throws NoSuchProject */
   async setPermissions(
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     permissions: readonly Permission[],
@@ -151,7 +151,7 @@ export class DirectoryChange {
     await this.#record('service_user.replace_password', user.account, user.name)
   }
 
-  /** Stores the same password under another hash, if nobody has replaced it meanwhile. Tokens stay as they are. */
+  /** Stores a new hash of the same password, unless the password was replaced meanwhile. Tokens stay active. */
   async rehashPassword(user: ServiceUser, hash: string): Promise<void> {
     const [stored] = await this.#queries.all(
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
@@ -165,7 +165,7 @@ export class DirectoryChange {
     await this.#record(`${user.type}.delete`, user.account, user.name)
   }
 
-  /** @param token its hash, and the fingerprint of the pepper that the hash was made with */
+  /** @param token contains the token's hash and the fingerprint of the pepper that was used for it */
   async addStaticToken(
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     token: {
@@ -195,12 +195,12 @@ export class DirectoryChange {
     await this.#record('control_panel_user.reissue_token', user.account, user.name, { token_id: tokenId })
   }
 
-  /** Changes nothing, but a credential is given out once more. */
+  /** Changes nothing, but records that a credential was handed out again. */
   recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
     return this.#record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
   }
 
-  /** All the address ranges from now on; none: no restriction. */
+  /** Replaces all address ranges. Without any range the account has no restriction. */
   async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
     for (const cidr of new Set(cidrs)) await this.#insert('address_rules', { account_id: id, cidr })
@@ -208,8 +208,8 @@ export class DirectoryChange {
   }
 
   /**
-   * Revokes a token, whatever its kind; returns when that first happened. A record is forgotten once nobody
-   * takes its token any more, revoked or not.
+   * Revokes a token of any kind. Returns when it was first revoked, in milliseconds since the epoch. Records of tokens
+   * that would not be accepted anyway, because they expired long enough ago, are deleted.
    */
   async revoke(tokenId: string, account: string, forgetAtMs: number | undefined): Promise<number> {
     const { nowMs } = this.#context
@@ -264,7 +264,7 @@ export class DirectoryChange {
   }
 }
 
-/** How long after its expiry a token can still be asked about (`allow_expired` of Keystone), in milliseconds. */
+/** How long after its expiry a token can still be shown (`allow_expired` of Keystone), in milliseconds. */
 export const EXPIRED_TOKEN_MS_MAX = 48 * 60 * 60 * 1000
 
 /** A permission selects a project that the account does not have. */
@@ -281,7 +281,7 @@ export class NoSuchProject extends Error {
   }
 }
 
-/** As Keystone writes ids: 32 hex digits. */
+/** An id in Keystone's format: 32 hex digits. */
 function newId(): string {
   return randomBytes(16).toString('hex')
 }

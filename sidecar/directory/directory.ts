@@ -1,6 +1,6 @@
 /**
- * The directory: what the embedded authority knows. Accounts, projects, users, permissions, static
- * tokens, revocations. It holds no secret in the clear, and knows neither tokens nor protocols.
+ * The directory: the data of the embedded authority. It contains accounts, projects, users, permissions, static
+ * tokens and revocations. It stores no secret in the clear, and knows nothing of token formats or protocols.
  */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 
@@ -11,17 +11,17 @@ export type Permission =
   | { readonly scope: 'account' }
   | { readonly scope: 'projects'; readonly projects: readonly string[] }
 
-/** What verifying and issuing ask. Every call may throw `CallError` when the store does not answer. */
+/** The queries of verifying and issuing. Every call may throw `CallError` if the store does not answer. */
 export interface Directory {
-  /** A number that changes whenever anybody has changed anything; `undefined`: nobody knows without asking. */
+  /** A number that changes with every change by any process; `undefined`: it cannot be known without a query. */
   version(): number | undefined
-  /** Whether an IAM token still active: not revoked, its holder unchanged, its permission still there. */
-  iamTokenStatus(ground: IamTokenQuery): MaybePromise<TokenStatus>
+  /** Whether an IAM token is still active: not revoked, the holder's generation unchanged, the permission not removed. */
+  iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus>
   /** The static token with this hash. */
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined>
   /** An enabled service user of an enabled account. Names are compared byte for byte. */
   serviceUser(account: string, name: string): MaybePromise<ServiceUser | undefined>
-  /** Whether the user holds one of the permissions for that scope (§5.1). */
+  /** Whether the user has one of the permissions for that scope (§5.1). */
   permits(
     userId: string,
     account: string,
@@ -30,15 +30,15 @@ export interface Directory {
   ): MaybePromise<Grant | undefined>
 }
 
-/** What decides whether an IAM token is active. */
+/** The facts that decide whether an IAM token is active. */
 export interface IamTokenQuery {
   readonly tokenId: string
   readonly subjectId: string
   readonly generation: number
   readonly account: string
-  /** Absent: the whole account. */
+  /** `undefined`: the token is for the whole account. */
   readonly projectId: string | undefined
-  /** Scopes of permission of which a service user needs one; empty: none. A control panel user needs none (§1). */
+  /** A service user needs a permission with one of these scopes; empty: no permission is needed. Control panel users need none (§1). */
   readonly permissionScopes: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export interface TokenStatus {
   readonly addresses: readonly string[]
 }
 
-/** A service user as issuing needs it. */
+/** The facts about a service user that issuing needs. */
 export interface ServiceUser {
   readonly id: string
   readonly name: string
@@ -70,7 +70,7 @@ export interface StaticToken extends TokenStatus {
   readonly holder: { readonly id: string; readonly name: string }
 }
 
-/** What a grant rests on: the project's id, where the scope has a project. */
+/** The user has the permission. `projectId` is the id of the scope's project, if the scope has one. */
 export interface Grant {
   readonly projectId: string | undefined
 }
@@ -97,7 +97,7 @@ export interface UserRecord {
   readonly type: UserType
   readonly enabled: boolean
   readonly generation: number
-  /** Of service users. */
+  /** Empty for control panel users. */
   readonly permissions: readonly Permission[]
   /** Whether a control panel user owns the account. */
   readonly owner: boolean
@@ -121,21 +121,21 @@ export interface RevocationRecord {
   readonly revokedAtMs: number
 }
 
-/** One change: who, what, when. Never a secret. */
+/** One change: who made it, what was changed, and when. Never contains a secret. */
 export interface AuditRecord {
   readonly sequence: number
   readonly atMs: number
   readonly actor: string
   /** For example `service_user.create`. */
   readonly action: string
-  /** Empty where no account is concerned. */
+  /** Empty if the change concerns no account. */
   readonly account: string
   /** Name or id of what was changed. */
   readonly subject: string
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** A part of a list: what comes after `after`, at most `size`. */
+/** Selects a part of a list: at most `size` entries that come after `after`. */
 export interface Page {
   readonly after: string
   readonly size: number

@@ -1,14 +1,15 @@
-/** Hears of every change that any process makes, on a connection of its own that is made again when it is lost. */
+/** Receives PostgreSQL's notification of every change by any process. It has its own connection, and reconnects. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 
 export interface ChangeWatcher {
-  /** Something changed, or may have changed unheard. What was read before this may no longer hold. */
+  /** Something changed, or a notification may have been missed. Everything that was read before may be outdated. */
   changed(): void
-  /** Whether changes of other processes are heard of now. */
+  /** Notifications of changes began to arrive (`on`) or ceased. */
   listening(on: boolean): void
 }
 
+/** The pause before the first reconnection. It doubles with each failure up to the maximum. */
 const RETRY_MS = 100
 const RETRY_MS_MAX = 5_000
 
@@ -26,7 +27,7 @@ export class ChangeListener {
     this.#watcher = watcher
   }
 
-  /** Resolves when the first attempt has come to something or to nothing; it goes on either way. */
+  /** Resolves after the first attempt to listen, whether it succeeded or failed. After a failure the attempts continue. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#running = this.#run(resolve)
@@ -35,52 +36,52 @@ export class ChangeListener {
 
   async close(): Promise<void> {
     this.#stop.abort()
-    this.#cut()
+    this.#disconnect()
     await this.#running
   }
 
-  async #run(tried: () => void): Promise<void> {
+  async #run(onAttempt: () => void): Promise<void> {
     const { signal } = this.#stop
     for (let failures = 0; !signal.aborted; failures++) {
-      if (await this.#listen(tried)) failures = 0
-      tried()
-      // With jitter: the processes of a directory that comes back do not all come at once.
+      if (await this.#listen(onAttempt)) failures = 0
+      onAttempt()
+      // With jitter, so that not all processes reconnect at the same moment when the server is back.
       const pauseMs = Math.min(RETRY_MS * 2 ** failures, RETRY_MS_MAX) * (0.5 + Math.random() / 2)
       await delay(pauseMs, undefined, { signal }).catch(() => {})
     }
   }
 
-  /** Listens until the connection is lost; returns whether it had been there. */
-  async #listen(heard: () => void): Promise<boolean> {
+  /** Listens until the connection is lost. Returns whether it listened at all. */
+  async #listen(onListening: () => void): Promise<boolean> {
     const watcher = this.#watcher
     let listening = false
     try {
       const client = new Client(this.#connection)
       this.#client = client
-      const lost = new Promise<void>((resolve) => {
+      const disconnected = new Promise<void>((resolve) => {
         client.once('end', resolve)
       })
-      // The end follows; an error that nobody listens for would end the process.
+      // The `end` event follows every error. But an `error` event without a listener would end the process.
       client.on('error', () => {})
       client.on('notification', () => watcher.changed())
       await client.connect()
       await client.query(`LISTEN ${this.#channel}`)
       listening = true
-      // What changed while nobody listened was not heard.
+      // Notifications from before this moment were missed.
       watcher.changed()
       watcher.listening(true)
-      heard()
-      await lost
+      onListening()
+      await disconnected
     } catch {
-      // The pause and the next attempt are all there is to do.
+      // `#run` pauses and tries again.
     }
-    this.#cut()
+    this.#disconnect()
     if (listening && !this.#stop.signal.aborted) watcher.listening(false)
     return listening
   }
 
-  /** Without a goodbye: a server that went silent would be waited for. */
-  #cut(): void {
+  /** Closes the socket without the protocol's goodbye, because that would wait for a server that no longer answers. */
+  #disconnect(): void {
     this.#client?.connection.stream.destroy()
     this.#client = undefined
   }

@@ -1,25 +1,25 @@
-/** SQL with parameters by name, as the databases take it fastest: by number. */
+/** Replaces the named parameters of SQL by numbered ones, which both databases process fastest. */
 import type { Parameters, Value } from './database.ts'
 
-/** What a database writes before the number of a parameter: PostgreSQL and SQLite, in this order. */
+/** The character before the number of a parameter: `$` for PostgreSQL, `?` for SQLite. */
 export type Sign = '$' | '?'
 
-/** A statement with `$1`, `$2`, … (or `?1`, `?2`, …) and the names that they stand for. */
-interface Numbered {
-  /** Of its own, so that each connection has it parsed once. */
+/** A statement with `$1`, `$2`, … (or `?1`, `?2`, …), and the parameter names in the order of these numbers. */
+interface NumberedStatement {
+  /** A unique name, so that each PostgreSQL connection parses the statement only once. */
   readonly name: string
   readonly text: string
   readonly names: readonly string[]
 }
 
-/** What is no parameter comes first: strings, quoted names, comments and casts may hold a colon. */
+/** Strings, quoted names, comments and casts may contain a colon, so they are matched before parameters. */
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|::|:([A-Za-z_]\w*)/g
 
-/** Every statement of the directory is written in its code, so these stay small. */
-const STATEMENTS: Readonly<Record<Sign, Map<string, Numbered>>> = { $: new Map(), '?': new Map() }
+/** All statements are constants in the code, so these maps stay small. */
+const STATEMENTS: Readonly<Record<Sign, Map<string, NumberedStatement>>> = { $: new Map(), '?': new Map() }
 
-/** @throws TypeError where the statement names a parameter that is not given */
-export function withNumbers(
+/** @throws TypeError if a parameter of the statement has no value */
+export function numberParameters(
   sign: Sign,
   sql: string,
   parameters: Parameters,
@@ -27,18 +27,18 @@ export function withNumbers(
   const statements = STATEMENTS[sign]
   let statement = statements.get(sql)
   if (statement === undefined) {
-    statement = numbered(sign, sql, `directory_${statements.size}`)
+    statement = parseStatement(sign, sql, `directory_${statements.size}`)
     statements.set(sql, statement)
   }
   const values = statement.names.map((name) => {
     const value = parameters[name]
-    if (value === undefined) throw new TypeError(`the parameter :${name} of a statement is not given`)
+    if (value === undefined) throw new TypeError(`the statement's parameter :${name} has no value`)
     return value
   })
   return { name: statement.name, text: statement.text, values }
 }
 
-function numbered(sign: Sign, sql: string, name: string): Numbered {
+function parseStatement(sign: Sign, sql: string, name: string): NumberedStatement {
   const names: string[] = []
   const text = sql.replace(TOKENS, (token, name: string | undefined) => {
     if (name === undefined) return token

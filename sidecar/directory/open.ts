@@ -1,35 +1,40 @@
-/** Opens the directory: a file of this host, or a PostgreSQL that several hosts share. */
+/** Opens the directory: a file on this host, or a PostgreSQL database that several hosts share. */
 import type { Secret } from '../base/secret.ts'
 import { DirectoryStore } from './store.ts'
 import { DirectoryVerification } from './verification.ts'
 
 export interface SharedDirectory {
-  /** Where PostgreSQL is. */
+  /** URL of the PostgreSQL database. */
   readonly url: Secret
-  /** How long its answer about a token is relied on, in milliseconds; 0: every check asks. */
+  /** The staleness bound: how long the status of a token is cached, in milliseconds; 0: every check queries the database. */
   readonly stalenessMs: number
-  /** Connections; one more listens. */
+  /** Most connections for queries. One more connection listens for notifications. */
   readonly poolSize: number
-  /** How long it may take to answer, in milliseconds. */
+  /** How long the database may take to answer, in milliseconds. */
   readonly timeoutMs: number
-  /** Called when changes of other processes begin or cease to be heard of; unheard, they count after `stalenessMs`. */
+  /**
+   * Called when notifications of other processes' changes begin or cease to arrive. Without them, a change takes effect
+   * here after `stalenessMs` at the latest.
+   */
   readonly onListening?: (on: boolean) => void
-  /** Who hears of a change before it is acknowledged; others hear of it as soon as PostgreSQL tells them. */
+  /** Processes that are notified of a change before it is acknowledged. PostgreSQL notifies all others shortly after. */
   readonly siblings?: Siblings | undefined
 }
 
-/** Other processes of this host that remember what the same directory said. */
+/** Other processes on this host that cache the same directory. */
 export interface Siblings {
-  /** Calls `forget` at each change that one of them makes, from now on. */
-  watch(forget: () => void): void
-  /** Something changed here: resolves when none of them relies on what it had read before. Never rejects. */
+  /** Calls `clearCache` from now on at each change that another process makes. */
+  watch(clearCache: () => void): void
+  /** This process changed the directory. Resolves when no sibling uses an older state any more. Never rejects. */
   changed(): Promise<void>
 }
 
 /**
- * @param file SQLite file, used where no directory is shared
+ * Opens the shared directory, or else the file.
+ *
+ * @param file SQLite file, used if no directory is shared
  * @param now wall clock, in milliseconds since the epoch
- * @throws Error that names the file or `directory.url`, and never what is in the URL
+ * @throws Error that names the file or `directory.url`, but never quotes the URL, because it contains a password
  */
 export async function openDirectory(
   file: string,

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL as the directory's database: one directory that several hosts share. A change tells every
- * process that something changed, in the same transaction, so that what they remember is asked again.
+ * PostgreSQL as the directory's database: one directory that several hosts share. Every change sends a notification in
+ * its own transaction, so that all processes clear their caches.
  */
 import pLimit from 'p-limit'
 import { type ClientConfig, Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg'
@@ -8,54 +8,54 @@ import { type CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Database, Parameters, Queries } from './database.ts'
 import { ChangeListener, type ChangeWatcher } from './listener.ts'
-import { withNumbers } from './named-parameters.ts'
-import { opening, serverCode, translated } from './postgres-errors.ts'
+import { numberParameters } from './named-parameters.ts'
+import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 
 export interface PostgresOptions {
-  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. What it leaves out is taken from the PG… variables, as `pg` does. */
+  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Missing parts come from the environment variables PG…, as `pg` defines. */
   readonly url: Secret
-  /** Connections at most, and one more that listens. */
+  /** Most connections for queries. One more connection listens for notifications. */
   readonly poolSize: number
-  /** How long connecting may take, and how long the answer to a question, in milliseconds. */
+  /** How long a connection attempt and how long a query may take, in milliseconds. */
   readonly timeoutMs: number
 }
 
 export interface PostgresDatabase extends Database {
-  /** Tells the watcher of every change from now on. Resolves when that began, or could not begin yet. */
+  /** Notifies the watcher of every change from now on. Resolves after the first attempt to listen, also if it failed. */
   watch(watcher: ChangeWatcher): Promise<void>
 }
 
-/** Changes wait for each other, those of other hosts included. */
+/** Longest time of a statement of a change. A change also waits for changes of other hosts. */
 const CHANGE_STATEMENT_MS = 10_000
-/** Tables of millions of rows may be rewritten, and other processes may be doing that already. */
+/** Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of another process. */
 const MIGRATION_STATEMENT_MS = 600_000
-/** What the server ends itself is reported better than what is given up here. */
+/** How much longer than the server's time limit we wait: the server's own report of a timeout is more precise. */
 const GRACE_MS = 500
-/** Questions and changes that wait for a connection; beyond that they are refused. */
-const QUESTIONS_WAITING_MAX = 10_000
+/** Most queries and most changes that wait for a connection. Further ones are refused. */
+const QUERIES_WAITING_MAX = 10_000
 const CHANGES_WAITING_MAX = 1_000
-/** A name that leads to another server now, after a failover, is looked up again this often. */
+/** Connections are replaced after this time: after a failover the host name may lead to another server. */
 const CONNECTION_LIFETIME_SECONDS = 300
 const CONNECTION_IDLE_MS = 60_000
 
-/** Under this lock the directory is changed or migrated: the letters of `portcull` as a number. */
+/** Every change and every migration takes this lock. Its number is made of the letters `portcull`. */
 const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull').toString('hex')}`)})`
 const CHANNEL = 'portcullis_directory'
 
-/** Connects, and brings the directory to the current version. @throws Error naming the key of the configuration */
+/** Connects, and migrates the directory to the current schema. @throws Error that names the key of the configuration */
 export async function openPostgres({ url, poolSize, timeoutMs }: PostgresOptions): Promise<PostgresDatabase> {
   const connection: ClientConfig = {
     application_name: 'portcullis',
     connectionTimeoutMillis: timeoutMs,
     statement_timeout: timeoutMs,
     query_timeout: timeoutMs + GRACE_MS,
-    // A host that went silent in the middle of a change must not hold the lock.
+    // A host that stops responding in the middle of a change must not keep the lock.
     idle_in_transaction_session_timeout: CHANGE_STATEMENT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser: typeParser },
-    // Last: what the URL says wins.
+    // The URL is last, so that its settings override those above.
     connectionString: url.reveal(),
   }
   const pool = new Pool({
@@ -64,7 +64,7 @@ export async function openPostgres({ url, poolSize, timeoutMs }: PostgresOptions
     maxLifetimeSeconds: CONNECTION_LIFETIME_SECONDS,
     idleTimeoutMillis: CONNECTION_IDLE_MS,
   })
-  // Who waits for an answer learns of a lost connection from it. Without these, Node ends the process.
+  // A query reports a lost connection itself. But without these listeners, Node would end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const database = new Postgres(pool, connection, timeoutMs)
@@ -72,7 +72,7 @@ export async function openPostgres({ url, poolSize, timeoutMs }: PostgresOptions
     await migrate(pool)
   } catch (error) {
     await database.close()
-    throw opening(error, PLACE)
+    throw toOpenError(error, URL_KEY)
   }
   return database
 }
@@ -84,42 +84,42 @@ class Postgres implements PostgresDatabase {
   readonly #listeners: ChangeListener[] = []
   readonly #watchers: ChangeWatcher[] = []
   readonly #clients = new Set<PoolClient>()
-  readonly #partingMs: number
+  readonly #closeTimeoutMs: number
   #closing: Promise<void> | undefined
 
-  constructor(pool: Pool, connection: ClientConfig, partingMs: number) {
+  constructor(pool: Pool, connection: ClientConfig, closeTimeoutMs: number) {
     this.#pool = pool
     this.#connection = connection
-    this.#partingMs = partingMs
+    this.#closeTimeoutMs = closeTimeoutMs
     pool.on('connect', (client) => this.#clients.add(client))
     pool.on('remove', (client) => this.#clients.delete(client))
   }
 
   async all(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
-    if (this.#pool.waitingCount >= QUESTIONS_WAITING_MAX) throw tooMany('questions')
-    const statement = withNumbers('$', sql, parameters)
+    if (this.#pool.waitingCount >= QUERIES_WAITING_MAX) throw tooMany('queries')
+    const statement = numberParameters('$', sql, parameters)
     try {
       const { rows } = await this.#pool.query<Record<string, unknown>>(statement)
       return rows
     } catch (error) {
-      throw translated(error)
+      throw toDirectoryError(error)
     }
   }
 
-  /** One connection of the pool at most is taken by changes, however many wait: questions need the others. */
+  /** Changes run one at a time, so they use at most one connection of the pool. The others stay free for queries. */
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     if (this.#oneAtATime.pendingCount >= CHANGES_WAITING_MAX) throw tooMany('changes')
     return this.#oneAtATime(async () => {
       try {
         return await inTransaction(this.#pool, CHANGE_STATEMENT_MS, async (run) => {
           const result = await work({
-            all: async (sql, parameters = {}) => (await run(withNumbers('$', sql, parameters))).rows,
+            all: async (sql, parameters = {}) => (await run(numberParameters('$', sql, parameters))).rows,
           })
           await run(`NOTIFY ${CHANNEL}`)
           return result
         })
       } finally {
-        // Even where it failed: the answer to COMMIT may be what was lost.
+        // Also after an error: COMMIT may have succeeded and only its answer was lost.
         for (const watcher of this.#watchers) watcher.changed()
       }
     })
@@ -139,37 +139,38 @@ class Postgres implements PostgresDatabase {
   close(): Promise<void> {
     this.#closing ??= (async () => {
       await Promise.all(this.#listeners.map((listener) => listener.close()))
-      // Changes that wait are done first.
+      // Waiting changes finish first.
       await this.#oneAtATime(() => this.#end())
     })()
     return this.#closing
   }
 
-  /** A server that went silent does not say goodbye. */
+  /** Closes the pool. After a timeout it closes the sockets itself, because the server may no longer respond. */
   async #end(): Promise<void> {
-    const cut = setTimeout(() => {
+    const timer = setTimeout(() => {
       for (const client of this.#clients) client.connection.stream.destroy()
-    }, this.#partingMs)
+    }, this.#closeTimeoutMs)
     await this.#pool.end()
-    clearTimeout(cut)
+    clearTimeout(timer)
   }
 }
 
 type Run = (statement: string | QueryConfig) => Promise<QueryResult<Record<string, unknown>>>
 
 /**
- * One transaction at a time, in all processes: what it read still holds when it writes, the audit trail is numbered in
- * the order of the commits, and nothing has ever to be done again. READ COMMITTED, because each statement then sees what
- * was committed before the lock was had; a snapshot taken by the first statement would be older than the lock.
+ * Runs one transaction at a time across all processes. So what a transaction reads is still true when it writes, the audit
+ * trail is numbered in the order of the commits, and no transaction must be retried. The isolation level is READ COMMITTED:
+ * each statement sees everything that was committed before the lock was taken. A snapshot of the first statement would be
+ * older than the lock.
  */
 async function inTransaction<T>(pool: Pool, statementMs: number, work: (run: Run) => Promise<T>): Promise<T> {
   let connection: PoolClient
   try {
     connection = await pool.connect()
   } catch (error) {
-    throw translated(error)
+    throw toDirectoryError(error)
   }
-  let lost = false
+  let connectionLost = false
   const run: Run = async (statement) => {
     const query = {
       ...(typeof statement === 'string' ? { text: statement } : statement),
@@ -178,8 +179,8 @@ async function inTransaction<T>(pool: Pool, statementMs: number, work: (run: Run
     try {
       return await connection.query<Record<string, unknown>>(query)
     } catch (error) {
-      lost ||= serverCode(error) === undefined
-      throw translated(error)
+      connectionLost ||= serverCode(error) === undefined
+      throw toDirectoryError(error)
     }
   }
   try {
@@ -190,23 +191,23 @@ async function inTransaction<T>(pool: Pool, statementMs: number, work: (run: Run
     await run('COMMIT')
     return result
   } catch (error) {
-    // The server rolls back what a lost connection leaves behind.
-    if (!lost) await run('ROLLBACK').catch(() => {})
+    // If the connection is lost, the server rolls back itself.
+    if (!connectionLost) await run('ROLLBACK').catch(() => {})
     throw error
   } finally {
-    connection.release(lost)
+    connection.release(connectionLost)
   }
 }
 
-/** Several processes may try at once: the first does it, the others find it done. */
+/** Several processes may call this at the same time: the first one migrates, and the others find it done. */
 async function migrate(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ encoding: string; versions: string | null }>(
     `SELECT current_setting('server_encoding') AS encoding, to_regclass('schema_version') AS versions`,
   )
   const [found] = rows
   if (found?.encoding !== 'UTF8')
-    throw new Error(`${PLACE}: expected a database whose encoding is UTF8, found ${found?.encoding}`)
-  // A directory that is there already is served without the right to create anything.
+    throw new Error(`${URL_KEY}: expected a database whose encoding is UTF8, found ${found?.encoding}`)
+  // A directory with the current schema can be used without the right to create tables.
   if (found.versions !== null && stepsFrom((await pool.query(VERSION)).rows).length === 0) return
   await inTransaction(pool, MIGRATION_STATEMENT_MS, async (run) => {
     await run('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)')
@@ -218,17 +219,18 @@ async function migrate(pool: Pool): Promise<void> {
   })
 }
 
-const PLACE = 'directory.url'
+/** The key of the configuration, for error messages. */
+const URL_KEY = 'directory.url'
 const VERSION = 'SELECT version FROM schema_version'
 
-/** Before the first step there is no version. */
+/** The migration steps to run. Without a row the version is 0. */
 function stepsFrom([row]: readonly { readonly version?: unknown }[]): string[] {
-  return migrationsFrom(Number(row?.version ?? 0), 'postgres', PLACE)
+  return migrationsFrom(Number(row?.version ?? 0), 'postgres', URL_KEY)
 }
 
 const INT8 = 20
 
-/** Counts, sequences and times are numbers, as SQLite returns them. */
+/** Returns BIGINT columns (counts, sequences, times) as numbers, as SQLite does. */
 const typeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === INT8 ? Number : types.getTypeParser(oid, format)
 

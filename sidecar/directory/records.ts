@@ -1,4 +1,4 @@
-/** What the directory holds, for those who administer it: single records, and lists by page. */
+/** Reads the directory's records for administration: single records, and lists by page. */
 
 import { invalidArgument } from '../base/call-error.ts'
 import type { Queries } from './database.ts'
@@ -17,7 +17,7 @@ import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
 
 type Row = Record<string, unknown>
 
-/** Reads records. What was deleted is not there. */
+/** Reads records. Deleted records are not returned, except in the audit trail. */
 export class DirectoryRecords {
   readonly #queries: Queries
 
@@ -30,7 +30,6 @@ export class DirectoryRecords {
     return row && accountOf(row)
   }
 
-  /** For whoever names it by its id. */
   async accountById(id: string): Promise<AccountRecord | undefined> {
     const [row] = await this.#queries.all(`${ACCOUNTS} AND id = :id`, { id })
     return row && accountOf(row)
@@ -49,7 +48,7 @@ export class DirectoryRecords {
     return row && projectOf(row)
   }
 
-  /** Of any account; for whoever names it by its id. */
+  /** Finds a project of any account by its id. */
   async projectById(id: string): Promise<ProjectRecord | undefined> {
     const [row] = await this.#queries.all(
       `${PROJECT_COLUMNS} WHERE projects.id = :id AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`,
@@ -66,7 +65,7 @@ export class DirectoryRecords {
     return rows.map(projectOf)
   }
 
-  /** A user of that type; the same name may belong to the other type. */
+  /** Finds a user of that type. A user of the other type with the same name is not returned. */
   async user(account: string, name: string, type: UserType): Promise<UserRecord | undefined> {
     const [row] = await this.#queries.all(`${USERS} AND users.name = :name`, {
       account,
@@ -88,7 +87,7 @@ export class DirectoryRecords {
     return rows.map(userOf)
   }
 
-  /** Of any type and account; for whoever presents a token. */
+  /** Finds a user of any type and account by their id, for example the holder of a token. */
   async userById(id: string): Promise<UserRecord | undefined> {
     const [row] = await this.#queries.all(
       `${USER_COLUMNS} WHERE users.id = :id AND users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL`,
@@ -97,7 +96,7 @@ export class DirectoryRecords {
     return row && userOf(row)
   }
 
-  /** A user's static tokens, revoked ones included; by id, which is how they page. */
+  /** Lists a user's static tokens, including revoked ones, ordered by id. */
   async staticTokens(userId: string, { after, size }: Page): Promise<StaticTokenRecord[]> {
     const rows = await this.#queries.all(
       `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.id > :after ORDER BY static_tokens.id LIMIT :size`,
@@ -106,7 +105,7 @@ export class DirectoryRecords {
     return rows.map(staticTokenOf)
   }
 
-  /** The one static token of that key name that is not revoked. */
+  /** Finds the user's static token with that key name that is not revoked. There is at most one. */
   async liveStaticToken(userId: string, name: string): Promise<StaticTokenRecord | undefined> {
     const [row] = await this.#queries.all(
       `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.name = :name AND revoked_at_ms IS NULL`,
@@ -115,7 +114,10 @@ export class DirectoryRecords {
     return row && staticTokenOf(row)
   }
 
-  /** How many static tokens that are neither revoked nor of a deleted user were hashed with another pepper than the one of this fingerprint. */
+  /**
+   * Counts the static tokens that were hashed with another pepper than the one with this fingerprint. Revoked tokens and
+   * tokens of deleted users do not count.
+   */
   async staticTokensOfOtherPeppers(fingerprint: string): Promise<number> {
     const [row] = await this.#queries.all(
       `SELECT COUNT(*) AS tokens FROM static_tokens JOIN users ON users.id = user_id
@@ -125,7 +127,7 @@ export class DirectoryRecords {
     return number(row?.tokens)
   }
 
-  /** Whose a token with a record of its own is: a static token, or the one that a control panel user can copy. */
+  /** Finds the account and the expiry of a token with a record: a static token, or one that a control panel user can copy. */
   async tokenById(
     tokenId: string,
   ): Promise<{ readonly account: string; readonly expiresAtMs: number | undefined } | undefined> {
@@ -133,7 +135,7 @@ export class DirectoryRecords {
       token: tokenId,
     })
     if (staticToken !== undefined) return { account: text(staticToken.account), expiresAtMs: undefined }
-    // The pattern finds all that it should, and may find more: `_` stands for any character.
+    // The pattern may match other tokens too, because `_` matches any character. So the ids are compared below.
     const rows = await this.#queries.all(
       `SELECT account, claims FROM panel_tokens
        JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
@@ -148,7 +150,7 @@ export class DirectoryRecords {
     return undefined
   }
 
-  /** What the token that a control panel user can copy says; empty project: the account's. */
+  /** The claims of the token that a control panel user can copy. An empty project id means the account-scoped token. */
   async panelToken(userId: string, projectId: string): Promise<string | undefined> {
     const [row] = await this.#queries.all(
       'SELECT claims FROM panel_tokens WHERE user_id = :user AND project_id = :project',
@@ -176,9 +178,10 @@ export class DirectoryRecords {
   }
 
   /**
-   * Oldest first; of one account, or of all where it is empty.
+   * Lists the audit trail, oldest record first.
    *
-   * @param earlier whether those of accounts that had this number before are among them
+   * @param account empty: all accounts
+   * @param earlier whether to include records of deleted accounts that had the same number
    */
   async audit(account: string, { after, size }: Page, earlier = true): Promise<AuditRecord[]> {
     if (!/^\d{0,15}$/.test(after))

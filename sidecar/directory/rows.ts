@@ -1,6 +1,6 @@
-/** Values of a row, as both databases return them. */
+/** Reads the values of a row. The two databases return some of them as different types. */
 
-/** Between the parts of a text that was joined in SQL. No name contains a control character. */
+/** Separates the parts of a text that SQL joined. Names contain no control characters. */
 export const NEWLINE = '\n'
 
 export function text(value: unknown): string {
@@ -19,7 +19,7 @@ export function optionalNumber(value: unknown): number | undefined {
   return value === null || value === undefined ? undefined : Number(value)
 }
 
-/** The parts of a joined text, in byte order as far as JavaScript has it. */
+/** The parts of a joined text, sorted as JavaScript sorts strings. */
 export function lines(value: unknown): string[] {
   return typeof value === 'string' ? value.split(NEWLINE).sort() : []
 }

@@ -1,14 +1,14 @@
 /**
- * The tables of the directory, in the words that SQLite and PostgreSQL share; where they differ, a mark in
- * braces stands for each one's word. Booleans are 0 and 1, times milliseconds since the epoch.
+ * The tables of the directory, in SQL that SQLite and PostgreSQL share. Where they differ, a placeholder in
+ * braces is replaced by each database's own word. Booleans are 0 and 1; times are milliseconds since the epoch.
  */
 
 export type Dialect = 'sqlite' | 'postgres'
 
-/** The version that this code reads and writes. */
+/** The schema version that this code reads and writes. */
 export const SCHEMA_VERSION = 2
 
-/** Each step takes the directory from the version of its index to the next. */
+/** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE accounts (
@@ -18,7 +18,7 @@ const MIGRATIONS: readonly string[] = [
     created_at_ms {integer} NOT NULL,
     deleted_at_ms {integer}
   ) {strict};
-  -- What is deleted keeps its row, so that what rested on it can be told from what never was; its name is free again.
+  -- A deleted record keeps its row, so that a token of it is found to be revoked and not unknown. Its name is free again.
   CREATE UNIQUE INDEX accounts_live ON accounts (account) WHERE deleted_at_ms IS NULL;
 
   CREATE TABLE projects (
@@ -51,7 +51,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (user_id, role)
   ) {strict};
 
-  -- A permission whose scope is Account, and one row for each project selected in one whose scope is Projects (§5.1).
+  -- Permissions whose scope is Account. Permissions whose scope is Projects have one row for each selected project (§5.1).
   CREATE TABLE account_permissions (
     user_id {text} PRIMARY KEY REFERENCES users
   ) {strict};
@@ -72,7 +72,8 @@ const MIGRATIONS: readonly string[] = [
   ) {strict};
   CREATE UNIQUE INDEX static_tokens_live ON static_tokens (user_id, name) WHERE revoked_at_ms IS NULL;
 
-  -- The IAM token that a control panel user can copy (§5.1): what it says, never the token. One a user and project ('': account).
+  -- The IAM tokens that control panel users can copy (§5.1): their claims, never the tokens. A user has one for each project
+  -- and one for the account (project_id '').
   CREATE TABLE panel_tokens (
     user_id {text} NOT NULL REFERENCES users,
     project_id {text} NOT NULL,
@@ -80,7 +81,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (user_id, project_id)
   ) {strict};
 
-  -- Kept until the token would have expired anyway; without such a time, for good.
+  -- A record is kept until the token has expired anyway. Records without a forget_at_ms are kept forever.
   CREATE TABLE revocations (
     token_id {text} PRIMARY KEY,
     revoked_at_ms {integer} NOT NULL,
@@ -107,7 +108,7 @@ const MIGRATIONS: readonly string[] = [
   {append_only_audit}
   `,
   `
-  -- Fingerprint of the pepper that the hash was made with; unknown for tokens of earlier versions.
+  -- Fingerprint of the pepper that was used for the hash. NULL for tokens of earlier versions.
   ALTER TABLE static_tokens ADD COLUMN pepper {text};
   `,
 ]
@@ -124,7 +125,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
       CREATE TRIGGER audit_not_deleted BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;`,
   },
   postgres: {
-    // Byte order, as SQLite has it: lists page the same way on both.
+    // Byte order, as in SQLite, so that lists have the same order on both.
     text: 'TEXT COLLATE "C"',
     integer: 'BIGINT',
     bytes: 'BYTEA',
@@ -138,13 +139,13 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** The steps from a version to the current one. @throws Error where a newer Portcullis wrote the directory */
+/** The migration steps from a version to the current one. @throws Error if a newer Portcullis wrote the directory */
 export function migrationsFrom(version: number, dialect: Dialect, place: string): string[] {
   if (version > SCHEMA_VERSION)
     throw new Error(
       `${place}: expected a directory of version ${SCHEMA_VERSION} or earlier, found ${version}; a newer Portcullis wrote it`,
     )
   return MIGRATIONS.slice(version).map((step) =>
-    step.replace(/\{(\w+)\}/g, (_mark, word: string) => WORDS[dialect][word] ?? ''),
+    step.replace(/\{(\w+)\}/g, (_placeholder, word: string) => WORDS[dialect][word] ?? ''),
   )
 }

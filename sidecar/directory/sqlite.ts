@@ -1,46 +1,46 @@
-/** SQLite as the directory's database: one file, read at once, written through a connection of its own. */
+/** SQLite as the directory's database: one file, with synchronous reads and a separate connection for writes. */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
 import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
-import { withNumbers } from './named-parameters.ts'
+import { numberParameters } from './named-parameters.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 
-/** How long a write waits for another process's, in milliseconds. */
+/** How long a write waits for a write of another process, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** How often it looks whether the other one is done, in milliseconds. */
+/** Time between two attempts to get the write lock, in milliseconds. */
 const BUSY_RETRY_MS = 5
 
 /**
- * How long a version that was read is relied on, in milliseconds. Reading it takes locks, and under load that is a tenth
- * of a check. No check is stale for it: a change is acknowledged only when every process, this one too, has had to
- * read again, so whoever asks after the acknowledgement is answered by what was changed.
+ * How long the version that was read last is used, in milliseconds. Reading it takes locks, which under load is a tenth of
+ * a check. Checks do not become stale: a change is acknowledged only after this time, when every process must read the
+ * version again. So a check after the acknowledgement sees the change.
  */
-const VERSION_RELIED_ON_MS = 1
+const VERSION_AGE_MS_MAX = 1
 
-/** Opens the file, or creates it for its owner alone, and brings it to the current version. */
+/** Opens the file and migrates it to the current schema. A new file is readable for its owner only. */
 export function openSqlite(
   path: string,
 ): Database & { all(sql: string, parameters?: Parameters): Record<string, unknown>[] } {
-  // SQLite gives its side files the permissions of the main one.
+  // SQLite gives its side files the permissions of the main file.
   closeSync(openSync(path, 'a', 0o600))
   const writer = new Connection(path)
   writer.migrate(path)
-  // From now on it waits for other processes without holding up this one (`transaction`).
-  writer.waitForNobody()
-  // A transaction waits on promises between its statements; readers must not see it half done.
+  // From now on `transaction` waits for other processes itself, without blocking the event loop.
+  writer.disableBusyTimeout()
+  // A separate connection: a transaction awaits promises between its statements, and readers must not see half of it.
   const reader = new Connection(path)
   const oneAtATime = pLimit(1)
   return {
     all: (sql, parameters) => reader.all(sql, parameters),
-    // The writer is another connection than the reader, so this process's own changes count too.
+    // `data_version` counts changes by other connections. The writer is one, so changes of this process count too.
     version: () => reader.version(),
     transaction: async (work) => {
       const result = await oneAtATime(() => writer.transaction(work))
-      await untilSeenByAll(performance.now())
+      await untilOlderVersionsExpire(performance.now())
       return result
     },
     close: async () => {
@@ -68,7 +68,7 @@ class Connection implements Queries {
     }
   }
 
-  /** Several processes may try at once: the first does it, the others find it done. */
+  /** Several processes may call this at the same time: the first one migrates, and the others find it done. */
   migrate(path: string): void {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -85,7 +85,7 @@ class Connection implements Queries {
 
   all(sql: string, parameters: Parameters = {}): Record<string, unknown>[] {
     try {
-      const { text, values } = withNumbers('?', sql, parameters)
+      const { text, values } = numberParameters('?', sql, parameters)
       let statement = this.#statements.get(text)
       if (statement === undefined) {
         statement = this.#database.prepare(text)
@@ -93,14 +93,14 @@ class Connection implements Queries {
       }
       return statement.all(...values)
     } catch (error) {
-      throw translated(error)
+      throw toDirectoryError(error)
     }
   }
 
   version(): number {
-    // Before the reading: what is committed while it goes on may not be in it.
+    // The time is taken before the reading, which may miss what is committed meanwhile.
     const nowMs = performance.now()
-    if (nowMs - this.#versionReadAtMs < VERSION_RELIED_ON_MS) return this.#version
+    if (nowMs - this.#versionReadAtMs < VERSION_AGE_MS_MAX) return this.#version
     this.#version = this.#readVersion()
     this.#versionReadAtMs = nowMs
     return this.#version
@@ -114,11 +114,11 @@ class Connection implements Queries {
       }
       return (this.#dataVersion.get() as unknown as [number])[0]
     } catch (error) {
-      throw translated(error)
+      throw toDirectoryError(error)
     }
   }
 
-  waitForNobody(): void {
+  disableBusyTimeout(): void {
     this.#database.exec('PRAGMA busy_timeout = 0')
   }
 
@@ -129,13 +129,13 @@ class Connection implements Queries {
       this.#database.exec('COMMIT')
       return result
     } catch (error) {
-      // Some failures (a full disk, for one) have rolled back already.
+      // After some failures, for example a full disk, SQLite has already rolled back.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      throw translated(error)
+      throw toDirectoryError(error)
     }
   }
 
-  /** Takes the lock for writing. While another process has it, everything else in this one goes on. */
+  /** Takes the write lock. While another process holds it, other work of this process continues. */
   async #begin(): Promise<void> {
     const deadline = performance.now() + BUSY_TIMEOUT_MS
     for (;;)
@@ -154,16 +154,16 @@ class Connection implements Queries {
   }
 }
 
-/** Waits until no version that was read before a moment is relied on any more. A timer alone may ring early. */
-async function untilSeenByAll(committedAtMs: number): Promise<void> {
+/** Waits until no process uses a version that it read before the commit. It checks the clock because a timer may fire early. */
+async function untilOlderVersionsExpire(committedAtMs: number): Promise<void> {
   for (;;) {
-    const leftMs = committedAtMs + VERSION_RELIED_ON_MS - performance.now()
+    const leftMs = committedAtMs + VERSION_AGE_MS_MAX - performance.now()
     if (leftMs <= 0) return
     await sleep(leftMs)
   }
 }
 
-/** SQLite does not wait by itself for another process that is just making the file. */
+/** Switches to a write-ahead log. SQLite itself does not wait for another process that is just creating the file. */
 function useWriteAheadLog(database: DatabaseSync): void {
   const deadline = performance.now() + BUSY_TIMEOUT_MS
   for (;;)
@@ -185,12 +185,12 @@ const SQLITE_FULL = 13
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067
 
-/** A store that fails gives no answer; what it could not do is no business of the caller's. */
-function translated(error: unknown): unknown {
+/** Translates an error of SQLite. The client learns that the store failed, but not the details. */
+function toDirectoryError(error: unknown): unknown {
   const { code, errcode } = error as { code?: string; errcode?: number }
   if (code !== 'ERR_SQLITE_ERROR') return error
   if (errcode === SQLITE_CONSTRAINT_UNIQUE || errcode === SQLITE_CONSTRAINT_PRIMARYKEY)
-    return new AlreadyExists('a row of that name is there already', { cause: error })
+    return new AlreadyExists('a row with that name already exists', { cause: error })
   return errcode === SQLITE_FULL
     ? callError('DIRECTORY_FULL', {}, { cause: error })
     : callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })

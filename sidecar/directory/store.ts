@@ -1,4 +1,4 @@
-/** The directory on a database: what verifying asks, what is there, and changes of it. */
+/** The directory on a database: queries for verification, records for administration, and changes. */
 
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { DirectoryChange } from './change.ts'
@@ -16,8 +16,8 @@ export class DirectoryStore {
 
   /**
    * @param now wall clock, in milliseconds since the epoch
-   * @param verification what verifying asks instead of the database itself
-   * @param onChanged is waited for before a change is acknowledged
+   * @param verification answers the queries of verification, for example from a cache
+   * @param onChanged called after each change; the change is acknowledged when it resolves
    */
   constructor(
     database: Database,
@@ -32,17 +32,17 @@ export class DirectoryStore {
     this.records = new DirectoryRecords(database)
   }
 
-  /** Changes as one transaction: all of it holds afterwards, or nothing. */
+  /** Runs `work` in one transaction: either all of its changes take effect, or none. */
   async change<T>(actor: string, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
     try {
       return await this.#database.transaction(async (queries) => {
-        const watched = new Watched(queries)
-        const result = await work(new DirectoryChange(watched, { actor, nowMs: this.#now() }))
-        if (watched.failure !== undefined) throw watched.failure
+        const tracked = new FailureTrackingQueries(queries)
+        const result = await work(new DirectoryChange(tracked, { actor, nowMs: this.#now() }))
+        if (tracked.failure !== undefined) throw tracked.failure
         return result
       })
     } finally {
-      // Even where it failed: the answer to the commit may be what was lost.
+      // Also after an error: the commit may have succeeded and only its answer was lost.
       await this.#onChanged()
     }
   }
@@ -52,8 +52,11 @@ export class DirectoryStore {
   }
 }
 
-/** A statement that failed ends its transaction in PostgreSQL; so it does everywhere, whoever caught the error. */
-class Watched implements Queries {
+/**
+ * Remembers a failed statement. In PostgreSQL a failed statement makes its transaction fail, even if `work` catches the
+ * error. With this class the same holds for every database.
+ */
+class FailureTrackingQueries implements Queries {
   readonly #queries: Queries
   failure: unknown
 

@@ -1,4 +1,4 @@
-/** What verifying and issuing ask, in SQL. Each question is one statement; what it reads holds now, in every process. */
+/** The queries of verifying and issuing, in SQL. Each one is a single statement and reads the current state of the database. */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Database } from './database.ts'
 import type { Directory, Grant, IamTokenQuery, ServiceUser, StaticToken, TokenStatus } from './directory.ts'
@@ -15,23 +15,23 @@ export class DirectoryVerification implements Directory {
     return this.#database.version?.()
   }
 
-  iamTokenStatus(ground: IamTokenQuery): MaybePromise<TokenStatus> {
+  iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus> {
     return this.#first(
       `SELECT ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
-       WHERE users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${LIVE}
+       WHERE users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
          AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)
          AND (CAST(:project AS TEXT) IS NULL OR EXISTS
                (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL))
-         AND (users.type = 'control_panel_user' OR ${permitted(':project')})`,
+         AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`,
       {
-        user: ground.subjectId,
-        generation: ground.generation,
-        account: ground.account,
-        token: ground.tokenId,
-        project: ground.projectId ?? null,
+        user: query.subjectId,
+        generation: query.generation,
+        account: query.account,
+        token: query.tokenId,
+        project: query.projectId ?? null,
         newline: NEWLINE,
-        ...permissionParameters(ground.permissionScopes),
+        ...permissionParameters(query.permissionScopes),
       },
       (row) => (row === undefined ? INACTIVE : status(row.addresses)),
     )
@@ -40,7 +40,7 @@ export class DirectoryVerification implements Directory {
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined> {
     return this.#first(
       `SELECT static_tokens.id, kind, static_tokens.created_at_ms, account, user_id, users.name, ${ADDRESSES} AS addresses,
-              CASE WHEN revoked_at_ms IS NULL AND ${LIVE} THEN 1 ELSE 0 END AS active
+              CASE WHEN revoked_at_ms IS NULL AND ${ENABLED} THEN 1 ELSE 0 END AS active
        FROM static_tokens
        JOIN users ON users.id = user_id
        JOIN accounts ON accounts.id = users.account_id
@@ -63,7 +63,7 @@ export class DirectoryVerification implements Directory {
     return this.#first(
       `SELECT users.id, users.name, account, password_hash, generation, ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
-       WHERE account = :account AND users.name = :name AND type = 'service_user' AND ${LIVE}`,
+       WHERE account = :account AND users.name = :name AND type = 'service_user' AND ${ENABLED}`,
       { account, name, newline: NEWLINE },
       (row) =>
         row && {
@@ -88,15 +88,15 @@ export class DirectoryVerification implements Directory {
        FROM users JOIN accounts ON accounts.id = users.account_id
        LEFT JOIN projects ON projects.account_id = accounts.id AND projects.name = :name
                          AND projects.enabled = 1 AND projects.deleted_at_ms IS NULL
-       WHERE users.id = :user AND account = :account AND ${LIVE}
+       WHERE users.id = :user AND account = :account AND ${ENABLED}
          AND (CAST(:name AS TEXT) IS NULL OR projects.id IS NOT NULL)
-         AND (users.type = 'control_panel_user' OR ${permitted('projects.id')})`,
+         AND (users.type = 'control_panel_user' OR ${hasPermission('projects.id')})`,
       { user: userId, account, name: project ?? null, ...permissionParameters(scopes) },
       (row) => row && { projectId: row.project_id === null ? undefined : text(row.project_id) },
     )
   }
 
-  /** Stays synchronous where the database is: a check on this host then never yields. */
+  /** Reads the first row. It is synchronous if the database is, so that a check on SQLite never yields. */
   #first<T>(
     sql: string,
     parameters: Parameters<Database['all']>[1],
@@ -108,19 +108,19 @@ export class DirectoryVerification implements Directory {
 }
 
 const INACTIVE: TokenStatus = { active: false, addresses: [] }
-/** One for all tokens whose accounts restrict nothing: so many are remembered. */
+/** One shared object for all tokens of accounts without address restrictions, because so many are cached. */
 const ACTIVE_ANYWHERE: TokenStatus = { active: true, addresses: [] }
 
 function status(addresses: unknown): TokenStatus {
   return addresses === null ? ACTIVE_ANYWHERE : { active: true, addresses: lines(addresses) }
 }
 
-const LIVE = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
+const ENABLED = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
 
 const ADDRESSES = '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
 
 /** §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected. */
-function permitted(project: ':project' | 'projects.id'): string {
+function hasPermission(project: ':project' | 'projects.id'): string {
   return `(
     :needs_none = 1
     OR (:account_counts = 1 AND EXISTS (SELECT 1 FROM account_permissions WHERE user_id = users.id))

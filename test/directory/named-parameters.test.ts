@@ -1,6 +1,6 @@
 /** Parameters by name become parameters by number, and nothing else that has a colon does. */
 import { expect, test } from 'vitest'
-import { withNumbers } from '../../sidecar/directory/named-parameters.ts'
+import { numberParameters } from '../../sidecar/directory/named-parameters.ts'
 
 const given = { a: 'one', b: 2, c: null, A: 'capital', a_b: 'both' }
 
@@ -17,21 +17,21 @@ test.each([
   ["SELECT 1 -- it's :a\n, :b", "SELECT 1 -- it's :a\n, $1", [2]],
   ["SELECT /* it's :a\n :x */ :b", "SELECT /* it's :a\n :x */ $1", [2]],
 ])('%j', (sql, text, values) => {
-  const statement = withNumbers('$', sql, given)
+  const statement = numberParameters('$', sql, given)
   expect(statement).toEqual({ name: expect.any(String), text, values })
-  expect(withNumbers('?', sql, given)).toEqual({ ...statement, text: text.replace(/\$(\d)/g, '?$1') })
+  expect(numberParameters('?', sql, given)).toEqual({ ...statement, text: text.replace(/\$(\d)/g, '?$1') })
   // Once more, from what is remembered.
-  expect(withNumbers('$', sql, given)).toEqual(statement)
+  expect(numberParameters('$', sql, given)).toEqual(statement)
 })
 
 test('each statement has a name of its own', () => {
-  const names = Array.from({ length: 100 }, (_, index) => withNumbers('$', `SELECT ${index}`, {}).name)
+  const names = Array.from({ length: 100 }, (_, index) => numberParameters('$', `SELECT ${index}`, {}).name)
   expect(new Set(names).size).toBe(100)
 })
 
 test('a parameter that is not given is a mistake of the programmer, and what is given too much is not', () => {
-  expect(() => withNumbers('$', 'SELECT :missing', given)).toThrow(
-    new TypeError('the parameter :missing of a statement is not given'),
+  expect(() => numberParameters('$', 'SELECT :missing', given)).toThrow(
+    new TypeError("the statement's parameter :missing has no value"),
   )
-  expect(withNumbers('$', 'SELECT :a', { ...given, more: 1 }).values).toEqual(['one'])
+  expect(numberParameters('$', 'SELECT :a', { ...given, more: 1 }).values).toEqual(['one'])
 })

@@ -59,14 +59,14 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       [
         'nobody who listens',
         () => server.url('postgres', { port: 1 }),
-        refused('ECONNREFUSED: nobody listens there'),
+        refused('ECONNREFUSED: nothing listens on that address'),
       ],
       [
         'a name that leads nowhere',
         () => `postgres://owner:${CANARY}@name.invalid/directory`,
         refused('ENOTFOUND: there is no such host'),
       ],
-      ['no URL', () => `postgres://owner:${CANARY}@[/directory`, refused('ERR_INVALID_URL: it is no URL')],
+      ['no URL', () => `postgres://owner:${CANARY}@[/directory`, refused('ERR_INVALID_URL: it is not a URL')],
       [
         'a certificate file that is not there',
         () => `${server.url('postgres')}?sslrootcert=/nowhere`,

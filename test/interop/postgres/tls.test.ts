@@ -11,7 +11,7 @@ import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const UNTRUSTED =
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE: no authority that is trusted here has signed the certificate; sslrootcert=FILE names one that is'
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE: no trusted authority signed the certificate; add sslrootcert=FILE to the URL to trust the authority of that file'
 
 describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-postgres-tls-'))
