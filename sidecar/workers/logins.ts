@@ -1,41 +1,41 @@
 /**
- * Failed logins where there are several workers: the primary alone counts them, so that whoever guesses gains nothing by
- * reaching another worker. A worker waits until the primary admits a login, and says later what became of it; the place is
- * taken until that has arrived, so the count is as exact as that of one process. A round trip over the channel is a small
- * part of what checking a password takes.
+ * Failed logins of several workers. Only the primary counts them, so that a guesser gains nothing by using several workers.
+ * A worker waits until the primary admits a login, and reports its result later. The login counts as in progress until the
+ * report has arrived, so the count is as exact as in a single process. The round trip takes little time compared with the
+ * check of a password.
  */
 import type { LoginAttempt, LoginThrottle, Settle } from '../authority/throttle.ts'
 import { CallError, callError } from '../base/call-error.ts'
-import type { LoginAnswer, LoginQuestion, LoginSettled } from './messages.ts'
+import type { LoginAdmission, LoginRequest, LoginSettled } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
 
-/** A worker's side: asks the primary. */
+/** The worker's side: a throttle that asks the primary. */
 export class PrimaryThrottle implements LoginThrottle {
-  readonly #send: (message: LoginQuestion | LoginSettled) => void
+  readonly #send: (message: LoginRequest | LoginSettled) => void
   readonly #admissions = new PendingCalls()
 
-  constructor(send: (message: LoginQuestion | LoginSettled) => void) {
+  constructor(send: (message: LoginRequest | LoginSettled) => void) {
     this.#send = send
   }
 
-  /** @throws CallError as every throttle, and `STOPPING` where the primary is gone */
+  /** @throws CallError as every throttle does, and `STOPPING` if the primary is gone */
   async admit(attempt: LoginAttempt): Promise<Settle> {
-    const id = await this.#admissions.ask((id) => this.#send({ type: 'login', id, attempt }))
+    const id = await this.#admissions.call((id) => this.#send({ type: 'login', id, attempt }))
     return (outcome) => this.#send({ type: 'login_settled', id, outcome })
   }
 
-  /** Hands an answer of the primary to whoever waits for it. */
-  answered({ id, refusal }: LoginAnswer): void {
+  /** Passes the primary's answer to the login that waits for it. */
+  receive({ id, refusal }: LoginAdmission): void {
     this.#admissions.answer(id, refusal && new CallError(refusal.reason, refusal.message, refusal))
   }
 
-  /** The primary is gone: nobody counts any more, so nobody may try. */
+  /** The primary is gone. Failures are no longer counted, so no login is admitted. */
   close(): void {
     this.#admissions.close(callError('STOPPING', {}))
   }
 }
 
-/** The primary's side: the logins of one worker, whose places do not outlive it. */
+/** The primary's side: the logins of one worker. When the worker ends, its logins no longer count as in progress. */
 export class WorkerLogins {
   readonly #throttle: LoginThrottle
   readonly #inFlight = new Map<number, Settle>()
@@ -45,7 +45,7 @@ export class WorkerLogins {
     this.#throttle = throttle
   }
 
-  async admit({ id, attempt }: LoginQuestion): Promise<LoginAnswer> {
+  async admit({ id, attempt }: LoginRequest): Promise<LoginAdmission> {
     try {
       const settle = await this.#throttle.admit(attempt)
       if (this.#workerGone) settle('abandoned')
@@ -63,7 +63,7 @@ export class WorkerLogins {
     this.#inFlight.delete(id)
   }
 
-  /** The worker is gone: nobody learns any more what became of its logins. */
+  /** The worker is gone, so the results of its logins will never arrive. */
   close(): void {
     this.#workerGone = true
     for (const settle of this.#inFlight.values()) settle('abandoned')

@@ -1,4 +1,4 @@
-/** What the primary and its workers say to each other, over the channel that Node opens between them. */
+/** The messages between the primary and its workers. They use the channel that Node opens between the processes. */
 import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
 import type { CallErrorReason } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
@@ -6,17 +6,17 @@ import type { Config } from '../config/config.ts'
 
 /** From a worker to the primary. */
 export type FromWorker =
-  /** It listens to its channel; what is sent before that is lost. */
+  /** The worker now listens to its channel. Messages that are sent earlier are lost. */
   | { readonly type: 'hello' }
   | { readonly type: 'ready'; readonly listening: Listening }
-  /** It cannot serve; it waits to be told to stop, so that this is heard. */
-  | { readonly type: 'refused'; readonly message: string }
-  | LoginQuestion
+  /** The worker cannot serve. It waits for `stop` before it ends, so that this message is not lost. */
+  | { readonly type: 'start_failed'; readonly message: string }
+  | LoginRequest
   | LoginSettled
-  /** It changed the directory, and waits until the others have forgotten what they remember of it. */
-  | { readonly type: 'changed'; readonly id: number }
-  /** The answer to `forget`. */
-  | { readonly type: 'forgotten'; readonly id: number }
+  /** The worker changed the directory, and waits until the other workers have cleared their caches. */
+  | { readonly type: 'directory_changed'; readonly id: number }
+  /** The answer to `clear_cache`. */
+  | { readonly type: 'cache_cleared'; readonly id: number }
   /** The answer to `probe`. */
   | { readonly type: 'alive' }
 
@@ -25,22 +25,22 @@ export type FromPrimary =
   | {
       readonly type: 'start'
       readonly config: SentConfig
-      /** Whether another worker listens on the addresses already. */
+      /** Whether another worker already listens on the addresses. */
       readonly addressesHeld: boolean
     }
   /** Read the matrix file again. */
   | { readonly type: 'reload' }
   /** Let calls finish, then end. */
   | { readonly type: 'stop' }
-  | LoginAnswer
-  /** The answer to `changed`. */
-  | { readonly type: 'change_heard'; readonly id: number }
-  /** Another worker changed the directory. */
-  | { readonly type: 'forget'; readonly id: number }
-  /** Give a sign of life. */
+  | LoginAdmission
+  /** The answer to `directory_changed`. */
+  | { readonly type: 'change_acknowledged'; readonly id: number }
+  /** Another worker changed the directory: clear the cache of it. */
+  | { readonly type: 'clear_cache'; readonly id: number }
+  /** Answer with `alive`. */
   | { readonly type: 'probe' }
 
-/** Where a worker serves, and by which rules. */
+/** The addresses of a worker, and the digest of its matrix. */
 export interface Listening {
   readonly grpcAddress: string
   readonly httpAddress?: string | undefined
@@ -48,17 +48,17 @@ export interface Listening {
 }
 
 /** A worker asks the primary to admit a login, and waits for the answer. */
-export interface LoginQuestion {
+export interface LoginRequest {
   readonly type: 'login'
-  /** Of the login, among those of its worker. */
+  /** Number of the login, unique within its worker. */
   readonly id: number
   readonly attempt: LoginAttempt
 }
 
-export interface LoginAnswer {
+export interface LoginAdmission {
   readonly type: 'login'
   readonly id: number
-  /** The parts of a `CallError`; absent: admitted. */
+  /** The parts of a `CallError`. Absent if the login is admitted. */
   readonly refusal?: {
     readonly message: string
     readonly reason: CallErrorReason
@@ -66,14 +66,14 @@ export interface LoginAnswer {
   }
 }
 
-/** What became of a login that was admitted. Nobody waits for an answer: its place is taken until this has arrived. */
+/** The result of an admitted login. It has no answer. Until it arrives, the login counts as in progress. */
 export interface LoginSettled {
   readonly type: 'login_settled'
   readonly id: number
   readonly outcome: LoginOutcome
 }
 
-/** A configuration as it crosses the channel, which nobody else can read: its one secret is in the clear. */
+/** A configuration for the channel. Its only secret is in the clear, because no other process can read the channel. */
 export type SentConfig = Omit<Config, 'directory'> & {
   readonly directory: Omit<Config['directory'], 'url'> & { readonly url?: string | undefined }
 }

@@ -1,36 +1,36 @@
-/** PendingCalls to the process at the other end of a channel, each with a number that comes back with its answer. */
+/** Calls over a channel to another process. Each call has a number, and its answer carries the same number. */
 
 export class PendingCalls {
-  readonly #waiting = new Map<number, PromiseWithResolvers<number>>()
+  readonly #pending = new Map<number, PromiseWithResolvers<number>>()
   #lastId = 0
-  #end: { readonly refusal: Error | undefined } | undefined
+  #closed: { readonly error: Error | undefined } | undefined
 
   /**
-   * Resolves with the question's number when the answer has come.
+   * Makes a call. Resolves with its number when the answer has arrived.
    *
-   * @param send sends the question with that number
-   * @throws Error the refusal that came instead of an answer
+   * @param send sends the call with that number
+   * @throws Error if the answer is an error
    */
-  ask(send: (id: number) => void): Promise<number> {
+  call(send: (id: number) => void): Promise<number> {
     const id = ++this.#lastId
-    const waiting = Promise.withResolvers<number>()
-    this.#waiting.set(id, waiting)
-    if (this.#end === undefined) send(id)
-    else this.answer(id, this.#end.refusal)
-    return waiting.promise
+    const pending = Promise.withResolvers<number>()
+    this.#pending.set(id, pending)
+    if (this.#closed === undefined) send(id)
+    else this.answer(id, this.#closed.error)
+    return pending.promise
   }
 
-  /** Hands an answer to whoever waits for it; one that nobody waits for any more is passed over. */
-  answer(id: number, refusal?: Error): void {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (refusal === undefined) waiting?.resolve(id)
-    else waiting?.reject(refusal)
+  /** Completes the call with that number. An answer to a call that is already complete is ignored. */
+  answer(id: number, error?: Error): void {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    if (error === undefined) pending?.resolve(id)
+    else pending?.reject(error)
   }
 
-  /** The other end is gone: what waits, and whatever is asked from now on, has this for an answer. */
-  close(refusal?: Error): void {
-    this.#end = { refusal }
-    for (const id of this.#waiting.keys()) this.answer(id, refusal)
+  /** The other process is gone: pending calls and all later calls are answered immediately, with the error if there is one. */
+  close(error?: Error): void {
+    this.#closed = { error }
+    for (const id of this.#pending.keys()) this.answer(id, error)
   }
 }

@@ -1,10 +1,11 @@
 /**
- * `serve --workers N`: several sidecars in processes of their own, on the same addresses. This process, the primary, holds the
- * listening sockets and hands each connection to the next worker (node:cluster); it replaces workers that end, and answers no call itself.
+ * `serve --workers N`: several sidecars in separate processes, on the same addresses. This process, the primary, owns the
+ * listening sockets and gives each connection to the next worker (node:cluster). It replaces workers that end, and answers no
+ * call itself.
  */
 import cluster from 'node:cluster'
 import { extname, join } from 'node:path'
-import { setTimeout as passing } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { FailedLogins } from '../authority/throttle.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
@@ -13,30 +14,30 @@ import type { Serving } from '../sidecar.ts'
 import { type Listening, sentConfig } from './messages.ts'
 import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
 
-/** A worker that lived shorter than this ended at once, in milliseconds. */
+/** A worker that ends within this time ended too early, in milliseconds. */
 const SHORT_LIFE_MS = 10_000
 
-/** So many short lives in a row, and there is no use in another. */
+/** After this many early ends in a row, the primary gives up. */
 const SHORT_LIVES_MAX = 5
 
-/** How long the second worker in a row waits for its start, in milliseconds; each further one twice as long. */
+/** The pause before a worker is started again after its second early end in a row, in milliseconds. It doubles each time. */
 const BACK_OFF_MS = 100
 
-/** How much longer than its calls a worker may take to end, in milliseconds. */
+/** How long a worker may take to end after the time limit for its calls, in milliseconds. */
 const CLOSING_MS_MAX = 5_000
 
 /**
- * Starts `config.workers` workers; resolves when all of them serve.
+ * Starts `config.workers` workers. Resolves when all of them serve.
  *
- * @param onFailed called once, when workers end again and again and everything was closed
+ * @param onFailed called once, when workers ended too early too often and everything is closed
  * @throws Error that says why a worker cannot serve
  */
 export async function startWorkers(config: Config, onFailed: (error: Error) => void): Promise<Serving> {
-  // Beside this file, compiled or not.
+  // The program is in the same folder as this file, compiled or not.
   const program = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
   cluster.setupPrimary({ exec: program, args: [] })
   const pool = new Pool(config, onFailed)
-  // Whoever leaves without closing does not wait for calls either.
+  // If this process exits without closing the pool, the workers must not outlive it.
   process.once('exit', () => pool.kill())
   try {
     const { grpcAddress, httpAddress, matrixDigest } = await pool.start()
@@ -71,7 +72,7 @@ class Pool {
   }
 
   async start(): Promise<Listening> {
-    // The first one alone: what is wrong with the configuration is then said once, and a free port is found once.
+    // The first worker starts alone. So an error in the configuration is reported once, and a free port is chosen once.
     const first = this.#fork()
     const listening = await first.ready
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
@@ -99,15 +100,15 @@ class Pool {
   }
 
   async #close(): Promise<void> {
-    // Calls that finish may keep a worker busy, and it has its time.
+    // No more probes: the last calls may keep a worker too busy to answer them, and the time limit below is enough.
     clearInterval(this.#probing)
     for (const worker of this.#workers) worker.send({ type: 'stop' })
-    const impatience = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
+    const timer = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
     await Promise.all([...this.#workers].map((worker) => worker.ended))
-    clearTimeout(impatience)
+    clearTimeout(timer)
   }
 
-  /** Fills a worker's place whenever it is empty, until the pool closes. */
+  /** Replaces the worker each time that it ends, until the pool closes. */
   async #keep(worker: WorkerProcess): Promise<void> {
     for (let shortLives = 0; ; worker = this.#fork()) {
       const ended = await worker.ended
@@ -116,7 +117,7 @@ class Pool {
       this.#log.warn({ worker: worker.pid, ended }, 'a worker ended; another one takes its place')
       if (shortLives === SHORT_LIVES_MAX)
         return this.#fail(new Error(`workers end as soon as they have started; the last one: ${ended}`))
-      if (shortLives > 1) await passing(BACK_OFF_MS * 2 ** (shortLives - 2))
+      if (shortLives > 1) await sleep(BACK_OFF_MS * 2 ** (shortLives - 2))
       if (this.#closing !== undefined) return
     }
   }
@@ -132,39 +133,39 @@ class Pool {
     const addressesHeld = this.#listening !== undefined
     const worker = new WorkerProcess(
       { type: 'start', config, addressesHeld },
-      { failedLogins: this.#failedLogins, changedBy: (one) => this.#tellOthersThan(one) },
+      { failedLogins: this.#failedLogins, clearOtherCaches: (changer) => this.#clearOtherCaches(changer) },
     )
     this.#workers.add(worker)
     void worker.ended.then(() => this.#workers.delete(worker))
     worker.ready.then(
       (listening) => this.#admit(worker, listening),
-      // It ends, and is spoken of then.
+      // The worker ends now, and `#keep` reports that.
       () => {},
     )
     return worker
   }
 
-  /** After the staleness bound nobody relies any more on what was read before the change. */
-  async #tellOthersThan(changer: WorkerProcess): Promise<void> {
+  /** Waits for each worker at most the staleness bound: after it, no cached value is older than the change. */
+  async #clearOtherCaches(changer: WorkerProcess): Promise<void> {
     const others = [...this.#workers].filter((worker) => worker !== changer)
-    await Promise.all(others.map((worker) => worker.forget(this.#config.directory.staleness_ms)))
+    await Promise.all(others.map((worker) => worker.clearCache(this.#config.directory.staleness_ms)))
   }
 
-  /** Takes a worker in that serves where the others do. */
+  /** Accepts a worker that serves on the same addresses as the others. */
   #admit(worker: WorkerProcess, listening: Listening): void {
     this.#listening ??= listening
     const { grpcAddress, httpAddress } = this.#listening
     if (listening.grpcAddress === grpcAddress && listening.httpAddress === httpAddress)
       this.#log.info({ worker: worker.pid }, 'a worker is ready')
     else {
-      // The sockets close with the last worker, and port 0 then means another port. From now on it is asked for by number.
+      // The sockets close with the last worker, and then port 0 gives another port. From now on the port is set by its number.
       this.#config = boundTo(this.#config, this.#listening)
       worker.send({ type: 'stop' })
     }
   }
 }
 
-/** What one worker may use of what there is once: rounded up, and never less than what works. */
+/** One worker's share of the limits that hold for all workers together: rounded up, and never less than a worker needs. */
 function shareOf(config: Config): Config {
   const share = (whole: number, least: number) => Math.max(least, Math.ceil(whole / config.workers))
   const { passwords, directory } = config

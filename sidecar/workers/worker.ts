@@ -1,6 +1,6 @@
 /**
- * The program of a worker: a whole sidecar, on addresses that it shares with the other workers. It takes its
- * configuration and its orders from the primary, and ends when the primary does.
+ * The program of a worker: a complete sidecar on addresses that it shares with the other workers. It receives its
+ * configuration and its commands from the primary, and ends when the primary ends.
  */
 import cluster from 'node:cluster'
 import { newLog } from '../log.ts'
@@ -15,22 +15,22 @@ let sidecar: Sidecar | undefined
 let stopping = false
 
 process.on('message', (message: FromPrimary) => {
-  if (message.type === 'login') failedLogins.answered(message)
-  else if (message.type === 'forget') siblings.forget(message.id)
-  else if (message.type === 'change_heard') siblings.heard(message.id)
+  if (message.type === 'login') failedLogins.receive(message)
+  else if (message.type === 'clear_cache') siblings.clearCache(message.id)
+  else if (message.type === 'change_acknowledged') siblings.acknowledge(message.id)
   else if (message.type === 'probe') send({ type: 'alive' })
   else if (message.type === 'reload') sidecar?.reload()
   else if (message.type === 'stop') void stop()
   else if (message.type === 'start') void start(message)
 })
 cluster.worker?.once('disconnect', () => {
-  // Otherwise Node ends the process at once, and the calls in flight with it.
+  // Without this, Node ends the process immediately and aborts the calls in progress.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
   failedLogins.close()
   siblings.close()
   void stop()
 })
-// A terminal signals every process of its group; and one worker can be told to give way to another.
+// A terminal sends signals to every process of its group. An operator can also stop a single worker, which is then replaced.
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.once(signal, () => {
     process.once(signal, () => process.exit(1))
@@ -39,15 +39,20 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
 process.on('SIGHUP', () => sidecar?.reload())
 send({ type: 'hello' })
 
-async function start(order: Extract<FromPrimary, { type: 'start' }>): Promise<void> {
-  const config = receivedConfig(order.config)
+async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<void> {
+  const config = receivedConfig(command.config)
   const log = newLog(config.log_level, { pid: process.pid })
   try {
-    sidecar = await startSidecar(config, { log, failedLogins, siblings, addressesHeld: order.addressesHeld })
+    sidecar = await startSidecar(config, {
+      log,
+      failedLogins,
+      siblings,
+      addressesHeld: command.addressesHeld,
+    })
     const { grpcAddress, httpAddress, matrixDigest } = sidecar
     send({ type: 'ready', listening: { grpcAddress, httpAddress, matrixDigest } })
   } catch (error) {
-    send({ type: 'refused', message: (error as Error).message })
+    send({ type: 'start_failed', message: (error as Error).message })
   }
 }
 
@@ -59,6 +64,6 @@ async function stop(): Promise<void> {
 }
 
 function send(message: FromWorker): void {
-  // Where the primary is gone the worker is about to end, and nobody misses the message.
+  // Errors are ignored: if the primary is gone, this worker is about to end anyway.
   process.send?.(message, undefined, undefined, () => {})
 }

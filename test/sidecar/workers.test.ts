@@ -271,7 +271,7 @@ test.concurrent('a worker that hangs is replaced, the one that answers is not', 
   process.kill(hanging, 'SIGSTOP')
   await eventually(() => workersOf(pool).length === 2 && !workersOf(pool).includes(hanging))
   expect(workersOf(pool)).toContain(other)
-  expect(pool.stderr()).toContain(`"worker":${hanging},"ended":"it gave no sign of life"`)
+  expect(pool.stderr()).toContain(`"worker":${hanging},"ended":"it did not answer 3 probes"`)
   await connections(pool.ready.grpc)
 })
 
