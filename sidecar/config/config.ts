@@ -1,4 +1,4 @@
-/** The configuration: a file, the environment and flags become one validated value, or an error that names the key. */
+/** The configuration: combines a file, environment variables and flags into one validated value, or an error with the key. */
 import { problemsBy, problemText } from '../../matrix/document/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
@@ -6,7 +6,7 @@ import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
 
-/** As in the configuration file; see `config.schema.json` for what each key means. */
+/** The configuration, with the keys of the file. `config.schema.json` describes each key. */
 export interface Config {
   readonly grpc: {
     readonly address: string
@@ -60,12 +60,12 @@ export interface Config {
   }[]
 }
 
-/** A configuration that cannot be used; each line names where, the key, and what was expected. */
+/** The configuration is invalid. Each line of the message names the source, the key and what was expected. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** A key that takes one value, for example `grpc.address`. */
+/** A key with a single value, for example `grpc.address`. */
 export interface ScalarKey {
   /** `grpc.address` as `['grpc', 'address']`. */
   readonly path: readonly string[]
@@ -85,34 +85,34 @@ interface KeySchema {
   readonly properties?: Readonly<Record<string, KeySchema>>
 }
 
-/** Every key that a variable can set, read from the schema. */
+/** Every key of the schema that an environment variable can set. */
 export const scalarKeys: readonly ScalarKey[] = scalarKeysOf(schema as KeySchema, [])
 
-/** Where a configuration comes from; what is left out says nothing. */
+/** The sources of a configuration. All of them are optional. */
 export interface ConfigSources {
   /** Path of a YAML or JSON file. */
   readonly file?: string | undefined
-  /** Variables, for example `process.env`. */
+  /** Environment variables, for example `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Keys as `grpc.address`, with their values. */
+  /** Values by key, for example `grpc.address`. */
   readonly flags?: Readonly<Record<string, string | number | boolean | undefined>>
 }
 
 /**
- * Reads the configuration: flags win over the environment, that over the file, that over the defaults.
+ * Reads the configuration. Flags override the environment, which overrides the file, which overrides the defaults.
  *
- * @throws ConfigError; TypeError for a flag that is no key
+ * @throws ConfigError if a value is invalid; TypeError for a flag that is not a key
  */
 export function readConfig({ file, environment = {}, flags = {} }: ConfigSources = {}): Config {
   const config: Tree = Object.create(null) as Tree
   for (const key of scalarKeys) if (key.default !== undefined) assign(config, key.path, key.default)
   if (file !== undefined) merge(config, fileConfig(file))
-  refuseMistyped(environment)
+  rejectMisspelledVariables(environment)
   for (const key of scalarKeys) {
     const text = environment[key.variable]
     if (text === undefined) continue
-    refuse(key.variable, valueProblem(key, text))
-    assign(config, key.path, parsedValue(key, text))
+    rejectProblems(key.variable, valueProblems(key, text))
+    assign(config, key.path, parseValue(key, text))
   }
   const known = new Map(scalarKeys.map((key) => [key.path.join('.'), key.path]))
   for (const [name, value] of Object.entries(flags)) {
@@ -120,30 +120,30 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
     if (path === undefined) throw new TypeError(`there is no configuration key \`${name}\``)
     if (value !== undefined) assign(config, path, value)
   }
-  refuse('configuration', check(config).map(problemText))
+  rejectProblems('configuration', problemsOf(config).map(problemText))
   const { directory } = config as { directory: { url?: unknown } }
   if (typeof directory.url === 'string') directory.url = new Secret(directory.url)
   return config as unknown as Config
 }
 
-/** The directory that hosts share; `undefined`: the data folder's own. */
+/** The directory that hosts share; `undefined`: the sidecar uses the directory in its data folder. */
 export function sharedDirectoryOf({ directory }: Config) {
   const { url, staleness_ms: stalenessMs, pool_size: poolSize, timeout_ms: timeoutMs } = directory
   return url && { url, stalenessMs, poolSize, timeoutMs }
 }
 
-/** When logins have to wait. */
+/** The limits of the login throttle. */
 export function throttleLimitsOf({ login_throttle: { failures, pause_ms: pauseMs } }: Config) {
   return { failures, pauseMs }
 }
 
-const check = (document: unknown) => problemsBy(validate, document)
+const problemsOf = (document: unknown) => problemsBy(validate, document)
 
 /**
- * A variable that is nearly one of ours is meant to be one: with a default in its place a gate could stand open. Others of
- * our beginning are let be: Kubernetes sets `PORTCULLIS_PORT` and more for a service of that name.
+ * Rejects variables whose names are almost one of ours. Using a default instead could allow what the operator meant to deny.
+ * Other variables with our prefix are ignored, because Kubernetes sets `PORTCULLIS_PORT` and more for a service of that name.
  */
-function refuseMistyped(environment: Readonly<Record<string, string | undefined>>): void {
+function rejectMisspelledVariables(environment: Readonly<Record<string, string | undefined>>): void {
   const names = scalarKeys.map(({ variable }) => variable)
   const problems = Object.keys(environment)
     .filter((name) => /^PORTCULLIS_/i.test(name) && !names.includes(name))
@@ -160,28 +160,30 @@ function fileConfig(path: string): Tree {
   const reading = readTextFile(path)
   if (!reading.ok)
     throw new ConfigError(reading.problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
-  refuse(path, check(reading.value).map(problemText))
+  rejectProblems(path, problemsOf(reading.value).map(problemText))
   return reading.value as Tree
 }
 
-function refuse(where: string, problems: readonly string[]): void {
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${where}: ${problem}`).join('\n'))
+/** @throws ConfigError if there are problems */
+function rejectProblems(source: string, problems: readonly string[]): void {
+  if (problems.length > 0)
+    throw new ConfigError(problems.map((problem) => `${source}: ${problem}`).join('\n'))
 }
 
-/** What the schema says against the value of one variable, named by the variable. */
-function valueProblem(key: ScalarKey, text: string): string[] {
-  const value = parsedValue(key, text)
+/** The problems of the value of one variable. */
+function valueProblems(key: ScalarKey, text: string): string[] {
+  const value = parseValue(key, text)
   if (key.type === 'boolean' && typeof value !== 'boolean') return ['expected true or false']
   if (key.type === 'integer' && typeof value !== 'number') return ['expected a whole number']
   const single: Tree = {}
   assign(single, key.path, value)
-  // Of a group whose other keys are set elsewhere, only this key is judged here.
-  return check(single)
+  // The other keys of the group may be set elsewhere, so only the problems of this key count.
+  return problemsOf(single)
     .filter((problem) => problem.path === key.path.join('.'))
     .map(({ expected }) => expected)
 }
 
-function parsedValue(key: ScalarKey, text: string): unknown {
+function parseValue(key: ScalarKey, text: string): unknown {
   if (key.type === 'boolean') return text === 'true' || (text === 'false' ? false : text)
   if (key.type === 'integer') return /^\d{1,15}$/.test(text) ? Number(text) : text
   return text
@@ -205,7 +207,7 @@ function scalarKeysOf({ properties = {} }: KeySchema, path: readonly string[]): 
   })
 }
 
-/** Only paths of the schema come here, so no key is `__proto__`. */
+/** Sets the value at a path. All paths come from the schema, so no key is `__proto__`. */
 function assign(tree: Tree, path: readonly string[], value: unknown): void {
   const [name = '', ...rest] = path
   if (rest.length === 0) tree[name] = value
@@ -215,7 +217,7 @@ function assign(tree: Tree, path: readonly string[], value: unknown): void {
   }
 }
 
-/** The file was checked against the schema, so groups meet groups and values meet values. */
+/** Copies all values of `from` into `tree`. Both follow the schema, so a key is a group in both or a value in both. */
 function merge(tree: Tree, from: Tree): void {
   for (const [key, value] of Object.entries(from)) {
     const into = tree[key]

@@ -1,15 +1,15 @@
-/** The credentials that a configuration names: profiles and callers, with their secrets read from files. */
+/** The credentials of the configuration: reads the secrets of profiles and callers from their files. */
 import { readFileSync } from 'node:fs'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError } from './config.ts'
 
-/** What the sidecar can log in with on behalf of callers. */
+/** Credentials that the sidecar uses on behalf of callers. */
 export interface ConfiguredProfile {
   readonly requester: { readonly account: string; readonly userName: string; readonly password: Secret }
   readonly staticToken: Secret | undefined
 }
 
-/** Who may call, and the token that they are known by. */
+/** A caller, and the token that identifies it. */
 export interface ConfiguredCaller {
   readonly token: Secret
   readonly caller: {
@@ -26,7 +26,7 @@ export interface ConfiguredCredentials {
   readonly callers: readonly ConfiguredCaller[]
 }
 
-/** @throws ConfigError naming the key and the file, never what is in it */
+/** @throws ConfigError that names the key and the file, but never quotes the file */
 export function readCredentials(config: Config): ConfiguredCredentials {
   const profiles = readProfiles(config)
   return { profiles, callers: readCallers(config, profiles) }
@@ -75,7 +75,7 @@ function readCallers(config: Config, profiles: ReadonlyMap<string, ConfiguredPro
   })
 }
 
-/** The first line of a file; an error names the key and the file, never what is in it. */
+/** Returns the first line of a file. An error names the key and the file, but never quotes the file. */
 function readSecret(key: string, path: string): Secret {
   let text: string
   try {

@@ -1,29 +1,27 @@
-/** YAML or JSON files, read strictly: no duplicate keys, no aliases, and no value of the file in an error. */
+/** Reads YAML or JSON files strictly: no duplicate keys and no aliases. Errors never quote the file. */
 import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Problem } from '../../matrix/document/index.ts'
 
-/** Largest file that is read, in bytes. */
+/** Size of the largest file that is accepted, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024
 
 export type FileReading =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Reads a YAML or JSON file. JSON is YAML, so one reader serves both. */
+/** Reads a YAML or JSON file. JSON is a subset of YAML, so the YAML parser reads both. */
 export function readTextFile(path: string): FileReading {
   try {
     if (statSync(path).size > BYTES_MAX) return failure(`expected at most ${BYTES_MAX} bytes`)
     return parseText(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return failure(
-      code === 'ENOENT' ? 'expected a file, there is none' : `cannot be read (${code ?? 'not UTF-8'})`,
-    )
+    return failure(code === 'ENOENT' ? 'the file does not exist' : `cannot be read (${code ?? 'not UTF-8'})`)
   }
 }
 
-/** Loaded when there is a file to read: most sidecars are configured by flags and variables, and it is 72 files. */
+/** Loaded only if there is a file to read: the package has 72 files, and most sidecars use only flags and variables. */
 const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
 
 function parseText(text: string): FileReading {
@@ -34,7 +32,7 @@ function parseText(text: string): FileReading {
     return failure(`expected YAML or JSON; ${error.code} at line ${line}`)
   }
   try {
-    // An empty file is an empty configuration. Aliases are refused: a few lines of them make gigabytes.
+    // An empty file is an empty configuration. Aliases are refused, because a few lines of them can expand to gigabytes.
     return { ok: true, value: document.toJS({ maxAliasCount: 0 }) ?? {} }
   } catch {
     return failure('expected YAML without aliases')

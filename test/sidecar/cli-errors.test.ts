@@ -143,7 +143,7 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
     {
       code: 'INVALID_ARGUMENT',
       reason: 'CONFIGURATION_INVALID',
-      message: '/does/not/exist.yaml: expected a file, there is none',
+      message: '/does/not/exist.yaml: the file does not exist',
     },
   ],
   [

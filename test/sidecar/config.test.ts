@@ -178,7 +178,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
 })
 
 test.each([
-  ['that is not there', join(newFolder(), 'nothing.yaml'), 'expected a file, there is none'],
+  ['that is not there', join(newFolder(), 'nothing.yaml'), 'the file does not exist'],
   ['that is a folder', newFolder(), 'cannot be read (EISDIR)'],
 ])('a file %s is refused', (_claim, path, expected) => {
   expect(() => readConfig({ file: path })).toThrow(new ConfigError(`${path}: ${expected}`))
