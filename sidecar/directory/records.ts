@@ -185,7 +185,7 @@ export class DirectoryRecords {
    */
   async audit(account: string, { after, size }: Page, earlier = true): Promise<AuditRecord[]> {
     if (!/^\d{0,15}$/.test(after))
-      throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the answer before' })
+      throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
     const rows = await this.#queries.all(
       `SELECT sequence, at_ms, actor, action, account, subject, details FROM audit
        WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ${earlier ? '' : SINCE_CREATED}

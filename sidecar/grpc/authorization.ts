@@ -1,6 +1,6 @@
 /**
  * `portcullis.v1.AuthorizationService`: each handler reads the request, calls a use case, and writes the
- * response. Bytes come in and go out as they are, so that an answer encoded once is sent as often as asked.
+ * response. Requests and responses are bytes here, so that an answer that is encoded once can be sent many times.
  */
 import type { handleBidiStreamingCall, handleServerStreamingCall } from '@grpc/grpc-js'
 import { AuthorizationServiceService } from '../gen/portcullis/v1/authorization.ts'
@@ -11,14 +11,14 @@ import { matrixHandlers } from './matrix-handlers.ts'
 import { tokenHandlers } from './token-handlers.ts'
 
 export interface AuthorizationOptions {
-  /** Longest `CheckBatch`. */
+  /** Most checks in one `CheckBatch`. */
   readonly batchLengthMax: number
   /** Whether other machines can reach the listener. */
   readonly reachable: boolean
 }
 
 type Service = typeof AuthorizationServiceService
-/** The generated service with bytes for messages. */
+/** The handlers of the generated service, with bytes as messages. */
 type Handlers = {
   [Method in keyof Service]: Service[Method]['responseStream'] extends false
     ? Unary
@@ -29,7 +29,7 @@ type Handlers = {
 
 export const authorizationService = passThrough(AuthorizationServiceService)
 
-/** The handlers; `endStreams` ends what would otherwise never end. */
+/** Makes the handlers. `endStreams` ends the streams that would otherwise never end. */
 export function authorizationHandlers(
   services: Services,
   { batchLengthMax, reachable }: AuthorizationOptions,

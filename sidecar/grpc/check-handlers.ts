@@ -1,8 +1,8 @@
-/** `Check`, `CheckBatch` and `CheckStream`: the hot path. Answers to claims are ready before they are asked for. */
+/** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { type CheckQuestion, readCheck, readCheckBatch, readNumberedCheck } from './check-request.ts'
+import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
 import { failure, type Unary, unaryHandler } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 
@@ -14,10 +14,10 @@ interface CheckHandlers {
 
 type Answer = (question: CheckQuestion) => Buffer | Promise<Buffer>
 
-/** @param batchLengthMax longest `CheckBatch` */
+/** @param batchLengthMax most checks in one `CheckBatch` */
 export function checkHandlers(services: Services, batchLengthMax: number): CheckHandlers {
   const { log } = services
-  const answer = answerer(services)
+  const answer = newAnswer(services)
   return {
     check: unaryHandler(log, (request) => answer(readCheck(request))),
     checkBatch: unaryHandler(log, (request) => {
@@ -34,13 +34,13 @@ export function checkHandlers(services: Services, batchLengthMax: number): Check
   }
 }
 
-/** Answers by the engine in force. */
-function answerer(services: Services): Answer {
+/** Makes the function that answers checks with the current engine. */
+function newAnswer(services: Services): Answer {
   const { rules, cacheForMs, now } = services
   let answers = new EncodedAnswers(rules.engine, cacheForMs)
   let current = forCall(services)
   rules.watch((changed) => {
-    // Both together, so that no question meets the answers of another engine.
+    // Both change together, so that no check gets the answers of another engine.
     answers = new EncodedAnswers(changed, cacheForMs)
     current = forCall(services)
   })
@@ -54,11 +54,11 @@ function answerer(services: Services): Answer {
   }
 }
 
-/** One question at a time: answers keep their order, and a slow reader holds back the sender. */
+/** Answers one check at a time. So answers keep their order, and a client that reads slowly is not sent too much. */
 async function answerAll(call: ServerDuplexStream<Buffer, Buffer>, answer: Answer): Promise<void> {
-  // Leaving the loop must not destroy the call: a destroyed call never sends the status of a failure.
+  // Leaving the loop must not destroy the call, because a destroyed call cannot send the status of an error.
   for await (const request of call.iterator({ destroyOnReturn: false })) {
-    const { id, question } = readNumberedCheck(request)
+    const { id, question } = readStreamedCheck(request)
     const result = answer(question)
     const response = checkStreamResponse(id, result instanceof Promise ? await result : result)
     if (!call.write(response)) await drained(call)
@@ -70,7 +70,7 @@ function isReady(result: Buffer | Promise<Buffer>): result is Buffer {
   return !(result instanceof Promise)
 }
 
-/** Resolves when the reader has taken what was written, or is gone. */
+/** Resolves when the client has read enough, or is gone. */
 function drained(call: NodeJS.EventEmitter): Promise<void> {
   return new Promise((resolve) => {
     const events = ['drain', 'cancelled', 'close', 'error']

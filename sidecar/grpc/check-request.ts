@@ -1,6 +1,6 @@
 /**
- * Checks, read field by field. The generated decoder keeps the last side of a `oneof` of which both arrived, puts U+FFFD
- * where bytes are no text, and reads on where a message overruns its parent; a check must do neither.
+ * Reads checks field by field. The generated decoder is too lenient for checks. It keeps the last field if both fields of a
+ * `oneof` arrive, replaces invalid UTF-8 by U+FFFD, and accepts a message that is longer than its parent.
  */
 import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
@@ -18,7 +18,7 @@ import {
 import { Fields } from './fields.ts'
 import { notAMessage } from './handler.ts'
 
-/** A check, as one of the two use cases takes it. */
+/** A check for one of the two use cases. */
 export type CheckQuestion =
   | { readonly type: 'claims'; readonly question: ClaimsQuestion }
   | { readonly type: 'credentials'; readonly question: CredentialsQuestion }
@@ -26,15 +26,15 @@ export type CheckQuestion =
 type Header = [name: string, value: string]
 type Claims = Pick<ClaimsQuestion, 'kind' | 'scope'>
 
-/** Where a check stands in its request: alone or on a stream (a path), or at this index of a batch. */
-type Place = string | number
+/** The position of a check in its request: its index in a batch, or else its path. Used in errors. */
+type Position = string | number
 
-/** @throws CallError where the bytes are no such message, or do not say what the contract wants */
+/** @throws CallError if the bytes are not such a message, or do not follow the contract */
 export function readCheck(bytes: Buffer): CheckQuestion {
-  return whole(new Fields(bytes), '')
+  return readAt(new Fields(bytes), '')
 }
 
-/** @throws CallError with the index of the check that is at fault */
+/** @throws CallError with the index of the invalid check */
 export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[] {
   const questions: CheckQuestion[] = []
   const fields = new Fields(bytes)
@@ -44,7 +44,7 @@ export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[
       else if (questions.length === lengthMax) throw tooMany(bytes, lengthMax)
       else {
         const end = fields.enter()
-        questions.push(whole(fields, questions.length))
+        questions.push(readAt(fields, questions.length))
         fields.leave(end)
       }
     }
@@ -54,8 +54,8 @@ export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[
   return questions
 }
 
-/** A question of a stream, with the id that its answer bears. */
-export function readNumberedCheck(bytes: Buffer): { id: string; question: CheckQuestion } {
+/** Reads a check of a stream, with the id that its answer repeats. */
+export function readStreamedCheck(bytes: Buffer): { id: string; question: CheckQuestion } {
   let id = ''
   let question: CheckQuestion | undefined
   const fields = new Fields(bytes)
@@ -63,10 +63,10 @@ export function readNumberedCheck(bytes: Buffer): { id: string; question: CheckQ
     while (fields.next()) {
       if (fields.number === CHECK_STREAM_REQUEST.id) id = fields.text()
       else if (fields.number !== CHECK_STREAM_REQUEST.check) fields.skip()
-      else if (question !== undefined) throw twice('check')
+      else if (question !== undefined) throw repeated('check')
       else {
         const end = fields.enter()
-        question = whole(fields, 'check.')
+        question = readAt(fields, 'check.')
         fields.leave(end)
       }
     }
@@ -77,15 +77,15 @@ export function readNumberedCheck(bytes: Buffer): { id: string; question: CheckQ
   return { id, question }
 }
 
-function whole(fields: Fields, place: Place): CheckQuestion {
+function readAt(fields: Fields, position: Position): CheckQuestion {
   try {
-    return read(fields, place)
+    return readFields(fields, position)
   } catch (error) {
-    throw notAMessage(error, pathOf(place))
+    throw notAMessage(error, pathOf(position))
   }
 }
 
-function read(fields: Fields, place: Place): CheckQuestion {
+function readFields(fields: Fields, position: Position): CheckQuestion {
   let api = ''
   let headers: Header[] | undefined
   let claims: Claims | undefined
@@ -107,7 +107,7 @@ function read(fields: Fields, place: Place): CheckQuestion {
     target?.account === '' ||
     (clientAddress !== '' && isIP(clientAddress) === 0)
   )
-    throw violated(pathOf(place), { api, headers, claims, target, clientAddress })
+    throw violationsOf(pathOf(position), { api, headers, claims, target, clientAddress })
   if (claims !== undefined)
     return { type: 'claims', question: { api, kind: claims.kind, scope: claims.scope, target } }
   return {
@@ -122,7 +122,7 @@ function read(fields: Fields, place: Place): CheckQuestion {
 }
 
 function readHeaders(fields: Fields, earlier: Header[] | undefined): Header[] {
-  if (earlier !== undefined) throw twice('credentials')
+  if (earlier !== undefined) throw repeated('credentials')
   const headers: Header[] = []
   const end = fields.enter()
   while (fields.next()) {
@@ -146,7 +146,7 @@ function readHeader(fields: Fields): Header {
 }
 
 function readClaims(fields: Fields, earlier: Claims | undefined): Claims {
-  if (earlier !== undefined) throw twice('token')
+  if (earlier !== undefined) throw repeated('token')
   let kind = ''
   let scope: Scope | undefined
   const end = fields.enter()
@@ -159,9 +159,9 @@ function readClaims(fields: Fields, earlier: Claims | undefined): Claims {
   return { kind, scope }
 }
 
-/** On the wire an empty project is no project. */
+/** On the wire, an empty project means that the scope has no project. */
 function readScope(fields: Fields, earlier: Scope | undefined): Scope {
-  if (earlier !== undefined) throw twice('scope')
+  if (earlier !== undefined) throw repeated('scope')
   let account = ''
   let project: string | undefined
   const end = fields.enter()
@@ -174,25 +174,25 @@ function readScope(fields: Fields, earlier: Scope | undefined): Scope {
   return { account, project }
 }
 
-/** The rest of the batch is counted, and not read. */
+/** The error for a batch that is too long. It only counts the remaining checks and does not read them. */
 function tooMany(bytes: Buffer, lengthMax: number): CallError {
   let length = 0
   for (const fields = new Fields(bytes); fields.next(); fields.skip())
     if (fields.number === CHECK_BATCH_REQUEST.checks) length++
-  return invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, not ${length}` })
+  return invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, found ${length}` })
 }
 
-/** Whichever of the two were dropped might matter. */
-function twice(field: string): RangeError {
-  return new RangeError(`the message field ${field} comes twice`)
+/** A repeated message field is refused, because dropping one of the two could change the decision. */
+function repeated(field: string): RangeError {
+  return new RangeError(`the message field ${field} is repeated`)
 }
 
-function pathOf(place: Place): string {
-  return typeof place === 'number' ? `checks[${place}].` : place
+function pathOf(position: Position): string {
+  return typeof position === 'number' ? `checks[${position}].` : position
 }
 
-/** Everything that a check lacks, with the path of each field. */
-function violated(
+/** The error with all violations of a check, each with the path of its field. */
+function violationsOf(
   path: string,
   check: {
     readonly api: string
@@ -207,7 +207,7 @@ function violated(
   if ((check.headers === undefined) === (check.claims === undefined))
     violations.push({
       field: `${path}subject`,
-      expected: `exactly one of credentials and token, not ${check.headers === undefined ? 'neither' : 'both'}`,
+      expected: `exactly one of credentials and token, found ${check.headers === undefined ? 'neither' : 'both'}`,
     })
   if (check.target?.account === '')
     violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })

@@ -1,6 +1,6 @@
 /**
- * The numbers of the fields that the hot path reads and writes by hand, by message and by the name of the field as JSON
- * has it. A test compares them with the descriptors of the contract.
+ * Field numbers that the hot path uses directly: by message, and by the JSON name of the field. A test compares them with
+ * the descriptors of the contract.
  */
 
 export const SCOPE = { account: 1, project: 2 } as const
@@ -13,7 +13,7 @@ export const CHECK_REQUEST = { api: 1, credentials: 2, token: 3, target: 4, clie
 export const CHECK_BATCH_REQUEST = { checks: 1 } as const
 export const CHECK_STREAM_REQUEST = { id: 1, check: 2 } as const
 
-/** Of the other fields a decision is encoded once, by the generated encoder. */
+/** The other fields belong to the decision. The generated encoder writes them, once for each decision. */
 export const CHECK_RESPONSE = { verified: 9, token: 10, cacheFor: 11 } as const
 export const VERIFIED_TOKEN = {
   kind: 1,
@@ -30,5 +30,5 @@ export const CHECK_STREAM_RESPONSE = { id: 1, result: 2 } as const
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const
 export const REVOKE_REQUEST = { value: 1, tokenId: 2 } as const
 
-/** `google.protobuf.Timestamp` and `google.protobuf.Duration` look alike. */
+/** `google.protobuf.Timestamp` and `google.protobuf.Duration` have the same fields. */
 export const TIME = { seconds: 1, nanos: 2 } as const

@@ -1,23 +1,23 @@
 /**
- * Writes a protobuf message field by field into one place that is used again for the next message. The generated encoders
- * make objects and pieces for each message, which costs more than a check itself; the bytes are the same.
+ * Writes a protobuf message field by field into one buffer that is reused for the next message. The generated encoders
+ * create many objects for each message, which costs more than the check itself. The resulting bytes are the same.
  */
 
 const VARINT = 0
 const LENGTH_DELIMITED = 2
 
-/** Longest prefix of a field: tag, and length of a text or message below 2 GB. */
+/** Longest prefix of a field: its tag, and the length of a text or message of less than 2 GB. */
 const PREFIX_BYTES_MAX = 6
 
 const BYTES_MIN = 4_096
-/** What a message that was longer took is given back. */
+/** A buffer that grew larger than this for a long message is released before the next message. */
 const BYTES_KEPT_MAX = 131_072
 
 export class FieldWriter {
   #bytes = Buffer.allocUnsafeSlow(BYTES_MIN)
   #position = 0
 
-  /** Begins a message, with bytes that are encoded already. */
+  /** Begins a message with bytes that are already encoded. */
   start(encoded: Buffer): void {
     this.#position = 0
     if (this.#bytes.length > BYTES_KEPT_MAX) this.#bytes = Buffer.allocUnsafeSlow(BYTES_MIN)
@@ -26,14 +26,14 @@ export class FieldWriter {
     this.#position = encoded.length
   }
 
-  /** A copy of what was written since `start`. */
+  /** Returns a copy of everything that was written since `start`. */
   finish(): Buffer {
     const message = Buffer.allocUnsafe(this.#position)
     this.#bytes.copy(message, 0, 0, this.#position)
     return message
   }
 
-  /** @param value a whole number from 0; the default, 0, is not written */
+  /** @param value a whole number that is not negative; the default, 0, is not written */
   number(field: number, value: number): void {
     if (value === 0) return
     this.#makeRoom(11)
@@ -49,7 +49,7 @@ export class FieldWriter {
   text(field: number, value: string): void {
     if (value === '') return
     this.#makeRoom(PREFIX_BYTES_MAX + 3 * value.length)
-    const place = this.begin(field)
+    const lengthPosition = this.begin(field)
     const bytes = this.#bytes
     let position = this.#position
     for (let index = 0; index < value.length; index++) {
@@ -61,10 +61,10 @@ export class FieldWriter {
       }
     }
     this.#position = position
-    this.end(place)
+    this.end(lengthPosition)
   }
 
-  /** A message within that is encoded already. */
+  /** Writes a nested message that is already encoded. */
   bytes(field: number, value: Buffer): void {
     this.#makeRoom(PREFIX_BYTES_MAX + value.length)
     this.#bytes[this.#position++] = (field << 3) | LENGTH_DELIMITED
@@ -73,31 +73,31 @@ export class FieldWriter {
     this.#position += value.length
   }
 
-  /** Begins a message within; `end` takes what it returns. */
+  /** Begins a nested message. Returns a position that must be passed to `end`. */
   begin(field: number): number {
     this.#makeRoom(PREFIX_BYTES_MAX)
     this.#bytes[this.#position++] = (field << 3) | LENGTH_DELIMITED
-    // Most are short enough for a length of one byte.
+    // One byte is reserved for the length, because most messages are short.
     return this.#position++
   }
 
-  /** Ends the message that began at a place: only now its length is known. */
-  end(place: number): void {
-    const start = place + 1
+  /** Ends a nested message and writes its length, which is only known now. */
+  end(lengthPosition: number): void {
+    const start = lengthPosition + 1
     const length = this.#position - start
     if (length >= 0x80) {
       const more = varintLength(length) - 1
       this.#makeRoom(more)
       this.#bytes.copyWithin(start + more, start, this.#position)
-      this.#position = place
+      this.#position = lengthPosition
       this.#varint(length)
       this.#position += length
-    } else this.#bytes[place] = length
+    } else this.#bytes[lengthPosition] = length
   }
 
   #varint(value: number): void {
     let rest = value
-    // Not shifted: seconds since the epoch will not fit 32 bits for ever.
+    // Division and not a shift, because seconds since the epoch will exceed 32 bits.
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#bytes[this.#position++] = (rest % 0x80) | 0x80
     this.#bytes[this.#position++] = rest
   }
@@ -111,7 +111,7 @@ export class FieldWriter {
   }
 }
 
-/** Bytes that a number takes as a varint. */
+/** Length of a number as a varint, in bytes. */
 function varintLength(value: number): number {
   let length = 1
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++

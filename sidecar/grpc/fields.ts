@@ -1,24 +1,23 @@
 /**
- * The fields of protobuf messages, read where they lie: nothing is copied and no object is made between the bytes and the
- * values, because a check is little more than its reading. What a check never holds (unknown fields, long varints) is
- * left to the library's reader.
+ * Reads the fields of protobuf messages in place: it copies no bytes and creates no intermediate objects, because reading is
+ * most of the work of a check. Rare cases (unknown fields, long varints) are left to the library's reader.
  */
 import { isAscii } from 'node:buffer'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 
 const LENGTH_DELIMITED = 2
 
-/** Strict, and a byte order mark is a character like others: two names that differ must not become one. */
+/** Fails on invalid UTF-8, and keeps a byte order mark: two different names must not become the same text. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export class Fields {
   readonly #bytes: Buffer
-  /** A character a byte: where all are ASCII, a text is a piece of it, at a third of what a new string costs. */
+  /** One character for each byte. An ASCII text is a slice of it, which costs a third of decoding a new string. */
   readonly #characters: string
   #position = 0
-  /** Where the message ends that is being read. */
+  /** End of the current message. */
   #end: number
-  /** Number and wire type of the field that `next` came to. */
+  /** Number and wire type of the current field, which `next` sets. */
   number = 0
   type = 0
 
@@ -28,7 +27,7 @@ export class Fields {
     this.#end = bytes.length
   }
 
-  /** Comes to the next field of the message, or returns `false` at its end. @throws Error where there is no whole tag */
+  /** Moves to the next field of the message. Returns `false` at its end. @throws Error if the tag is invalid or truncated */
   next(): boolean {
     if (this.#position === this.#end) return false
     const byte = this.#bytes[this.#position] as number
@@ -37,24 +36,28 @@ export class Fields {
       this.#position++
       this.number = byte >>> 3
       this.type = byte & 7
-      if (this.number === 0 || this.type > 5) throw new RangeError('a tag is none')
+      if (this.number === 0 || this.type > 5) throw new RangeError('invalid tag')
     }
     return true
   }
 
-  /** Begins the message in this field; `leave` takes what it returns. @throws RangeError where it is no message or cut short */
+  /**
+   * Begins to read the message in this field. Returns a position that must be passed to `leave`.
+   *
+   * @throws RangeError if the field is not a message or is truncated
+   */
   enter(): number {
     const outerEnd = this.#end
     this.#end = this.#endOfField()
     return outerEnd
   }
 
-  /** Goes on in the message around the one whose end was reached. */
+  /** Returns to the outer message after the end of the inner one. */
   leave(outerEnd: number): void {
     this.#end = outerEnd
   }
 
-  /** The text of this field. @throws Error where it is none, cut short, or not UTF-8 */
+  /** Reads the text of this field. @throws Error if the field is not a text, truncated, or not UTF-8 */
   text(): string {
     const end = this.#endOfField()
     const start = this.#position
@@ -64,7 +67,7 @@ export class Fields {
       : UTF_8.decode(this.#bytes.subarray(start, end))
   }
 
-  /** Passes over this field. */
+  /** Skips this field. */
   skip(): void {
     if (this.type === LENGTH_DELIMITED) {
       this.#position = this.#endOfField()
@@ -75,16 +78,16 @@ export class Fields {
     this.#position = reader.pos
   }
 
-  /** Where the field ends, with its length just passed. */
+  /** Reads the length of the field, and returns the field's end. */
   #endOfField(): number {
     if (this.type !== LENGTH_DELIMITED)
       throw new RangeError(`field ${this.number} has wire type ${this.type}, expected ${LENGTH_DELIMITED}`)
     let length = this.#bytes[this.#position] as number
-    // Beyond the end there is nothing to compare with.
+    // Beyond the end of the bytes the value is `undefined`. Then `length < 0x80` is false, and the comparison below fails.
     if (length < 0x80) this.#position++
     else length = this.#longLength()
     const end = this.#position + length
-    if (!(end <= this.#end)) throw new RangeError('a field is cut short, or reaches beyond its message')
+    if (!(end <= this.#end)) throw new RangeError('a field is truncated, or longer than its message')
     return end
   }
 
@@ -99,7 +102,7 @@ export class Fields {
   #longLength(): number {
     const low = this.#bytes[this.#position] as number
     const high = this.#bytes[this.#position + 1] as number
-    // Two bytes are enough for a token.
+    // Two bytes are enough for the length of a token.
     if (high < 0x80) {
       this.#position += 2
       return (low & 0x7f) | (high << 7)
@@ -110,7 +113,7 @@ export class Fields {
     return length
   }
 
-  /** The library's reader at this place; it sees no further than the message. */
+  /** The library's reader at this position. It cannot read beyond the message. */
   #reader(): BinaryReader {
     const reader = new BinaryReader(this.#bytes.subarray(0, this.#end))
     reader.pos = this.#position
@@ -118,7 +121,7 @@ export class Fields {
   }
 }
 
-/** From here on asking Node, which looks at many bytes at a time, is faster than a loop. */
+/** From this length on Node's `isAscii`, which tests many bytes at a time, is faster than a loop. */
 const LONG_BYTES = 100
 
 function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {

@@ -1,4 +1,4 @@
-/** What the handlers of every service share: bytes in, bytes out, errors translated in one place. */
+/** Shared parts of all handlers: they receive and return bytes, and errors are translated in one place. */
 import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
@@ -7,33 +7,32 @@ import { serviceError } from './status.ts'
 
 export type Unary = handleUnaryCall<Buffer, Buffer>
 
-/** The handlers of a service, with bytes for messages. */
+/** The handlers of a service whose messages are bytes. */
 export type UnaryHandlers = Readonly<Record<string, Unary>>
 
-/** A generated definition with pass-through serialisers: an answer encoded once is sent as often as asked. */
+/** Replaces the serialisers of a generated definition so that messages stay bytes: one encoded answer serves many calls. */
 export function passThrough(service: object): ServiceDefinition {
   return Object.fromEntries(
     Object.entries(service).map(([name, method]) => [
       name,
-      { ...(method as object), requestDeserialize: same, responseSerialize: same },
+      { ...(method as object), requestDeserialize: identity, responseSerialize: identity },
     ]),
   ) as unknown as ServiceDefinition
 }
 
-function same(bytes: Buffer): Buffer {
+function identity(bytes: Buffer): Buffer {
   return bytes
 }
 
-/** Logs what the caller is not told, and makes the error that grpc-js sends. */
+/** Logs what the client is not told, and makes the error that grpc-js sends. */
 export function failure(log: Logger, error: unknown): ReturnType<typeof serviceError> {
-  if (!(error instanceof CallError))
-    log.error({ err: error }, 'a call failed for a reason that should not occur')
+  if (!(error instanceof CallError)) log.error({ err: error }, 'a call failed with an unexpected error')
   else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
     log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
   return serviceError(error)
 }
 
-/** A unary handler from a function of the request's bytes. One that answers at once stays synchronous. */
+/** Makes a unary handler from a function of the request's bytes. If the function is synchronous, so is the handler. */
 export function unaryHandler(
   log: Logger,
   handle: (
@@ -57,7 +56,7 @@ export function unaryHandler(
   }
 }
 
-/** Decodes, or refuses what is no message of that type. */
+/** Decodes a message. @throws CallError if the bytes are not a message of that type */
 export function decoded<T>(decode: () => T): T {
   try {
     return decode()
@@ -66,33 +65,33 @@ export function decoded<T>(decode: () => T): T {
   }
 }
 
-/** What is said of bytes that could not be read; a refusal for another reason stays as it is. */
+/** The error for bytes that could not be decoded. A `CallError` stays as it is. */
 export function notAMessage(error: unknown, path = ''): CallError {
   if (error instanceof CallError) return error
   return callError(
     'INVALID_ARGUMENT',
-    { violations: `${path}expected a message of the contract, and the bytes are none` },
+    { violations: `${path}expected a message of the contract; the bytes cannot be decoded` },
     { cause: error },
   )
 }
 
-/** What is asked of a call about who makes it. */
+/** The part of a call that knows the client's address. */
 type Peer = Pick<ServerUnaryCall<Buffer, Buffer>, 'getPeer'>
 
-/** The IP address of whoever calls; a Unix socket has none. */
+/** The IP address of the client; `undefined` on a Unix socket. */
 export function peerAddress(call: Peer): string | undefined {
   return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(call.getPeer())?.[1]
 }
 
 /**
- * The IP address of whoever calls from elsewhere; `undefined`: this machine, over loopback or a Unix socket.
+ * The IP address of a client on another machine; `undefined`: the client is on this machine (loopback or Unix socket).
  *
  * @param reachable whether other machines can reach the listener
  */
 export function remoteAddress(call: Peer, reachable: boolean): string | undefined {
   if (!reachable) return undefined
-  // Of who has left already there is no address; they are not taken for somebody on this machine.
+  // A client that has already disconnected has no address. It must not count as a client on this machine.
   const address = peerAddress(call) ?? 'gone'
-  // A listener for IPv4 and IPv6 sees IPv4 so.
+  // A listener for both IPv4 and IPv6 sees IPv4 addresses in this form.
   return isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
 }

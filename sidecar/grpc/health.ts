@@ -1,4 +1,4 @@
-/** The standard health service (`grpc.health.v1`): whether the sidecar serves, for probes and load balancers. */
+/** The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar serves. */
 import { type ServerWritableStream, status } from '@grpc/grpc-js'
 import {
   type HealthCheckRequest,
@@ -10,9 +10,9 @@ import {
 type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
 
 /**
- * The handlers; all services serve until `stopServing`, which tells those who watch.
+ * Makes the handlers. All services serve until `stopServing`, which notifies the watches.
  *
- * @param names the services that there are; '' stands for the server as a whole
+ * @param names names of the services; '' means the whole server
  */
 export function healthHandlers(names: readonly string[]): {
   handlers: HealthServer
@@ -33,8 +33,8 @@ export function healthHandlers(names: readonly string[]): {
         callback(null, { statuses: Object.fromEntries(names.map((name) => [name, current()])) }),
       watch: (call) => {
         const { service } = call.request
-        // Which services there are never changes, so who asks for another has nothing to wait for; nor may the
-        // call end, because clients would ask again at once.
+        // The services never change, so the status of an unknown service never changes either. But the call stays open,
+        // because clients would repeat it immediately.
         if (!known.has(service)) return void call.write({ status: SERVICE_UNKNOWN })
         watches.add(call)
         call.on('cancelled', () => watches.delete(call))

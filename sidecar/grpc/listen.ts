@@ -1,11 +1,11 @@
-/** Listening: on a TCP port, on a Unix socket, and with which credentials. */
+/** Listens on a TCP port or on a Unix socket, with or without TLS. */
 import { chmodSync, lstatSync, mkdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { type Server, ServerCredentials } from '@grpc/grpc-js'
 import { addressInUse, isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 
-/** Files (PEM) of a listener that others can reach. The client's certificate is always asked for. */
+/** PEM files for a listener that other machines can reach. Every client must present a certificate. */
 export interface TlsFiles {
   readonly certificate: string
   readonly key: string
@@ -15,7 +15,7 @@ export interface TlsFiles {
 export interface ListenOptions {
   readonly address: string
   readonly tls?: TlsFiles | undefined
-  /** Whether another worker of this sidecar listens there already, and so may this one. */
+  /** Whether another worker of this sidecar already listens on the address. Then this worker may too. */
   readonly addressHeld: boolean
 }
 
@@ -23,7 +23,7 @@ export interface ListenOptions {
  * Binds the server.
  *
  * @returns the address with the port that was bound
- * @throws Error where the address is in use, or reaches beyond this machine without TLS
+ * @throws Error if the address is in use, or if other machines can reach it without TLS
  */
 export async function listen(server: Server, options: ListenOptions): Promise<string> {
   const { address, tls, addressHeld } = options
@@ -35,12 +35,12 @@ export async function listen(server: Server, options: ListenOptions): Promise<st
   return `${host}:${port}`
 }
 
-/** @throws Error where it is no address, or one beyond this machine without TLS */
+/** @throws Error if the address is invalid, or if other machines can reach it without TLS */
 export function checkGrpcAddress({ address, tls }: Pick<ListenOptions, 'address' | 'tls'>): ListenAddress {
   const parsed = parseAddress('grpc.address', address)
   if (parsed.type === 'tcp' && !isLoopback(parsed.host) && tls === undefined)
     throw new Error(
-      `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
+      `grpc address ${address} can be reached from other machines: expected grpc.tls, which requires client certificates`,
     )
   return parsed
 }
@@ -49,17 +49,19 @@ async function listenOnSocket(server: Server, path: string, held: boolean): Prom
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (!held) await removeStaleSocket(path)
   await bind(server, `unix:${path}`, ServerCredentials.createInsecure())
-  // The default lets everybody connect.
+  // By default every user of this machine may connect.
   chmodSync(path, 0o660)
   return `unix:${path}`
 }
 
-/** A server that was killed leaves its socket behind. One that still answers is not taken over. */
+/** Removes the socket of a server that was killed. A socket that still accepts connections stays, and is an error. */
 async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
   if (!found.isSocket())
-    throw new Error(`grpc address unix:${path}: expected a socket or nothing there, found something else`)
+    throw new Error(
+      `grpc address unix:${path}: expected a socket or an unused path, found another kind of file`,
+    )
   const answers = await new Promise<boolean>((resolve) => {
     const probe = connect(path)
     probe.once('connect', () => {

@@ -1,4 +1,4 @@
-/** `Plan`, `GetMatrix` and `WatchMatrix`: what the matrix in force says. */
+/** The handlers of `Plan`, `GetMatrix` and `WatchMatrix`. They use the current matrix. */
 import type { handleServerStreamingCall } from '@grpc/grpc-js'
 import { plan } from '../usecases/plan.ts'
 import { forCall, type Services } from '../usecases/services.ts'
@@ -12,7 +12,7 @@ interface MatrixHandlers {
   readonly watchMatrix: handleServerStreamingCall<Buffer, Buffer>
 }
 
-/** The handlers; `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
+/** Makes the handlers. `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
 export function matrixHandlers(services: Services): {
   handlers: MatrixHandlers
   endWatches: () => void
@@ -28,12 +28,12 @@ export function matrixHandlers(services: Services): {
     watchMatrix: (call) => {
       const unwatch = rules.watch((changed) => call.write(matrixResponse(changed)))
       const end = () => call.end()
-      const forget = () => {
+      const stopWatching = () => {
         unwatch()
         watches.delete(end)
       }
       watches.add(end)
-      for (const event of ['cancelled', 'close', 'error', 'finish']) call.on(event, forget)
+      for (const event of ['cancelled', 'close', 'error', 'finish']) call.on(event, stopWatching)
       call.write(matrixResponse(rules.engine))
     },
   }

@@ -1,8 +1,8 @@
 /**
- * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), comments and all. Not as
- * proto-loader reads them: that renames fields, and drops the imports of files, which grpcurl and Go do not forgive.
+ * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), with their comments. The
+ * descriptors of proto-loader would not do: it renames fields and drops the imports of files, which grpcurl and Go reject.
  *
- * Hardly any client asks, and what answers weighs as much as the rest of gRPC: it is loaded for the first that does.
+ * Few clients use reflection, and its code is as large as the rest of gRPC. So it is loaded at the first call.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,16 +14,16 @@ import { failure } from './handler.ts'
 
 const VERSIONS = ['v1', 'v1alpha'] as const
 
-/** Messages as `@grpc/reflection` has them; what they are is its own business. */
+/** Messages of `@grpc/reflection`. Their contents do not matter here. */
 type Message = object
 
-/** What `@grpc/reflection` adds to a server for one version. */
+/** The method that `@grpc/reflection` adds to a server for one version. */
 interface Loaded {
   readonly method: MethodDefinition<Message, Message>
   readonly handler: handleBidiStreamingCall<Message, Message>
 }
 
-/** Adds the services under their names; what answers is loaded at the first call. */
+/** Adds the services to the server. Their code is loaded at the first call. */
 export function addReflection(server: Server, log: Logger): void {
   const loaded = new Map<string, Loaded>()
   let loading: Promise<void> | undefined
@@ -36,7 +36,7 @@ export function addReflection(server: Server, log: Logger): void {
           path,
           requestStream: true,
           responseStream: true,
-          // grpc-js reads no message before the handler asks for one, and that is when all is loaded.
+          // grpc-js reads no message before the handler reads from the call, and by then everything is loaded.
           requestSerialize: (message: Message) => method().requestSerialize(message),
           requestDeserialize: (bytes: Buffer) => method().requestDeserialize(bytes),
           responseSerialize: (message: Message) => method().responseSerialize(message),
@@ -56,13 +56,13 @@ export function addReflection(server: Server, log: Logger): void {
   }
 }
 
-/** Fills in the methods and handlers by path. */
+/** Loads the methods and the handlers, and stores them by path. */
 async function load(loaded: Map<string, Loaded>): Promise<void> {
   const { ReflectionService } = await import('@grpc/reflection')
   const fileDescriptorProtos = ['portcullis', 'health', 'google_rpc'].flatMap((name) =>
     filesOf(readFileSync(join(protoFolder, `${name}.binpb`))),
   )
-  // The service looks at nothing else of a package definition, and calls nothing else of a server.
+  // The service reads no other part of a package definition, and calls no other method of a server.
   type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
   const definition = { portcullis: { fileDescriptorProtos } } as unknown as PackageDefinition
   const reflection = new ReflectionService(definition)
@@ -73,7 +73,7 @@ async function load(loaded: Map<string, Loaded>): Promise<void> {
   reflection.addToServer({ addService } as Server)
 }
 
-/** The files of a `google.protobuf.FileDescriptorSet`, each still encoded. */
+/** Returns the encoded files of a `google.protobuf.FileDescriptorSet`. */
 function filesOf(descriptorSet: Uint8Array): Buffer[] {
   const files: Buffer[] = []
   const reader = new BinaryReader(descriptorSet)

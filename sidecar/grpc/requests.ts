@@ -1,4 +1,4 @@
-/** Requests: wire → values. What is not as the contract says is refused here, with the path of the field. */
+/** Reads requests into values. A request that does not follow the contract is refused with the path of the field. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Scope } from '../../engine/index.ts'
 import type { PasswordRequester } from '../authority/authority.ts'
@@ -11,7 +11,7 @@ import type { Purpose } from '../usecases/issue.ts'
 import { ISSUE_REQUEST, REVOKE_REQUEST } from './field-numbers.ts'
 import { decoded } from './handler.ts'
 
-/** Who asks for a token: a service user with their password, or a caller by the name of a profile. */
+/** The requester of a token: a service user with their password, or a caller with the name of a profile. */
 export type IssueRequester =
   | { readonly type: 'password'; readonly login: PasswordRequester }
   | { readonly type: 'profile'; readonly name: string }
@@ -21,30 +21,31 @@ export type TokenToRevoke =
   | { readonly type: 'value'; readonly value: Secret }
   | { readonly type: 'token_id'; readonly tokenId: string }
 
-/** Longest list of APIs that one `Issue` or `Plan` takes. */
+/** Most APIs in one `Issue` or `Plan`. */
 const APIS_MAX = 10_000
 
 export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester; purpose: Purpose } {
   const { requester, purpose } = decoded(() => wire.IssueRequest.decode(bytes))
   const fields = decoded(() => fieldNumbers(bytes))
   const violations: FieldViolation[] = []
-  const need = (field: string, value: string | undefined, expected: string) => {
+  const requireText = (field: string, value: string | undefined, expected: string) => {
     if (value === undefined || value === '') violations.push({ field, expected })
   }
   if ((fields.has(ISSUE_REQUEST.password) && fields.has(ISSUE_REQUEST.profile)) || requester === undefined)
     violations.push({ field: 'requester', expected: 'exactly one of password and profile' })
-  else if (requester.$case === 'profile') need('profile', requester.value, 'the name of a profile')
+  else if (requester.$case === 'profile') requireText('profile', requester.value, 'the name of a profile')
   else {
     const { userName, account, password } = requester.value
-    need('password.user_name', userName, 'the name of the service user')
-    need('password.account', account, 'the account number')
-    need('password.password', password, 'the password of the service user')
+    requireText('password.user_name', userName, 'the name of the service user')
+    requireText('password.account', account, 'the account number')
+    requireText('password.password', password, 'the password of the service user')
     if (password.length > PASSWORD_LENGTH_MAX)
       violations.push({ field: 'password.password', expected: `at most ${PASSWORD_LENGTH_MAX} characters` })
   }
   if ((fields.has(ISSUE_REQUEST.scope) && fields.has(ISSUE_REQUEST.apis)) || purpose === undefined)
     violations.push({ field: 'purpose', expected: 'exactly one of scope and apis' })
-  else if (purpose.$case === 'scope') need('scope.account', purpose.value.account, 'the account number')
+  else if (purpose.$case === 'scope')
+    requireText('scope.account', purpose.value.account, 'the account number')
   else violations.push(...apiListViolations('apis.apis', purpose.value.apis))
   if (violations.length > 0 || requester === undefined || purpose === undefined)
     throw invalidArgument(...violations)
@@ -91,18 +92,18 @@ export function readPlanRequest(bytes: Uint8Array): { apis: string[] } {
 
 function apiListViolations(field: string, apis: readonly string[]): FieldViolation[] {
   if (apis.length > 0 && apis.length <= APIS_MAX) return []
-  return [{ field, expected: `1 to ${APIS_MAX} ids of apis, not ${apis.length}` }]
+  return [{ field, expected: `1 to ${APIS_MAX} ids of APIs, found ${apis.length}` }]
 }
 
-/** On the wire an empty project is no project, and a scope of nothing is no scope. */
+/** On the wire, an empty project means that the scope has no project. */
 function scopeOf(scope: WireScope | undefined): Scope | undefined {
   if (scope === undefined) return undefined
   return { account: scope.account, project: scope.project === '' ? undefined : scope.project }
 }
 
 /**
- * The numbers of the fields that are present. Decoding a `oneof` of which both sides arrived keeps the last;
- * here both are a mistake that must not pass in silence.
+ * Returns the numbers of the fields that are present. If both fields of a `oneof` arrive, the decoder silently keeps the
+ * last one. With these numbers the request can be refused instead.
  */
 function fieldNumbers(bytes: Uint8Array): ReadonlySet<number> {
   const found = new Set<number>()

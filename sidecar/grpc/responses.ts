@@ -1,4 +1,4 @@
-/** Responses: values → wire. Every decision of an engine is encoded once, before the first question. */
+/** Encodes responses. Every decision of an engine is encoded once, before the first check. */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { Decision, Engine, NamedConflict, Reason, Scope } from '../../engine/index.ts'
 import type { Plan } from '../../matrix/index.ts'
@@ -28,34 +28,35 @@ import { FieldWriter } from './field-writer.ts'
 /** The encoded answers of one engine. */
 export class EncodedAnswers {
   readonly #claims = new Map<Decision, Buffer>()
-  readonly #bare = new Map<Decision, Buffer>()
+  /** The encoded decisions, without the fields about a token and without `cache_for`. */
+  readonly #decisions = new Map<Decision, Buffer>()
   readonly #writer = new FieldWriter()
   readonly #cacheForMs: number
 
   constructor(engine: Engine, cacheForMs: number) {
     this.#cacheForMs = cacheForMs
     for (const decision of engine.decisions()) {
-      const bare = encodeDecision(decision)
-      this.#bare.set(decision, bare)
+      const encoded = encodeDecision(decision)
+      this.#decisions.set(decision, encoded)
       if (decision.advice.length === 0)
-        this.#claims.set(decision, Buffer.concat([bare, encodeCacheFor(cacheForMs)]))
+        this.#claims.set(decision, Buffer.concat([encoded, encodeCacheFor(cacheForMs)]))
     }
   }
 
-  /** The answer to claims: it changes only with the matrix. @param decision without advice, which is about holders */
+  /** The answer to claims, which only depends on the matrix. @param decision has no advice, because advice is about holders */
   forClaims(decision: Decision): Buffer {
     return this.#claims.get(decision) as Buffer
   }
 
   /**
-   * The answer to credentials. A fault of the credential itself may not be reused: the next try may succeed;
-   * nothing is reused beyond the token's expiry.
+   * The answer to credentials. If the credential itself is at fault, the client may not reuse the answer, because the next
+   * check may succeed. No answer may be reused after the token's expiry.
    */
   forCredentials({ decision, token, verified }: CheckOutcome, nowMs: number): Buffer {
-    const bare = this.#bare.get(decision) as Buffer
-    if (token === undefined) return bare
+    const encoded = this.#decisions.get(decision) as Buffer
+    if (token === undefined) return encoded
     const writer = this.#writer
-    writer.start(bare)
+    writer.start(encoded)
     writer.flag(CHECK_RESPONSE.verified, verified)
     writeToken(writer, token)
     if (verified) {
@@ -66,7 +67,7 @@ export class EncodedAnswers {
   }
 }
 
-/** `CheckResponse.token`: written anew for each answer, because what is kept for many tokens costs more than the writing. */
+/** Writes `CheckResponse.token`. It is not cached, because a cache for many tokens costs more than writing the fields. */
 function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs } = token
   const message = writer.begin(CHECK_RESPONSE.token)
@@ -86,7 +87,7 @@ function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   writer.end(message)
 }
 
-/** A `Timestamp` or a `Duration`, which look alike. */
+/** Writes a `Timestamp` or a `Duration`, which have the same fields. */
 function writeTime(writer: FieldWriter, field: number, ms: number): void {
   const message = writer.begin(field)
   const seconds = Math.floor(ms / 1000)
@@ -95,8 +96,8 @@ function writeTime(writer: FieldWriter, field: number, ms: number): void {
   writer.end(message)
 }
 
-/** A message without a field set; concatenated encodings of one message are one message. */
-const NOTHING: wire.CheckResponse = {
+/** A message with no field set, so that parts can be encoded separately: concatenated encodings are one message. */
+const EMPTY_RESPONSE: wire.CheckResponse = {
   allowed: false,
   reason: WireReason.REASON_UNSPECIFIED,
   message: '',
@@ -111,20 +112,20 @@ const NOTHING: wire.CheckResponse = {
 }
 
 export function checkBatchResponse(results: readonly Buffer[]): Buffer {
-  RESULTS.start(NO_BYTES)
-  for (const result of results) RESULTS.bytes(CHECK_BATCH_RESPONSE.results, result)
-  return RESULTS.finish()
+  RESULTS_WRITER.start(NO_BYTES)
+  for (const result of results) RESULTS_WRITER.bytes(CHECK_BATCH_RESPONSE.results, result)
+  return RESULTS_WRITER.finish()
 }
 
 export function checkStreamResponse(id: string, result: Buffer): Buffer {
-  RESULTS.start(NO_BYTES)
-  RESULTS.text(CHECK_STREAM_RESPONSE.id, id)
-  RESULTS.bytes(CHECK_STREAM_RESPONSE.result, result)
-  return RESULTS.finish()
+  RESULTS_WRITER.start(NO_BYTES)
+  RESULTS_WRITER.text(CHECK_STREAM_RESPONSE.id, id)
+  RESULTS_WRITER.bytes(CHECK_STREAM_RESPONSE.result, result)
+  return RESULTS_WRITER.finish()
 }
 
-/** Joining a piece for each prefix would cost more than the answers do. */
-const RESULTS = new FieldWriter()
+/** Shared by all responses, because allocating and joining a buffer for each prefix would cost more than the answers. */
+const RESULTS_WRITER = new FieldWriter()
 const NO_BYTES = Buffer.alloc(0)
 
 export function issueResponse(issued: Issued): Buffer {
@@ -163,7 +164,7 @@ export function planResponse(engine: Engine, plan: Plan): Buffer {
   })
 }
 
-/** `GetMatrixResponse` and `WatchMatrixResponse` are the same on the wire. */
+/** `GetMatrixResponse` and `WatchMatrixResponse` have the same encoding. */
 export function matrixResponse(engine: Engine): Buffer {
   return encode(wire.GetMatrixResponse, { matrix: matrixMessage(engine) })
 }
@@ -199,7 +200,7 @@ function matrixMessage(engine: Engine): Matrix {
 function encodeDecision(decision: Decision): Buffer {
   const { allowed, reason, message, header, accepted, conflicts, advice, digest } = decision
   return encode(wire.CheckResponse, {
-    ...NOTHING,
+    ...EMPTY_RESPONSE,
     allowed,
     reason: reasonMessage(reason),
     message,
@@ -212,7 +213,7 @@ function encodeDecision(decision: Decision): Buffer {
 }
 
 function encodeCacheFor(cacheForMs: number): Buffer {
-  return encode(wire.CheckResponse, { ...NOTHING, cacheFor: durationOf(cacheForMs) })
+  return encode(wire.CheckResponse, { ...EMPTY_RESPONSE, cacheFor: durationOf(cacheForMs) })
 }
 
 function reasonMessage(reason: Reason): WireReason {

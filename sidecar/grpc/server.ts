@@ -1,4 +1,4 @@
-/** The gRPC server: the service, health and reflection, with every limit set. */
+/** The gRPC server: the services, health and reflection, with a limit for every resource. */
 import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
 import { HealthService } from '../gen/health/v1/health.ts'
 import type { Services } from '../usecases/services.ts'
@@ -12,40 +12,40 @@ export interface GrpcOptions extends ListenOptions {
   readonly maxMessageBytes: number
   readonly maxConcurrentStreams: number
   readonly maxBatchLength: number
-  /** How long a connection may stand without a call, in milliseconds. */
+  /** How long a connection may stay open without a call, in milliseconds. */
   readonly maxConnectionIdleMs: number
-  /** After how long a client is asked to connect anew, in milliseconds. */
+  /** After this time a client is asked to reconnect, in milliseconds. */
   readonly maxConnectionAgeMs: number
 }
 
 export interface GrpcServer {
-  /** With the port that was bound. */
+  /** The address with the port that was bound. */
   readonly address: string
-  /** Tells health checks, ends watches, lets calls finish for `drainMs`, then closes what is left. */
+  /** Notifies health checks, ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
 
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService']
 
-/** Memory that one connection's HTTP/2 session may hold, in megabytes. */
+/** Most memory of one connection's HTTP/2 session, in megabytes. */
 const SESSION_MEMORY_MB = 16
 
-// grpc-js writes headers that it refuses to standard error, whole: a caller token would be among them.
+// grpc-js would write refused headers to standard error, including caller tokens.
 setLogVerbosity(logVerbosity.NONE)
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const server = new Server({
-    // grpc-js bounds nothing by itself.
+    // grpc-js sets no limits by default.
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_concurrent_streams': options.maxConcurrentStreams,
     'grpc.max_connection_idle_ms': options.maxConnectionIdleMs,
-    // The client is asked to connect anew; calls and streams that are under way go on.
+    // The client is asked to reconnect. Calls and streams in progress continue.
     'grpc.max_connection_age_ms': options.maxConnectionAgeMs,
     'grpc-node.max_session_memory': SESSION_MEMORY_MB,
-    // Pings find connections whose other end is gone.
+    // Pings detect connections whose client is gone.
     'grpc.keepalive_time_ms': 60_000,
     'grpc.keepalive_timeout_ms': 20_000,
-    // Channelz keeps books on every call; nobody reads them here.
+    // Channelz would record every call, and nothing here reads its records.
     'grpc.enable_channelz': 0,
   })
   const { handlers, endStreams } = authorizationHandlers(services, {
@@ -64,8 +64,8 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     close: (drainMs) => {
       health.stopServing()
       endStreams()
-      // Not `forceShutdown`: without channelz grpc-js forgets there which connections are open. Before
-      // `tryShutdown`, which marks them as closing.
+      // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections. `drain` must
+      // come before `tryShutdown`, which marks the connections as closing.
       server.drain(address, drainMs)
       return new Promise((resolve) => server.tryShutdown(() => resolve()))
     },

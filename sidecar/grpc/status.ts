@@ -1,4 +1,4 @@
-/** The one place where an error becomes a gRPC status, with `google.rpc` details in the trailer. */
+/** Translates errors to gRPC statuses, with `google.rpc` details in the trailer. No other file does. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { CallError, callError, type ErrorCode } from '../base/call-error.ts'
 import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
@@ -7,7 +7,7 @@ import { Status } from '../gen/google/rpc/status.ts'
 /** `domain` of every `google.rpc.ErrorInfo` that Portcullis sends. */
 export const ERROR_DOMAIN = 'portcullis'
 
-/** What a handler hands to grpc-js. An unknown throwable says nothing of its cause; the caller of this logs it. */
+/** Makes the error that grpc-js sends. An unknown error becomes `INTERNAL` without its cause, which the caller must log. */
 export function serviceError(error: unknown): Pick<ServiceError, 'code' | 'details' | 'metadata'> & Error {
   const failed = error instanceof CallError ? error : callError('INTERNAL', {})
   const { message, reason, violations } = failed

@@ -1,4 +1,4 @@
-/** `Issue` and `Revoke`. */
+/** The handlers of `Issue` and `Revoke`. */
 import type { ServerUnaryCall } from '@grpc/grpc-js'
 import { issue } from '../usecases/issue.ts'
 import { revoke } from '../usecases/revoke.ts'

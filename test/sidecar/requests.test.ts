@@ -7,8 +7,8 @@ import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 const box = new BlackBox((await runSidecar()).address)
 
 type Violation = readonly [field: string, expected: string]
-const SUBJECT_NEITHER: Violation = ['subject', 'expected exactly one of credentials and token, not neither']
-const SUBJECT_BOTH: Violation = ['subject', 'expected exactly one of credentials and token, not both']
+const SUBJECT_NEITHER: Violation = ['subject', 'expected exactly one of credentials and token, found neither']
+const SUBJECT_BOTH: Violation = ['subject', 'expected exactly one of credentials and token, found both']
 const API: Violation = ['api', 'expected the id of an api']
 const TARGET: Violation = ['target.account', 'expected the account that owns the resource']
 const ADDRESS: Violation = ['client_address', 'expected an IPv4 or IPv6 address']
@@ -142,7 +142,7 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     'an issue for no APIs',
     'issue',
     { password, apis: {} },
-    [['apis.apis', 'expected 1 to 10000 ids of apis, not 0']],
+    [['apis.apis', 'expected 1 to 10000 ids of APIs, found 0']],
   ],
   ['a revocation of nothing', 'revoke', {}, [REVOKED]],
   [
@@ -151,12 +151,12 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     joined(encoded('RevokeRequest', { value: 'a' }), encoded('RevokeRequest', { token_id: 'b'.repeat(22) })),
     [REVOKED],
   ],
-  ['a plan for no APIs', 'plan', {}, [['apis', 'expected 1 to 10000 ids of apis, not 0']]],
+  ['a plan for no APIs', 'plan', {}, [['apis', 'expected 1 to 10000 ids of APIs, found 0']]],
   [
     'a plan for too many APIs',
     'plan',
     { apis: Array.from({ length: APIS_MAX + 1 }, () => 'iam') },
-    [['apis', 'expected 1 to 10000 ids of apis, not 10001']],
+    [['apis', 'expected 1 to 10000 ids of APIs, found 10001']],
   ],
   [
     'a plan for unknown APIs',
@@ -200,6 +200,6 @@ test('a batch of 1,000 is answered, in order; one of 1,001 is refused', async ()
     checks.slice(1).map(({ api }) => api === 'balance'),
   )
   expect(await refused(box.ask('checkBatch', { checks }))).toEqual(
-    invalid(['checks', 'expected at most 1000 checks, not 1001']),
+    invalid(['checks', 'expected at most 1000 checks, found 1001']),
   )
 })

@@ -88,7 +88,7 @@ describe('a TCP address', () => {
     async (address) => {
       await expect(runSidecar({ flags: { 'grpc.address': address } })).rejects.toThrow(
         new Error(
-          `grpc address ${address} can be reached from other machines: expected grpc.tls, which asks for client certificates`,
+          `grpc address ${address} can be reached from other machines: expected grpc.tls, which requires client certificates`,
         ),
       )
     },
@@ -177,7 +177,7 @@ describe('a Unix socket', () => {
     make(path)
     const before = statSync(path).ino
     await expect(runOn(path)).rejects.toThrow(
-      new Error(`grpc address unix:${path}: expected a socket or nothing there, found something else`),
+      new Error(`grpc address unix:${path}: expected a socket or an unused path, found another kind of file`),
     )
     expect(statSync(path).ino).toBe(before)
   })

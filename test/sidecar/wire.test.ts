@@ -16,7 +16,7 @@ const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const NO_MESSAGE: Refusal = {
   code: 'INVALID_ARGUMENT',
   reason: 'INVALID_ARGUMENT',
-  message: 'expected a message of the contract, and the bytes are none',
+  message: 'expected a message of the contract; the bytes cannot be decoded',
   metadata: {},
   violations: [],
 }

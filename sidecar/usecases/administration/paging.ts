@@ -30,7 +30,7 @@ export async function paged<T>(
     throw invalidArgument({ field: 'page_size', expected: `0 (the default) to ${PAGE_SIZE_MAX}` })
   const after = Buffer.from(pageToken, 'base64url').toString()
   if (Buffer.from(after).toString('base64url') !== pageToken)
-    throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the answer before' })
+    throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
   const size = pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize
   // One more than asked for tells whether there is more.
   const records = await list({ after, size: size + 1 })
