@@ -1,9 +1,9 @@
-/** Discovery and the service catalog, as Keystone's clients read them. Every address comes from the configuration. */
+/** Discovery and the service catalog in Keystone's format. Every address in them comes from the configuration. */
 import { createHash } from 'node:crypto'
 
-/** What the HTTP server says of itself. */
+/** What the HTTP server tells clients about itself. */
 export interface Site {
-  /** `{auth_url}/identity`, without a slash at its end. */
+  /** `{auth_url}/identity`, without a slash at the end. */
   readonly identityUrl: string
   readonly catalog: readonly CatalogEntry[]
 }
@@ -28,10 +28,10 @@ export interface CatalogService {
   readonly url: string
 }
 
-/** Middleware asks for `internal`, command lines for `public`, some administration tools for `admin`. */
+/** Middleware uses `internal`, command lines use `public`, and some administration tools use `admin`. */
 const INTERFACES = ['public', 'internal', 'admin']
 
-/** @param publicUrl where clients find the server */
+/** @param publicUrl URL of the server for clients */
 export function siteOf(publicUrl: string, region: string, services: readonly CatalogService[]): Site {
   const identityUrl = `${publicUrl.replace(/\/+$/, '')}/identity`
   const identity = { type: 'identity', name: 'portcullis', url: `${identityUrl}/v3` }
@@ -53,12 +53,12 @@ function entryOf({ type, name, url }: CatalogService, region: string): CatalogEn
   }
 }
 
-/** The same 32 hex digits for the same parts, in every process. */
+/** An id of 32 hex digits. The same parts give the same id in every process. */
 export function idOf(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
-/** The one version that is spoken. */
+/** Describes the only version of the identity API that the server supports. */
 export function versionDocument({ identityUrl }: Site): object {
   return {
     id: 'v3.14',

@@ -1,24 +1,24 @@
-/** The one place where an error becomes an HTTP status, in the wrapper that Keystone's clients read. */
+/** Translates errors to HTTP statuses and to bodies in Keystone's format. No other file does. */
 import type { FastifyReply } from 'fastify'
 import { CallError } from '../base/call-error.ts'
 import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
 
-// Not imported: an import has Node make every export of the module, and this one exports a WebSocket client, which
-// takes longer to load than all of Fastify and more than 10 MB, and which nobody here uses.
+// Not imported, because an import makes Node create every export of the module. One of them is a WebSocket client that
+// nothing here uses; it takes longer to load than all of Fastify, and more than 10 MB.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
-/** Largest request body, in bytes: as much as Keystone takes. */
+/** Size of the largest request body, in bytes: Keystone's limit. */
 export const BODY_BYTES_MAX = 114_688
 
-/** An answer that is an error. */
+/** An error response. */
 export interface HttpError {
   readonly status: number
-  /** Never holds a value of the request. */
+  /** Never contains a value of the request. */
   readonly message: string
   readonly retryAfterSeconds?: number
 }
 
-/** An unknown throwable says nothing of its cause; the caller of this logs it. */
+/** Makes the error response. An unknown error becomes status 500 without its cause, which the caller must log. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof CallError) {
     const status = statusOf(error.row)
@@ -26,16 +26,16 @@ export function httpErrorOf(error: unknown): HttpError {
     if (status !== 429 && status !== 503) return { status, message }
     return { status, message, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
   }
-  // Fastify's own complaints quote the request; only their statuses are used.
+  // The messages of Fastify's errors quote the request, so only their statuses are used.
   const status = (error as { statusCode?: unknown } | null)?.statusCode
   if (status === 413) return { status, message: `expected a body of at most ${BODY_BYTES_MAX} bytes` }
   if (status === 415) return { status: 400, message: CONTENT_TYPE_MESSAGE }
   if (typeof status === 'number' && status >= 400 && status < 500)
-    return { status: 400, message: 'expected a request that can be read' }
+    return { status: 400, message: 'expected a valid HTTP request' }
   return { status: 500, message: 'internal error' }
 }
 
-/** @param identityUrl where a login is taken, for answers that ask for one */
+/** @param identityUrl URL of the identity endpoint, for the header `WWW-Authenticate` */
 export function sendError(reply: FastifyReply, error: HttpError, identityUrl: string): FastifyReply {
   const { status, retryAfterSeconds } = error
   if (status === 401) reply.header('www-authenticate', `Keystone uri="${identityUrl}"`)
@@ -47,7 +47,7 @@ export function errorBody({ status, message }: HttpError): object {
   return { error: { code: status, message, title: titleOf(status) } }
 }
 
-/** What HTTP calls a status: `Not Found`. */
+/** The standard text of a status, for example `Not Found`. */
 export function titleOf(status: number): string {
   return STATUS_CODES[status] ?? 'Error'
 }

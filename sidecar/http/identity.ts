@@ -1,4 +1,4 @@
-/** The identity endpoint on the wire (§4.1), for clients that speak Keystone v3. */
+/** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { authenticate, logIn, revokeSubject, type TokenQuestion, validate } from '../usecases/identity.ts'
 import { forCall, type Services } from '../usecases/services.ts'
@@ -7,7 +7,7 @@ import { jsonBodyOf, sendJson } from './json.ts'
 import { readLogin } from './login-body.ts'
 import { tokenBody } from './token-body.ts'
 
-/** @param site known once the server listens */
+/** @param site a function, because the addresses are known only when the server listens */
 export function addIdentityRoutes(server: FastifyInstance, services: Services, site: () => Site): void {
   const catalogFor = (request: FastifyRequest) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : site().catalog
@@ -28,7 +28,7 @@ export function addIdentityRoutes(server: FastifyInstance, services: Services, s
     reply.header('x-subject-token', value.reveal())
     return sendJson(reply, 201, tokenBody(issued, catalogFor(request)))
   })
-  // With HEAD, which is the same without the body.
+  // This route answers HEAD too, without a body.
   server.get('/identity/v3/auth/tokens', async (request, reply) => {
     const question = { ...questionOf(request), evenExpired: allowsExpired(request) }
     const token = await validate(forCall(services), question)
@@ -54,18 +54,18 @@ function questionOf(request: FastifyRequest): TokenQuestion {
   return {
     headers: Object.entries(headers).map(([name, values]) => [name, values ?? []]),
     clientAddress: addressOf(request),
-    // A repeated header names no token.
+    // A repeated header counts as missing.
     subject: subjects.length === 1 ? (subjects[0] ?? '') : '',
     evenExpired: false,
   }
 }
 
-/** A client that has left already has no address; it must not count as a client on this machine. */
+/** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */
 function addressOf(request: FastifyRequest): string {
   return request.ip || 'gone'
 }
 
-/** As Keystone reads a boolean of the query. */
+/** Whether the query asks for expired tokens too. It reads the boolean as Keystone does. */
 function allowsExpired(request: FastifyRequest): boolean {
   const { allow_expired: value } = request.query as { readonly allow_expired?: unknown }
   return typeof value === 'string' && /^(1|t|true|on|y|yes)$/i.test(value)

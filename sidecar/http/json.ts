@@ -1,12 +1,12 @@
-/** JSON over HTTP: request bodies read strictly, answers sent as Keystone sends them. */
+/** JSON over HTTP: reads request bodies strictly, and sends responses in Keystone's way. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
 
-/** What is said where the content type is another. */
+/** The message for an unexpected content type. */
 export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
 
-/** Sends a value as `application/json`; to text, Fastify would add a charset, which JSON does not have. */
+/** Sends a value as `application/json`. It sends bytes, because Fastify would add a charset to a text, which JSON has not. */
 export function sendJson(reply: FastifyReply, status: number, value: object): FastifyReply {
   return reply
     .code(status)
@@ -14,7 +14,7 @@ export function sendJson(reply: FastifyReply, status: number, value: object): Fa
     .send(Buffer.from(JSON.stringify(value)))
 }
 
-/** The value of a JSON body. A missing content type is taken for JSON, as Keystone does. @throws CallError */
+/** Reads a JSON body. Like Keystone, it accepts a request without a content type. @throws CallError */
 export function jsonBodyOf(request: FastifyRequest): unknown {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (!/^(|application\/(json|[\w.-]+\+json))$/.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
@@ -26,7 +26,7 @@ export function jsonBodyOf(request: FastifyRequest): unknown {
   }
   const reading = readJson(text)
   if (reading.ok) return reading.value
-  // Without the path: its keys are the request's, and a secret may have slipped among them.
+  // The path is left out: its keys come from the request, and could be secrets that were put in the wrong place.
   throw badBody(`the body: ${reading.problems[0]?.expected}`)
 }
 

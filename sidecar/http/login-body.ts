@@ -1,13 +1,13 @@
 /**
- * The body of a login: §2.2, and what Keystone's clients send beyond it. Ids stand in place of names, a method may be
- * named twice, the password may be empty; unknown keys are passed over.
+ * Reads the body of a login: the format of §2.2, and what Keystone's clients also send. They may use ids instead of names,
+ * repeat a method, or send an empty password. Unknown keys are ignored.
  */
 import { readIssuanceBody } from '../../engine/index.ts'
 import { callError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import { type AccountReference, type Login, loginRefused } from '../usecases/identity.ts'
 
-/** How many methods are looked at. */
+/** Most methods in a login. */
 const METHODS_MAX = 16
 
 const METHODS = 'auth.identity.methods'
@@ -15,20 +15,25 @@ const USER = 'auth.identity.password.user'
 const SCOPE = 'auth.scope'
 const PROJECT = `${SCOPE}.project`
 
-/** Where an id can stand in place of a name; what contains comes before what it contains. */
+/** Paths of objects with an id or a name. An outer object comes before the objects in it. */
 const REFERENCES = [USER, `${USER}.domain`, `${SCOPE}.domain`, PROJECT, `${PROJECT}.domain`]
 
-/** Scopes that Keystone has and the source has not. */
+/** Scopes of Keystone that the source does not have. */
 const OTHER_SCOPES = ['system', 'unscoped', 'OS-TRUST:trust']
 
-/** Stands where §2.2 asks for something that is not looked at. */
-const ANYTHING = '-'
+/** A value for fields that §2.2 requires but that are not used. */
+const PLACEHOLDER = '-'
 
-/** @param body parsed for this call alone: it is changed into the body of §2.2 and read as such @throws CallError */
+/**
+ * Changes the body into the format of §2.2, and reads it.
+ *
+ * @param body will be modified, so it must belong to this call
+ * @throws CallError if the body is invalid
+ */
 export function readLogin(body: unknown): Omit<Login, 'clientAddress'> {
   const methods = valueAt(body, METHODS)
   if (methods !== undefined) checkMethods(methods)
-  put(body, 'auth.identity', 'methods', methods && ['password'])
+  setAt(body, 'auth.identity', 'methods', methods && ['password'])
 
   const violations: FieldViolation[] = []
   const byId = new Set<string>()
@@ -37,9 +42,9 @@ export function readLogin(body: unknown): Omit<Login, 'clientAddress'> {
     if (valueAt(body, `${path}.name`) !== undefined)
       violations.push({ field: path, expected: 'exactly one of id and name' })
     byId.add(path)
-    put(body, path, 'name', valueAt(body, `${path}.id`))
-    // An id needs no account beside it.
-    if (path === USER || path === PROJECT) put(body, path, 'domain', { name: ANYTHING })
+    setAt(body, path, 'name', valueAt(body, `${path}.id`))
+    // §2.2 requires an account beside a name, but an id needs none.
+    if (path === USER || path === PROJECT) setAt(body, path, 'domain', { name: PLACEHOLDER })
   }
   for (const other of OTHER_SCOPES)
     if (valueAt(body, `${SCOPE}.${other}`) !== undefined)
@@ -48,12 +53,15 @@ export function readLogin(body: unknown): Omit<Login, 'clientAddress'> {
         expected: `domain (account scope) or project (project scope), not ${other}`,
       })
   const passwordIsEmpty = valueAt(body, `${USER}.password`) === ''
-  if (passwordIsEmpty) put(body, USER, 'password', ANYTHING)
+  if (passwordIsEmpty) setAt(body, USER, 'password', PLACEHOLDER)
 
   const reading = readIssuanceBody(body)
   if (!reading.ok)
     violations.push(
-      ...reading.faults.map(({ path, expected }) => ({ field: sentAs(path, byId) || 'the body', expected })),
+      ...reading.faults.map(({ path, expected }) => ({
+        field: sentField(path, byId) || 'the body',
+        expected,
+      })),
     )
   if (!reading.ok || violations.length > 0) throw invalidArgument(...violations)
   const { userName, account, password, scope } = reading.issuance
@@ -85,13 +93,13 @@ function checkMethods(methods: unknown): void {
     throw callError('METHOD_NOT_SUPPORTED', { field: METHODS })
 }
 
-/** The field as the client sent it: an id is read as a name. */
-function sentAs(path: string, byId: ReadonlySet<string>): string {
+/** The path of the field that the client sent. `readLogin` moved ids to names, and this is the way back. */
+function sentField(path: string, byId: ReadonlySet<string>): string {
   const parent = path.replace(/\.name$/, '')
   return parent !== path && byId.has(parent) ? `${parent}.id` : path
 }
 
-/** The value at a path of own keys; `undefined` where there is none. */
+/** The value at a path; `undefined` if it does not exist. Inherited keys do not count. */
 function valueAt(body: unknown, path: string): unknown {
   let value = body
   for (const key of path.split('.')) {
@@ -101,8 +109,8 @@ function valueAt(body: unknown, path: string): unknown {
   return value
 }
 
-/** Sets a key of the object at a path, if there is an object. */
-function put(body: unknown, path: string, key: string, value: unknown): void {
+/** Sets a key of the object at a path. Does nothing if there is no object. */
+function setAt(body: unknown, path: string, key: string, value: unknown): void {
   const object = valueAt(body, path)
   if (isObject(object)) object[key] = value
 }

@@ -1,4 +1,4 @@
-/** The HTTP server: who may talk to it and for how long, whether the process lives and answers, the identity endpoint. */
+/** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
 import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { readRange } from '../authority/addresses.ts'
@@ -12,42 +12,42 @@ import { sendJson } from './json.ts'
 
 export interface HttpOptions {
   readonly address: string
-  /** Where clients find the server; `undefined`: where it listens. */
+  /** URL of the server for clients; `undefined`: `http://` and its address. */
   readonly publicUrl: string | undefined
-  /** Region of the catalog's endpoints. */
+  /** Region of the endpoints in the catalog. */
   readonly region: string
-  /** Further services of the catalog. */
+  /** Further services in the catalog. */
   readonly catalog: readonly CatalogService[]
-  /** Whose word is taken for where a request came from: addresses and ranges. */
+  /** Addresses and ranges of proxies whose header X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
 }
 
 export interface HttpServer {
-  /** With the port that was bound. */
+  /** The address with the port that was bound. */
   readonly address: string
-  /** From now on `/readyz` says 503. */
+  /** From now on `/readyz` answers 503. */
   stopBeingReady(): void
   close(): Promise<void>
 }
 
-/** Headers of one request, in bytes: two tokens of the largest size do not fit, two of ours many times. */
+/** Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the largest allowed size. */
 const HEADER_BYTES_MAX = 16_384
 
-/** Who sends slower than this is not waited for, in milliseconds. */
+/** Longest time that a client may take to send the headers and the whole request, in milliseconds. */
 const HEADERS_MS_MAX = 5_000
 const REQUEST_MS_MAX = 10_000
-/** How often slow senders are looked for. */
+/** How often the server looks for slow clients, in milliseconds. */
 const CHECK_INTERVAL_MS = 1_000
 
-/** How long a connection may stand without a request, in milliseconds. */
+/** How long a connection may stay open without a request, in milliseconds. */
 const KEEP_ALIVE_MS = 60_000
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const CONNECTIONS_MAX = 1_000
 
-/** Answers are for one asker and one moment. */
+/** No cache may store a response: it is only for one requester and one moment. */
 const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 
-/** @throws Error where the address is in use or can be reached from other machines, or a proxy is no address */
+/** @throws Error if the address is in use, if other machines can reach it, or if a trusted proxy is not an address */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
   const server = newServer(trustedRanges(options.trustedProxies))
@@ -60,13 +60,13 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) => sendError(reply, error, site.identityUrl)
 
-  // A page in a browser on this machine can have its host name resolve to 127.0.0.1 and then ask here.
+  // Prevents DNS rebinding: a page in a browser on this machine could make its own host name resolve to 127.0.0.1.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS)
     if (!hosts.has(request.headers.host?.toLowerCase() ?? '') || request.headers.origin !== undefined)
       return refuse(reply, {
         status: 403,
-        message: 'expected a request to this server by a name of its own, and no Origin',
+        message: 'expected a Host header with a name of this server, and no Origin header',
       })
   })
   server.setErrorHandler(async (error: Error, request, reply) => {
@@ -86,7 +86,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     reply.header('allow', allowed.join(', '))
     return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
   })
-  // Whatever the type: a body is read by the route that wants one.
+  // Fastify parses no bodies of any type. A route that needs a body reads it itself.
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
@@ -98,7 +98,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
   await listen(server, options.address, parsed)
   const { port } = server.server.address() as AddressInfo
-  const host = bracketed(parsed.host)
+  const host = withBrackets(parsed.host)
   site = siteOf(options.publicUrl ?? `http://${host}:${port}`, options.region, options.catalog)
   for (const name of ['127.0.0.1', 'localhost', '[::1]', host]) hosts.add(`${name}:${port}`)
   if (options.publicUrl !== undefined) for (const name of hostsOf(options.publicUrl)) hosts.add(name)
@@ -111,7 +111,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   }
 }
 
-/** @throws Error as `startHttpServer` does for what can be told before it starts, whether or not it is to */
+/** Checks the options without starting, also if HTTP is off. @throws Error as `startHttpServer` does for invalid options */
 export function checkHttpOptions(options: HttpOptions): void {
   trustedRanges(options.trustedProxies)
   if (options.address !== 'off') listenAddressOf(options)
@@ -128,7 +128,7 @@ function listenAddressOf({ address }: HttpOptions): { readonly host: string; rea
 function newServer(trustedProxies: string[]): FastifyInstance {
   const server = Fastify({
     logger: false,
-    // No route has a schema: what would compile one is not even loaded.
+    // No route has a schema, so the compilers for schemas need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS_MAX,
@@ -143,10 +143,10 @@ function newServer(trustedProxies: string[]): FastifyInstance {
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     routerOptions: { ignoreTrailingSlash: true },
     clientErrorHandler: refuseConnection,
-    // A path that cannot be decoded reaches no hook.
+    // For a path that cannot be decoded, Fastify calls no hook.
     frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
   })
-  // Without the second, workers hand a connection that none of them takes around among themselves, and do nothing else.
+  // Without `dropMaxConnection`, workers that are all full pass a connection around among themselves forever.
   Object.assign(server.server, { maxConnections: CONNECTIONS_MAX, dropMaxConnection: true })
   return server
 }
@@ -155,7 +155,7 @@ function noCompiler(): never {
   throw new Error('expected routes without schemas')
 }
 
-/** What is no HTTP, too long or too slow never becomes a request; the answer is written as it is. */
+/** Answers what never becomes a request, because it is not HTTP, too long or too slow. It writes directly to the socket. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const { status, message } = connectionErrorOf(error.code)
@@ -174,11 +174,11 @@ function connectionErrorOf(code: string | undefined): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return { status: 431, message: `expected headers of at most ${HEADER_BYTES_MAX} bytes` }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, message: `expected a whole request within ${REQUEST_MS_MAX / 1000} s` }
-  return { status: 400, message: 'expected a request of HTTP/1.1' }
+    return { status: 408, message: `expected the complete request within ${REQUEST_MS_MAX / 1000} s` }
+  return { status: 400, message: 'expected an HTTP/1.1 request' }
 }
 
-/** The methods that a path takes; none: there is no such path. Not asked of the router, to which `*` and `:` mean something. */
+/** The methods of a path; empty: the path does not exist. The router cannot be used, because `*` and `:` are special in it. */
 function methodsOf(routes: ReadonlyMap<string, readonly string[]>, url: string): readonly string[] {
   const path = url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
   return routes.get(path) ?? []
@@ -207,12 +207,12 @@ function trustedRanges(proxies: readonly string[]): string[] {
   })
 }
 
-/** How the Host header can name the server behind a URL: with its port, and without where it is the usual one. */
+/** The possible Host headers for a URL: with the port, and also without it if it is the default port. */
 function hostsOf(publicUrl: string): string[] {
   const { protocol, hostname, host, port } = new URL(publicUrl)
   return [host, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`]
 }
 
-function bracketed(host: string): string {
+function withBrackets(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

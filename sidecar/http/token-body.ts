@@ -1,8 +1,8 @@
-/** A token as Keystone's clients read it. */
+/** The body that describes a token, in Keystone's format. */
 import type { IdentityToken } from '../usecases/identity.ts'
 import { type CatalogEntry, idOf } from './catalog.ts'
 
-/** @param catalog left out where it is not wanted */
+/** @param catalog `undefined`: the body has no catalog */
 export function tokenBody(
   { token, accountId, roles }: IdentityToken,
   catalog: readonly CatalogEntry[] | undefined,
@@ -11,7 +11,7 @@ export function tokenBody(
   const domain = { id: accountId, name: scope.account }
   return {
     token: {
-      // A control panel user's token was not issued for a password (§5.1).
+      // A control panel user's token is not issued for a password (§5.1).
       methods: [subject.type === 'service_user' ? 'password' : 'external'],
       user: { id: subject.id, name: subject.name, domain, password_expires_at: null },
       audit_ids: [tokenId],
@@ -21,14 +21,14 @@ export function tokenBody(
       ...(scope.project === undefined
         ? { domain }
         : { project: { id: projectId, name: scope.project, domain }, is_domain: false }),
-      // Middleware takes its absence for true.
+      // If the key is missing, middleware assumes true.
       is_admin_project: false,
       ...(catalog && { catalog }),
     },
   }
 }
 
-/** Six digits behind the point, as Keystone writes them. */
+/** A time in Keystone's format, with six digits for fractions of a second. */
 function timeOf(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z')
 }

@@ -44,5 +44,5 @@ test.each([
 test('a path that cannot be decoded: 400 with the wrapper', async () => {
   const response = await ask({ path: `/identity/%zz${CANARY}` })
   expect(response).toMatchObject({ status: 400, headers: { vary: 'X-Auth-Token' } })
-  expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a request that can be read'))
+  expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a valid HTTP request'))
 })

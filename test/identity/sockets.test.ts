@@ -81,7 +81,7 @@ test('who sends slowly is not waited for', { timeout: 40_000 }, async () => {
   for (const response of received) {
     expect(response).toMatch(/^HTTP\/1.1 408 /)
     expect(bodyOf(response)).toEqual(
-      errorOf(408, 'Request Timeout', expect.stringMatching(/^expected a whole request/)),
+      errorOf(408, 'Request Timeout', expect.stringMatching(/^expected the complete request/)),
     )
   }
 })

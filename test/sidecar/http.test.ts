@@ -42,7 +42,7 @@ function get(path: string, headers: Record<string, string> = {}, method = 'GET')
 const FORBIDDEN = {
   error: {
     code: 403,
-    message: 'expected a request to this server by a name of its own, and no Origin',
+    message: 'expected a Host header with a name of this server, and no Origin header',
     title: 'Forbidden',
   },
 }
