@@ -1,4 +1,4 @@
-/** The client: a connection to a sidecar, and one method for each call of the contract. */
+/** The client: a connection to a sidecar, with one method for each call of the contract. */
 import {
   type CallOptions,
   ChannelCredentials,
@@ -30,11 +30,11 @@ import {
 export interface ClientOptions {
   /** How long a call may take, in milliseconds. Default: 5,000. Streams have no deadline. */
   readonly deadlineMs?: number
-  /** For calls that need to know the caller: issuing by profile, revoking by token id. A secret. */
+  /** A secret that identifies the caller: needed to issue by profile, to revoke by token id, and to administer as an operator. */
   readonly callerToken?: string
   /** For administration by an account owner or a user with `iam.admin`: their account-scoped IAM token. A secret. */
   readonly iamToken?: string
-  /** PEM files' contents, for a sidecar on another machine. Default: plaintext, for one on this machine. */
+  /** Contents of PEM files, for a sidecar on another machine. Default: plaintext, for a sidecar on this machine. */
   readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
 }
 
@@ -42,9 +42,9 @@ export interface ClientOptions {
 export const DEFAULT_ADDRESS = '127.0.0.1:50051'
 
 /**
- * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection is made at the first call, and made again when it broke.
- * Every method rejects with a {@link PortcullisError} where there is no answer; a denial is an answer. A question that is none
- * (a field missing, or of another type) rejects with a TypeError that names the field.
+ * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection opens at the first call, and reopens after a failure.
+ * Every method rejects with a {@link PortcullisError} if there is no answer. A denial is an answer. If an argument is invalid
+ * (a field is missing or has the wrong type), the method rejects with a TypeError that names the field.
  */
 export function connect(address: string = DEFAULT_ADDRESS, options: ClientOptions = {}): Client {
   return new Client(address, options)
@@ -55,7 +55,7 @@ export class Client {
   readonly #metadata = new Metadata()
   readonly #address: string
   readonly #deadlineMs: number
-  /** Administration; needs a caller token that may administer, or `iamToken`. */
+  /** Administration. It needs the caller token of an operator, or `iamToken`. */
   readonly directory: DirectoryClient
 
   constructor(address: string, { deadlineMs = 5_000, callerToken, iamToken, tls }: ClientOptions) {
@@ -63,15 +63,15 @@ export class Client {
       tls === undefined
         ? ChannelCredentials.createInsecure()
         : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
-    // A long batch about a matrix with long messages answers with more than the 4 MiB that gRPC takes by default.
+    // The answer to a long batch with long messages exceeds the 4 MiB that gRPC accepts by default.
     this.#stub = new AuthorizationServiceClient(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
     })
     this.#address = address
     this.#deadlineMs = deadlineMs
     if (callerToken !== undefined)
-      this.#metadata.set('authorization', `Bearer ${sendable('callerToken', callerToken)}`)
-    if (iamToken !== undefined) this.#metadata.set('x-auth-token', sendable('iamToken', iamToken))
+      this.#metadata.set('authorization', `Bearer ${checkedToken('callerToken', callerToken)}`)
+    if (iamToken !== undefined) this.#metadata.set('x-auth-token', checkedToken('iamToken', iamToken))
     this.directory = directoryClient((path, serialize, deserialize, request) =>
       this.#call(
         (message, metadata, callOptions, callback) =>
@@ -81,57 +81,56 @@ export class Client {
     )
   }
 
-  /** May this credential open this API? */
+  /** Checks whether a credential opens an API. */
   async check(check: Check): Promise<CheckAnswer> {
     return checkAnswer(await this.#call(this.#stub.check, checkRequest(check)))
   }
 
-  /** Many checks in one round trip: same order, same length. */
+  /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
   async checkBatch(checks: readonly Check[]): Promise<CheckAnswer[]> {
     const request = { checks: checks.map((check, index) => checkRequest(check, `checks[${index}].`)) }
     const { results } = await this.#call(this.#stub.checkBatch, request)
-    // A short answer would let the caller pair a question with another's answer.
-    if (results.length !== checks.length)
-      throw new Error('the sidecar answered another number of checks than asked')
+    // With a different number, a check could be paired with the answer of another one.
+    if (results.length !== checks.length) throw wrongNumberOfAnswers(checks.length, results.length)
     return results.map(checkAnswer)
   }
 
-  /** Checks as they come; answers in order. Ends when the questions end. */
+  /** Makes checks as they come, and returns their answers in the same order. Ends when the checks end. */
   async *checkStream(checks: AsyncIterable<Check> | Iterable<Check>): AsyncGenerator<CheckAnswer> {
     const stream = this.#stub.checkStream(this.#metadata)
-    let asked = 0
-    const asking = (async () => {
+    let sent = 0
+    const sending = (async () => {
       for await (const check of checks) {
         if (stream.destroyed) return
-        const more = stream.write({ id: String(asked++), check: checkRequest(check) })
-        if (!more) await roomIn(stream)
+        const more = stream.write({ id: String(sent++), check: checkRequest(check) })
+        if (!more) await drained(stream)
       }
       stream.end()
     })()
     let failure: { readonly error: unknown } | undefined
-    asking.catch((error: unknown) => {
+    sending.catch((error: unknown) => {
       failure = { error }
       stream.cancel()
     })
     try {
       let answered = 0
-      for await (const { id, result } of answersOf(stream, this.#address)) {
-        // An answer out of order would be taken for another question's.
+      for await (const { id, result } of messagesOf(stream, this.#address)) {
+        // An answer that is out of order would be paired with the wrong check.
         if (id !== String(answered++) || result === undefined)
-          throw new Error('the sidecar answered another question than the one that was next')
+          throw new Error('the sidecar sent an answer out of order')
         yield checkAnswer(result)
       }
-      await asking
-      if (answered !== asked) throw new Error('the sidecar answered another number of checks than asked')
+      await sending
+      if (answered !== sent) throw wrongNumberOfAnswers(sent, answered)
     } catch (error) {
-      // Questions that cannot be read end the stream; that is the error, not the cancelled stream.
+      // An invalid check cancels the stream. Its error is reported, and not the cancellation.
       throw failure === undefined ? error : failure.error
     } finally {
       stream.cancel()
     }
   }
 
-  /** Obtains a token for a scope, or for a set of APIs. */
+  /** Issues a token for a scope, or for a set of APIs. */
   async issue(question: IssueQuestion): Promise<IssuedToken> {
     return issuedToken(await this.#call(this.#stub.issue, issueRequest(question)))
   }
@@ -146,21 +145,21 @@ export class Client {
     })
   }
 
-  /** The smallest set of tokens that opens all the APIs. */
+  /** Finds the smallest set of tokens that opens all of the APIs. */
   async plan(apis: readonly string[]): Promise<PlanAnswer> {
     return planAnswer(await this.#call(this.#stub.plan, { apis: apiList(apis) }))
   }
 
-  /** The matrix that decides now. */
+  /** Returns the current matrix. */
   async getMatrix(): Promise<MatrixAnswer> {
     return matrixAnswer((await this.#call(this.#stub.getMatrix, {})).matrix)
   }
 
-  /** The matrix that decides now, and each one that replaces it. Stop with `break`. */
+  /** Returns the current matrix, and each new one that replaces it. Stop with `break`. */
   async *watchMatrix(): AsyncGenerator<MatrixAnswer> {
     const stream = this.#stub.watchMatrix({}, this.#metadata)
     try {
-      for await (const { matrix } of answersOf(stream, this.#address)) yield matrixAnswer(matrix)
+      for await (const { matrix } of messagesOf(stream, this.#address)) yield matrixAnswer(matrix)
     } finally {
       stream.cancel()
     }
@@ -181,8 +180,12 @@ export class Client {
   }
 }
 
-/** Resolves when the stream takes more, or is over. */
-function roomIn(stream: NodeJS.EventEmitter): Promise<void> {
+function wrongNumberOfAnswers(expected: number, found: number): Error {
+  return new Error(`expected ${expected} answers from the sidecar, found ${found}`)
+}
+
+/** Resolves when the stream accepts more messages, or has ended. */
+function drained(stream: NodeJS.EventEmitter): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stream.removeListener('drain', done).removeListener('close', done)
@@ -192,8 +195,8 @@ function roomIn(stream: NodeJS.EventEmitter): Promise<void> {
   })
 }
 
-/** grpc-js would show what it cannot send. @throws TypeError that does not */
-function sendable(option: string, token: string): string {
+/** Checks a token, because the error of grpc-js would show it. @throws TypeError that does not show the token */
+function checkedToken(option: string, token: string): string {
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new TypeError(`${option}: expected visible ASCII characters without spaces`)
   return token
@@ -203,13 +206,13 @@ type UnaryMethod<Request, Response> = (
   request: Request,
   metadata: Metadata,
   options: Partial<CallOptions>,
-  // grpc-js types the answer as absent where there is an error.
+  // In the types of grpc-js, the response is absent if there is an error.
   callback: (error: ServiceError | null, response?: Response) => void,
 ) => ClientUnaryCall
 
-/** The messages of a stream, with its errors as the client's. */
-async function* answersOf<T>(stream: ClientReadableStream<T>, address: string): AsyncGenerator<T> {
-  // A stream that is cancelled reports so when nobody iterates any more.
+/** The messages of a stream. Its errors become errors of the client. */
+async function* messagesOf<T>(stream: ClientReadableStream<T>, address: string): AsyncGenerator<T> {
+  // A cancelled stream emits an error after the iteration has ended. Without a listener it would end the process.
   stream.on('error', () => {})
   try {
     for await (const message of stream) yield message as T

@@ -1,23 +1,23 @@
-/** The error of the client: there is no answer, and this is why. */
+/** The error of the client: why there is no answer. */
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
 import { Status } from '../gen/google/rpc/status.ts'
 
-/** There is no answer; treat it as a denial. */
+/** The call got no answer. Treat it as a denial. */
 export class PortcullisError extends Error {
   override readonly name = 'PortcullisError'
   /** gRPC status name, for example `UNAVAILABLE` or `DEADLINE_EXCEEDED`. */
   readonly code: keyof typeof status
-  /** Machine-readable reason of the sidecar, for example `LOGIN_FAILED`; empty where it did not get that far. */
+  /** The sidecar's machine-readable reason, for example `LOGIN_FAILED`. Empty if no sidecar answered. */
   readonly reason: string
   /** Fields of the request that are not as expected. */
   readonly violations: readonly { readonly field: string; readonly description: string }[]
-  /** Further facts, for example the plan for APIs that no single token opens. */
+  /** Further facts, for example a plan for APIs that no single token opens. */
   readonly metadata: Readonly<Record<string, string>>
 
-  /** @param asked whom, and how long they had; streams have no deadline */
-  constructor(error: ServiceError, asked?: Asked) {
-    super((asked && unansweredText(error, asked)) ?? (error.details || error.message))
+  /** @param call the sidecar's address and the deadline of the call */
+  constructor(error: ServiceError, call?: AttemptedCall) {
+    super((call && connectionErrorText(error, call)) ?? (error.details || error.message))
     this.code = status[error.code] as keyof typeof status
     const { reason, metadata, violations } = detailsOf(error.metadata)
     this.reason = reason
@@ -26,20 +26,24 @@ export class PortcullisError extends Error {
   }
 }
 
-/** Whom a call was made to. */
-export interface Asked {
+/** A call that failed. */
+export interface AttemptedCall {
   readonly address: string
+  /** Absent for streams, which have no deadline. */
   readonly deadlineMs?: number
 }
 
-/** What grpc-js says of its own connections, in words; `undefined` for what a sidecar said. */
-function unansweredText({ code, details }: ServiceError, { address, deadlineMs }: Asked): string | undefined {
+/** Explains a connection error of grpc-js. `undefined` if the error came from a sidecar. */
+function connectionErrorText(
+  { code, details }: ServiceError,
+  { address, deadlineMs }: AttemptedCall,
+): string | undefined {
   if (code === status.DEADLINE_EXCEEDED && deadlineMs !== undefined)
     return `no answer from ${address} within ${deadlineMs} ms`
   if (code !== status.UNAVAILABLE || !/^(No connection established|Name resolution failed)/.test(details))
     return undefined
-  const [, why] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(details)) ?? []
-  return `no sidecar answers at ${address} (${why ?? /\bE[A-Z]{3,}\b/.exec(details)?.[0] ?? 'no connection'})`
+  const [, cause] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(details)) ?? []
+  return `no sidecar answers at ${address} (${cause ?? /\bE[A-Z]{3,}\b/.exec(details)?.[0] ?? 'no connection'})`
 }
 
 const CONNECTION_FAILURES: readonly (readonly [RegExp, string])[] = [
@@ -47,7 +51,7 @@ const CONNECTION_FAILURES: readonly (readonly [RegExp, string])[] = [
   [/\bECONNREFUSED\b/, 'connection refused'],
   [/\bENOENT\b/, 'no such socket'],
   [/\bEACCES\b/, 'permission denied'],
-  [/\bProtocol error\b/, 'something else than gRPC is there'],
+  [/\bProtocol error\b/, 'the server does not speak gRPC'],
 ]
 
 function detailsOf(

@@ -1,5 +1,5 @@
 /**
- * `@portcullis/client`: asks a running sidecar.
+ * `@portcullis/client`: the client for a running sidecar.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** What the client takes and returns: plain values, and their way to and from the wire. */
+/** The values that the client takes and returns, and their conversion to and from messages. */
 import type { AcceptedKind, NamedConflict, Reason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Duration } from '../gen/google/protobuf/duration.ts'
 import type * as wire from '../gen/portcullis/v1/authorization.ts'
@@ -9,51 +9,51 @@ import {
 } from '../gen/portcullis/v1/decision.ts'
 import type { Matrix as WireMatrix } from '../gen/portcullis/v1/matrix.ts'
 
-/** A check: of a credential as it arrived, or of claims that are already trusted. */
+/** A check of a credential as it arrived, or of claims that are already trusted. */
 export type Check = {
   /** API id. */
   readonly api: string
-  /** What the resource asked for belongs to. Absent: only the matrix is asked. */
+  /** The account, and the project if any, that owns the requested resource. Absent: only the matrix decides. */
   readonly target?: Scope
   /** IP address of the client. */
   readonly clientAddress?: string
 } & (
   | {
-      /** Request headers as they arrived, repetitions included. */
+      /** Request headers as they arrived, including repeated ones. */
       readonly credentials: RequestHeaders
     }
   | { readonly token: TrustedToken }
 )
 
-/** Claims that the caller vouches for. */
+/** Claims that the client has already verified. */
 interface TrustedToken {
   readonly kind: string
   readonly scope: Scope
 }
 
 /**
- * What `fetch` takes for headers (`Headers`, pairs, an object), and what Node has of a request: `request.headers`,
- * `request.headersDistinct`. A name with several values is a header that was repeated.
+ * Headers in any form that `fetch` accepts (`Headers`, pairs, an object) or that Node provides (`request.headers`,
+ * `request.headersDistinct`). A name with several values is a repeated header.
  */
 export type RequestHeaders =
   | Iterable<readonly [name: string, value: string | readonly string[]]>
   | { readonly [name: string]: string | readonly string[] | undefined }
 
-/** A credential that the sidecar vouches for. */
+/** A token that the sidecar has verified. */
 export interface VerifiedToken {
   readonly kind: string
   readonly scope: Scope
   readonly subject: { readonly id: string; readonly name: string; readonly type: string }
   readonly tokenId: string
   readonly issuedAt: Date | undefined
-  /** `undefined`: never. */
+  /** `undefined`: the token never expires. */
   readonly expiresAt: Date | undefined
 }
 
-/** The decision, and what it rests on. */
+/** The decision and the facts behind it. */
 export interface CheckAnswer {
   readonly allowed: boolean
-  /** `UNSPECIFIED` for a reason that this client does not know; `allowed` is then false. */
+  /** `UNSPECIFIED` if this client does not know the reason. Then `allowed` is false. */
   readonly reason: Reason | 'UNSPECIFIED'
   readonly message: string
   readonly header: string
@@ -64,18 +64,18 @@ export interface CheckAnswer {
   /** Whether the credential was verified; false for claims. */
   readonly verified: boolean
   readonly token: VerifiedToken | undefined
-  /** How long the answer may be reused, in milliseconds; 0: not at all. */
+  /** How long the answer may be reused, in milliseconds; 0: it must not be reused. */
   readonly cacheForMs: number
 }
 
-/** A request for a token: who asks, and what for. */
+/** A request for a token: the credentials to issue with, and the scope or the APIs that the token is for. */
 export type IssueQuestion = (
   | { readonly password: { readonly userName: string; readonly account: string; readonly password: string } }
   | { readonly profile: string }
 ) &
   ({ readonly scope: Scope } | { readonly apis: readonly string[]; readonly project?: string })
 
-/** A token, and how to send it. */
+/** A token, and the header to send it in. */
 export interface IssuedToken {
   readonly header: string
   /** A secret. */
@@ -93,7 +93,7 @@ export interface RevokedToken {
   readonly revokedAt: Date | undefined
 }
 
-/** The smallest set of tokens that opens the APIs that any kind opens. */
+/** The smallest set of tokens for the APIs. `unopened` lists the APIs that no kind of token opens. */
 export interface PlanAnswer {
   readonly tokens: readonly (Pick<TokenKind, 'scopeLevel' | 'header'> & {
     readonly kind: string
@@ -107,7 +107,7 @@ export interface PlanAnswer {
   readonly digest: string
 }
 
-/** The matrix in force at the sidecar. */
+/** The current matrix of the sidecar. */
 export interface MatrixAnswer {
   readonly digest: string
   readonly strict: boolean
@@ -120,7 +120,7 @@ export interface MatrixAnswer {
     readonly issuedTo: string
     readonly issuable: boolean
     readonly permissionScopes: readonly string[]
-    /** `undefined`: no expiry. */
+    /** `undefined`: tokens of this kind never expire. */
     readonly lifetimeSeconds: number | undefined
     readonly steps: readonly string[]
     readonly section: string
@@ -136,8 +136,8 @@ export interface MatrixAnswer {
 }
 
 /**
- * @param at where the check stands in what the caller gave, with a dot behind it
- * @throws TypeError naming the field, where a caller without types brings something else
+ * @param at path of the check in the caller's argument, with a dot at the end
+ * @throws TypeError that names the field, if a caller without types passes a wrong value
  */
 export function checkRequest(check: Check, at = ''): wire.CheckRequest {
   if (typeof check !== 'object' || check === null)
@@ -145,7 +145,7 @@ export function checkRequest(check: Check, at = ''): wire.CheckRequest {
   return {
     api: text(`${at}api`, check.api),
     subject: subjectOf(check, at),
-    // A target that is no scope must not pass for none.
+    // An invalid target must not count as a missing one.
     target: check.target === undefined ? undefined : scopeMessage(check.target, `${at}target`),
     clientAddress: text(`${at}clientAddress`, check.clientAddress ?? ''),
   }
@@ -154,7 +154,7 @@ export function checkRequest(check: Check, at = ''): wire.CheckRequest {
 function subjectOf(check: Check, at: string): wire.CheckRequest['subject'] {
   const { credentials, token }: { credentials?: RequestHeaders; token?: TrustedToken } = check
   if ((credentials === undefined) === (token === undefined))
-    throw new TypeError(`${at}credentials: expected request headers, or \`token\` in their place`)
+    throw new TypeError(`${at}credentials: expected request headers, or \`token\` instead`)
   if (credentials !== undefined)
     return { $case: 'credentials', value: { headers: headersOf(credentials, `${at}credentials`) } }
   const { kind, scope } = token as TrustedToken
@@ -164,19 +164,19 @@ function subjectOf(check: Check, at: string): wire.CheckRequest['subject'] {
   }
 }
 
-/** One header a value. The values are secrets: no error shows them. */
+/** Converts headers: each value becomes one header. The values are secrets, so no error shows them. */
 function headersOf(credentials: RequestHeaders, field: string): { name: string; value: string }[] {
-  const refuse = () => new TypeError(`${field}: expected a Headers, pairs of name and value, or an object`)
-  if (typeof credentials !== 'object' || credentials === null) throw refuse()
+  const invalid = () => new TypeError(`${field}: expected a Headers, pairs of name and value, or an object`)
+  if (typeof credentials !== 'object' || credentials === null) throw invalid()
   const pairs =
     Symbol.iterator in credentials
       ? Array.from(credentials)
       : Object.entries(credentials).filter(([, value]) => value !== undefined)
   return pairs.flatMap((pair) => {
-    if (!Array.isArray(pair) || pair.length !== 2) throw refuse()
+    if (!Array.isArray(pair) || pair.length !== 2) throw invalid()
     const [name, values] = pair
     return [values].flat().map((value) => {
-      if (typeof name !== 'string' || typeof value !== 'string') throw refuse()
+      if (typeof name !== 'string' || typeof value !== 'string') throw invalid()
       return { name, value }
     })
   })
@@ -187,7 +187,7 @@ export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
   const { token, cacheFor, conflicts, ...rest } = response
   return {
     ...rest,
-    // A reason that this client does not know may be a condition that it does not know.
+    // An unknown reason may stand for a condition that this client does not know, so it counts as a denial.
     allowed: response.allowed && reason === 'ALLOWED',
     reason,
     conflicts: conflicts.map(conflictValue),
@@ -203,7 +203,7 @@ export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
   }
 }
 
-/** @throws TypeError naming the field, where a caller without types brings something else */
+/** @throws TypeError that names the field, if a caller without types passes a wrong value */
 export function issueRequest(question: IssueQuestion): wire.IssueRequest {
   return {
     requester:
@@ -217,7 +217,7 @@ export function issueRequest(question: IssueQuestion): wire.IssueRequest {
   }
 }
 
-/** A string is iterable too, and would be asked about letter by letter. @throws TypeError */
+/** @throws TypeError if it is not an array: a string is iterable too, and each letter would count as an API */
 export function apiList(apis: readonly string[]): string[] {
   if (!Array.isArray(apis)) throw new TypeError('apis: expected a list of ids')
   return apis.map((api, index) => text(`apis[${index}]`, api))

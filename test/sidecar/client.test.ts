@@ -209,7 +209,7 @@ describe('from JavaScript', () => {
   })
 
   const noHeaders = 'credentials: expected a Headers, pairs of name and value, or an object'
-  const neither = 'credentials: expected request headers, or `token` in their place'
+  const neither = 'credentials: expected request headers, or `token` instead'
   const canary = 'canary-secret'
   test.each<[what: string, check: unknown, message: string]>([
     ['nothing', undefined, 'check: expected an object'],
