@@ -1,5 +1,5 @@
 /**
- * `portcullis`: the sidecar as a value, for programs that run it themselves.
+ * `portcullis`: starts a sidecar inside another program.
  *
  * @module
  */

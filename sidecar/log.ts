@@ -1,43 +1,43 @@
-/** The log: lines of JSON on standard error. */
+/** The log: JSON lines on standard error. */
 import { fstatSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config/config.ts'
 
-/** @param base what every line says; where several processes write, which one it was */
+/** @param base fields of every line; with several processes, the pid of the one that wrote it */
 export function newLog(level: Config['log_level'], base: { readonly pid: number } | null = null): Logger {
-  refuseToWait(STANDARD_ERROR)
+  makePipeNonBlocking(STANDARD_ERROR)
   return pino({ level, base }, new LossyOutput(STANDARD_ERROR))
 }
 
 const STANDARD_ERROR = 2
 
 /**
- * A log must not stop what it tells of: a line that cannot be written, because the disk is full or nobody reads the pipe,
- * is dropped, and before the next one that can be it says how many were.
+ * An output that drops lines instead of blocking the sidecar. A line cannot be written, for example, if the disk is full or
+ * nobody reads the pipe. Before the next line that can be written, a notice says how many were dropped.
  */
 class LossyOutput implements DestinationStream {
   readonly #descriptor: number
   #dropped = 0
-  /** Whether of the last line only the beginning was written. */
-  #torn = false
+  /** Whether only a part of the last line was written. */
+  #lineIncomplete = false
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
   }
 
   write(line: string): void {
-    if (this.#dropped > 0 && this.#put(aboutDropped(this.#dropped))) this.#dropped = 0
-    if (this.#dropped > 0 || !this.#put(line)) this.#dropped++
+    if (this.#dropped > 0 && this.#tryWrite(droppedNotice(this.#dropped))) this.#dropped = 0
+    if (this.#dropped > 0 || !this.#tryWrite(line)) this.#dropped++
   }
 
-  /** Whether all of it was written. */
-  #put(text: string): boolean {
-    let left = Buffer.from(this.#torn ? `\n${text}` : text)
+  /** Returns whether the whole text was written. */
+  #tryWrite(text: string): boolean {
+    let left = Buffer.from(this.#lineIncomplete ? `\n${text}` : text)
     try {
       while (left.length > 0) {
         left = left.subarray(writeSync(this.#descriptor, left))
-        this.#torn = left.length > 0
+        this.#lineIncomplete = left.length > 0
       }
       return true
     } catch {
@@ -46,22 +46,22 @@ class LossyOutput implements DestinationStream {
   }
 }
 
-function aboutDropped(dropped: number): string {
+function droppedNotice(dropped: number): string {
   const msg = 'lines of this log could not be written'
   return `${JSON.stringify({ level: 40, time: Date.now(), dropped, msg })}\n`
 }
 
-/** Has a full pipe refuse what is written to it, which by default would make the writer wait until somebody reads. */
-function refuseToWait(descriptor: number): void {
+/** Makes writes to a full pipe fail. By default the writer would wait until somebody reads. */
+function makePipeNonBlocking(descriptor: number): void {
   try {
     const found = fstatSync(descriptor)
-    // Opening it as a socket is what does it; nothing is ever written to that.
+    // Opening the descriptor as a socket makes it non-blocking. The socket itself is never written to.
     if (found.isFIFO() || found.isSocket())
-      opened.push(new Socket({ fd: descriptor, readable: false, writable: true }).unref())
+      keptOpen.push(new Socket({ fd: descriptor, readable: false, writable: true }).unref())
   } catch {
-    // What cannot be told or changed is written to as it is.
+    // If the descriptor cannot be examined or changed, it stays blocking.
   }
 }
 
-/** As long as these are there, the descriptors are open. */
-const opened: Socket[] = []
+/** A collected socket would close its descriptor, so the sockets are kept here. */
+const keptOpen: Socket[] = []

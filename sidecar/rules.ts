@@ -1,26 +1,26 @@
-/** The rules in force: the compiled matrix, and the file that it is read from again when it changes. */
+/** The current rules: the compiled matrix, which is read again when its file changes. */
 import { readFileSync, statSync } from 'node:fs'
 import { compile, type Engine, type Matrix } from '../engine/index.ts'
 import { loadMatrix, MATRIX_BYTES_MAX, MatrixError, supportMatrix } from '../matrix/index.ts'
 import { WatchedFile } from './base/watched-file.ts'
 
 export interface RulesOptions {
-  /** Matrix file; absent: the shipped matrix, which never changes. */
+  /** Matrix file; absent: the matrix of the package, which never changes. */
   readonly path?: string | undefined
   readonly strict: boolean
-  /** How often the file is looked at, in milliseconds; 0: only on `reload`. */
+  /** Time between two looks at the file, in milliseconds; 0: look only on `reload`. */
   readonly pollMs: number
-  /** A file that cannot be used; the last good rules stay in force. */
+  /** Called if the changed file cannot be used. The last good rules stay in force. */
   readonly onRefused: (error: Error) => void
 }
 
-/** Holds the engine in force. A caller reads `engine` once for each question, so that every answer is of one matrix. */
+/** Holds the current engine. A caller reads `engine` once for each check, so that each answer comes from one matrix. */
 export class Rules {
   #engine: Engine
   readonly #file: WatchedFile<Engine> | undefined
   readonly #watchers = new Set<(engine: Engine) => void>()
 
-  /** @throws MatrixError, or the file's error in words: without valid rules nothing is served */
+  /** @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve without valid rules */
   constructor({ path, strict, pollMs, onRefused }: RulesOptions) {
     if (path === undefined) this.#engine = compile(supportMatrix, { strict })
     else {
@@ -40,12 +40,12 @@ export class Rules {
     return this.#engine
   }
 
-  /** Reads the file again if it is another than the one last seen. One that cannot be used changes nothing. */
+  /** Reads the file again if it has changed. If it cannot be used, the rules stay as they are. */
   reload(): void {
     this.#file?.reload()
   }
 
-  /** Calls `watcher` with every engine that comes into force from now on; returns how to stop that. */
+  /** Calls `watcher` with every new engine from now on. Returns a function that ends this. */
   watch(watcher: (engine: Engine) => void): () => void {
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
@@ -63,7 +63,7 @@ export class Rules {
   }
 }
 
-/** The matrix of a file. @throws MatrixError, or the file's error in words; both name the file */
+/** Reads the matrix of a file. @throws MatrixError, or an Error that says why the file cannot be read; both name the file */
 export function readMatrix(path: string): Matrix {
   const bytes = readMatrixFile(path)
   try {
@@ -73,7 +73,7 @@ export function readMatrix(path: string): Matrix {
   }
 }
 
-/** What a matrix file holds, whatever that is. */
+/** Reads a matrix file without looking at its content. */
 export function readMatrixFile(path: string): Buffer {
   let size: number
   try {

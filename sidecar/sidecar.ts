@@ -1,4 +1,4 @@
-/** The composition root: opens everything that the sidecar is made of, and closes it in the right order. */
+/** The composition root: opens all parts of the sidecar, and closes them in the right order. */
 import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
 import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
@@ -15,17 +15,17 @@ import { Rules } from './rules.ts'
 import { Callers } from './usecases/callers.ts'
 import type { Services } from './usecases/services.ts'
 
-/** What serves on the addresses of a configuration: a sidecar, or several of them in workers. */
+/** A running server: one sidecar, or several of them in workers. */
 export interface Serving {
-  /** Where gRPC listens: `HOST:PORT` or `unix:PATH`. */
+  /** Address of gRPC: `HOST:PORT` or `unix:PATH`. */
   readonly grpcAddress: string
-  /** Where HTTP listens; `undefined` where it is off. */
+  /** Address of HTTP; `undefined` if it is off. */
   readonly httpAddress: string | undefined
-  /** Digest of the matrix: of the one in force now, or where there are workers, when they were ready. */
+  /** Digest of the current matrix. With workers it is the digest from the time when they became ready. */
   readonly matrixDigest: string
   /** Reads the matrix file again. */
   reload(): void
-  /** Lets calls finish, then closes. Safe to call twice. */
+  /** Lets calls finish, then closes. May be called more than once. */
   close(): Promise<void>
 }
 
@@ -36,23 +36,27 @@ export interface Sidecar extends Serving {
 }
 
 export interface StartOptions {
-  /** Where log lines go; default: standard error. */
+  /** Destination of log lines; default: standard error. */
   readonly log?: Logger
   /** Wall clock, in milliseconds since the epoch. */
   readonly now?: () => number
-  /** Who counts failed logins; default: this process. */
+  /** Counts failed logins; default: a throttle of this process. */
   readonly failedLogins?: LoginThrottle
-  /** Other processes of this host on the same shared directory; default: none. */
+  /** Other processes on this host that use the same shared directory; default: none. */
   readonly siblings?: Siblings
-  /** Whether another worker of this sidecar listens on the addresses already, so that a socket that answers is its own. */
+  /** Whether another worker of this sidecar already listens on the addresses, so that a socket in use is no error. */
   readonly addressesHeld?: boolean
 }
 
-/** Starts one sidecar, in this process, whatever `workers` says. @throws ConfigError, MatrixError, or an Error that names the address or the file */
+/**
+ * Starts one sidecar in this process. It ignores `workers` of the configuration.
+ *
+ * @throws ConfigError, MatrixError, or an Error that names the address or the file
+ */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const now = options.now ?? Date.now
   const log = options.log ?? newLog(config.log_level)
-  // First what can be told from the configuration alone: nothing is opened for one that cannot be served.
+  // The configuration is checked first, so that nothing is opened for an invalid one.
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
   const credentials = readCredentials(config)
@@ -113,7 +117,7 @@ function openRules(config: Config, log: Logger): Rules {
         'the matrix file cannot be used; the last good one stays in force',
       ),
   })
-  rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'another matrix is in force'))
+  rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'a new matrix is in force'))
   return rules
 }
 
@@ -128,18 +132,18 @@ function sharedDirectory(
       ...shared,
       siblings,
       onListening: (on) => {
-        if (on) log.info('changes made on other hosts are notified')
+        if (on) log.info('receiving notifications of changes on other hosts')
         else
           log.warn(
             { staleness_ms: shared.stalenessMs },
-            'changes made on other hosts are not notified; they count after the staleness bound',
+            'no notifications of changes on other hosts; such changes take effect after the staleness bound',
           )
       },
     }
   )
 }
 
-/** What the authority reports, as lines of the log. */
+/** Logs the events of the authority. */
 function authorityEvents(log: Logger): AuthorityEvents {
   return {
     onKeysRefused: (error) =>
@@ -165,13 +169,13 @@ function authorityEvents(log: Logger): AuthorityEvents {
   }
 }
 
-/** The configured callers, and whoever can read the data folder: they could change it anyway. */
+/** The configured callers, and the operator of the data folder: a user who can read that folder could change it anyway. */
 function callersOf({ profiles, callers }: ConfiguredCredentials, administratorToken: Secret): Callers {
   const caller = { name: 'administrator', profiles: new Set(profiles.keys()), operator: true }
   return new Callers([...callers, { token: administratorToken, caller }])
 }
 
-/** Starts gRPC and HTTP, or neither. */
+/** Starts gRPC and HTTP. If one fails, none keeps running. */
 async function startServers(
   services: Services,
   config: Config,

@@ -146,7 +146,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     const { account, password } = await newScene(authority)
     const first = await issueTo(authority, account, password)
     proxy.refuseListeners(true)
-    await until(async () => c.log().includes('are not notified'))
+    await until(async () => c.log().includes('no notifications of changes on other hosts'))
     expect(await ask(c, 'account', first)).toBe('ALLOWED')
     await a.client.revoke({ value: first })
     const deafMs = performance.now()

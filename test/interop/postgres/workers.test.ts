@@ -70,7 +70,7 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
   }
 
   test(`what one revokes, the very next check through any of them denies: ${REVOCATIONS} times`, async () => {
-    expect(host.log()).not.toContain('"changes made on other hosts are notified"')
+    expect(host.log()).not.toContain('"receiving notifications of changes on other hosts"')
     for (let round = 0; round < REVOCATIONS; round++) {
       const value = await newToken()
       await remembered(value)
