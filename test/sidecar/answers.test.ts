@@ -1,4 +1,4 @@
-/** Answers that are written by hand, byte for byte what the generated encoder writes. */
+/** Answers that our own code encodes have exactly the bytes of the generated encoder. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
@@ -9,7 +9,7 @@ import { engine } from '../support/engines.ts'
 const CACHE_FOR_MS = 30_500
 const NOW_MS = 1_790_000_000_123
 
-/** Of any characters, and of lengths on both sides of where a length takes another byte. */
+/** Texts of any characters, with lengths just below and above the limits where the length takes one more byte. */
 const texts = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 20 }),
   fc.string({ unit: 'grapheme-ascii', minLength: 120, maxLength: 135 }),
@@ -27,7 +27,7 @@ const tokens: fc.Arbitrary<VerifiedToken> = fc.record({
   }),
 })
 const decisions = fc.constantFrom(...engine.decisions())
-/** Those that claims can get: they name no holder, about whom there could be advice. */
+/** The decisions that claims can get. They have no advice, because advice is about holders. */
 const claimed = fc.constantFrom(...[...engine.decisions()].filter(({ advice }) => advice.length === 0))
 const answers = new EncodedAnswers(engine, CACHE_FOR_MS)
 

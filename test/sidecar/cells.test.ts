@@ -1,4 +1,4 @@
-/** Holds the sidecar to the 90 cells of §5.4, through every call that decides and in both modes. */
+/** The 90 cells of §5.4, through every call that decides, by default and in strict mode. */
 import { describe, expect, test } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -14,7 +14,7 @@ const CONFLICTS: ReadonlyMap<string, string> = new Map([
   ['cdn iam_token_project_scoped', 'cdn-project-omission'],
   ['mobile-farm iam_token_project_scoped', 'mobile-farm-project-omission'],
 ])
-/** Note 1: the row is printed twice with equal values, which puts no cell in doubt. */
+/** Note 1: the row is printed twice with equal values, so it makes no cell contested. */
 const REPEATED_ROW = { api: 'cloud-quotas', conflict: 'cloud-quotas-duplicate-row' }
 
 const conflictOf = ({ api, kind }: PrintedCell) => CONFLICTS.get(`${api} ${kind}`)
@@ -40,7 +40,7 @@ describe.each([
   const claims = ({ api, kind }: PrintedCell): Message => ({ api, token: { kind, scope: scopeFor(kind) } })
   const credential = ({ api, kind, header }: PrintedCell): Message =>
     credentialQuestion(api, header, tokens[kind] ?? '')
-  /** What the engine decides in this process, as the wire has to carry it. */
+  /** The decision of the engine in this process, in the form that gRPC has to return. */
   const decided = ({ api, kind }: PrintedCell) => engine.decide({ api, kind, scope: scopeFor(kind) })
 
   const expectPrinted = (answer: Message, cell: PrintedCell) => {
@@ -70,7 +70,7 @@ describe.each([
       ...decisionMessage(decided(cell)),
       verified: true,
       cache_for: { seconds: 5, nanos: 0 },
-      // On denials too, so that a log can say whose token it was.
+      // On denials too, so that a log can name the holder.
       token: {
         kind: cell.kind,
         scope: { project: '', ...scopeFor(cell.kind) },

@@ -1,4 +1,4 @@
-/** Standard output that cannot be written: nobody is shown a stack, and no failure looks like a denial. */
+/** Standard output that cannot be written: the error has no stack trace, and the exit code is not that of a denial. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ test.each<[claim: string, stdout: 'full' | 'unread', args: string[], code: numbe
   expect(await run(args, { stdout })).toEqual({ code, stdout: '', stderr })
 })
 
-describe('a development sidecar that cannot say what its secrets are stops, and leaves nothing behind', () => {
+describe('a development sidecar that cannot print its secrets stops, and leaves nothing behind', () => {
   test.each<[stdout: 'full' | 'unread', code: number, stderr: string]>([
     ['unread', 0, ''],
     ['full', 2, FULL],
@@ -41,7 +41,7 @@ describe('a development sidecar that cannot say what its secrets are stops, and 
   })
 })
 
-test('a sidecar whose ready line nobody reads serves all the same', async () => {
+test('a sidecar serves even if nobody reads its ready line', async () => {
   const folder = newFolder()
   const address = `unix:${folder}/sidecar.sock`
   const args = ['serve', '--grpc', address, '--http', 'off', '--data', join(folder, 'data')]

@@ -1,4 +1,4 @@
-/** The client of the package: errors as values of one type, deadlines, reconnecting, and nothing that fails open. */
+/** The client of the package: errors of one type, deadlines, reconnecting, and no case that fails open. */
 import { describe, expect, test } from 'vitest'
 import { type Check, connect, PortcullisError } from '../../sidecar/client/index.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
@@ -19,7 +19,7 @@ const good: Check = { api: 'balance', token: { kind: 'static_token', scope: { ac
 
 async function errorOf(call: Promise<unknown>): Promise<PortcullisError> {
   const [outcome] = await Promise.allSettled([call])
-  if (outcome?.status !== 'rejected') throw new Error('the call was answered, and an error was expected')
+  if (outcome?.status !== 'rejected') throw new Error('expected an error, but the call was answered')
   expect(outcome.reason).toBeInstanceOf(PortcullisError)
   return outcome.reason as PortcullisError
 }
@@ -62,7 +62,7 @@ describe('answers', () => {
     expect(answer.token?.scope).toEqual({ account: ACCOUNT })
   })
 
-  test('a batch has as many answers as questions, in their order', async () => {
+  test('a batch has one answer for each check, in the same order', async () => {
     const apis = ['balance', 'iam', 'nothing', 'reports']
     const answers = await client.checkBatch(apis.map((api) => ({ ...good, api })))
     expect(answers.map(({ reason }) => reason)).toEqual([
@@ -93,7 +93,7 @@ describe('answers', () => {
     expect({ unopened, digest }).toEqual({ unopened: [], digest: running.sidecar.matrixDigest })
   })
 
-  test('the lifetime of a kind is in seconds, and undefined where there is none (§8)', async () => {
+  test('the lifetime of a kind is in seconds, and undefined if its tokens never expire (§8)', async () => {
     const { tokenKinds } = await client.getMatrix()
     expect(tokenKinds.map(({ lifetimeSeconds }) => lifetimeSeconds)).toEqual([86_400, 86_400, undefined])
   })
@@ -111,7 +111,7 @@ describe('errors', () => {
     })
   })
 
-  test('carry the plan where no single token will do', async () => {
+  test('contain the plan if no single token is enough', async () => {
     const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }
     expect(await errorOf(client.issue({ password, apis: ['iam', 'reports'] }))).toMatchObject({
       code: 'FAILED_PRECONDITION',
@@ -120,7 +120,7 @@ describe('errors', () => {
     })
   })
 
-  test('nobody there is UNAVAILABLE, without a reason of a sidecar', async () => {
+  test('without a sidecar the error is UNAVAILABLE and has no reason', async () => {
     const address = `unix:${newFolder()}/nobody.sock`
     const nobody = connect(address)
     whenTheFileEnds(() => nobody.close())
@@ -132,7 +132,7 @@ describe('errors', () => {
       })
   })
 
-  test('a deadline that passes is DEADLINE_EXCEEDED', async () => {
+  test('an exceeded deadline is DEADLINE_EXCEEDED', async () => {
     const address = await fakeSidecar({ check: () => {} })
     const silent = connect(address, { deadlineMs: 50 })
     whenTheFileEnds(() => silent.close())
@@ -142,7 +142,7 @@ describe('errors', () => {
     })
   })
 
-  test('questions that cannot be read end the stream with their own error', async () => {
+  test('an error of the caller’s own iterator ends the stream with that error', async () => {
     const boom = new Error('the source of the questions failed')
     async function* questions() {
       yield good
@@ -152,7 +152,7 @@ describe('errors', () => {
     expect((await client.check(good)).allowed).toBe(true)
   })
 
-  test('a question that is refused ends the stream with the error of the sidecar', async () => {
+  test('a check that the sidecar refuses ends the stream with the sidecar’s error', async () => {
     const seen: boolean[] = []
     const asking = (async () => {
       for await (const { allowed } of client.checkStream([good, { ...good, api: '' }, good]))
@@ -165,7 +165,7 @@ describe('errors', () => {
     expect(seen).toEqual([true])
   })
 
-  test('a caller token that cannot be sent is refused without being shown', () => {
+  test('a caller token that cannot be sent is refused, and the error does not show it', () => {
     const token = 'canary-caller-token-ü'
     let message = ''
     try {
@@ -190,7 +190,7 @@ describe('from JavaScript', () => {
     ['headers of Node', (value) => ({ accept: '*/*', cookie: undefined, 'x-token': value })],
     ['distinct headers of Node', (value) => ({ accept: ['*/*'], 'x-token': [value] })],
     ['pairs with a list of values', (value) => [['x-token', [value]]]],
-  ])('%s will do for headers', async (_, credentials) => {
+  ])('headers can be given as %s', async (_, credentials) => {
     expect(await reports(credentials(token))).toMatchObject({ reason: 'ALLOWED', verified: true })
   })
 
@@ -204,7 +204,7 @@ describe('from JavaScript', () => {
         ['x-token', 'b'],
       ],
     ],
-  ])('a header that was repeated is two, in %s', async (_, credentials) => {
+  ])('a repeated header becomes two headers, in %s', async (_, credentials) => {
     expect((await reports(credentials)).reason).toBe('CREDENTIAL_AMBIGUOUS')
   })
 
@@ -219,7 +219,7 @@ describe('from JavaScript', () => {
     ['both credentials and a token', { ...good, credentials: [] }, neither],
     ['no credentials', { api: 'x', credentials: null }, noHeaders],
     ['a line for credentials', { api: 'x', credentials: `X-Token: ${canary}` }, noHeaders],
-    ['one pair for all of them', { api: 'x', credentials: ['X-Token', canary] }, noHeaders],
+    ['one pair instead of a list of pairs', { api: 'x', credentials: ['X-Token', canary] }, noHeaders],
     ['a pair of three', { api: 'x', credentials: [['X-Token', canary, canary]] }, noHeaders],
     ['a value that is a number', { api: 'x', credentials: { 'X-Token': 1 } }, noHeaders],
     ['a pair without a value', { api: 'x', credentials: [['X-Token', undefined]] }, noHeaders],
@@ -228,7 +228,7 @@ describe('from JavaScript', () => {
     ['a target without an account', { ...good, target: {} }, 'target.account: expected a string'],
     ['no target', { ...good, target: null }, 'target.account: expected a string'],
     ['an address that is a number', { ...good, clientAddress: 1 }, 'clientAddress: expected a string'],
-  ])('%s is refused, with the field named and nothing shown', async (_, check, message) => {
+  ])('%s is refused with an error that names the field and shows no value', async (_, check, message) => {
     await expect(client.check(check as Check)).rejects.toThrow(new TypeError(message))
     await expect(client.checkBatch([good, check as Check])).rejects.toThrow(
       new TypeError(check === undefined ? 'checks[1]: expected an object' : `checks[1].${message}`),
@@ -236,7 +236,7 @@ describe('from JavaScript', () => {
     await expect(all(client.checkStream([good, check as Check]))).rejects.toThrow(new TypeError(message))
   })
 
-  test('what is no list of apis is not taken for one', async () => {
+  test('a value that is not a list of APIs is refused', async () => {
     const refused = new TypeError('apis: expected a list of ids')
     await expect(client.plan('iam' as never)).rejects.toThrow(refused)
     const password = { userName: 'account', account: ACCOUNT, password: 'x' }
@@ -245,12 +245,12 @@ describe('from JavaScript', () => {
 })
 
 describe('connections', () => {
-  test('a Unix socket will do', async () => {
+  test('a Unix socket works', async () => {
     const onSocket = await runSidecar({ flags: { 'grpc.address': `unix:${newFolder()}/sidecar.sock` } })
     expect((await onSocket.client.check(good)).allowed).toBe(true)
   })
 
-  test('a sidecar that starts again on the same address is found again', async () => {
+  test('the client reconnects to a sidecar that restarts on the same address', async () => {
     const first = await runSidecar()
     expect((await first.client.check(good)).allowed).toBe(true)
     await first.sidecar.close()

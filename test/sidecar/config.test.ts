@@ -1,4 +1,4 @@
-/** The configuration: which source wins, what is refused and with which words, and that no value of a file is ever shown. */
+/** The configuration: the precedence of its sources, its errors, and that errors never show a value of a file. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,12 +7,12 @@ import { ConfigError, type ConfigSources, readConfig } from '../../sidecar/index
 import { newFile, newFolder, runSidecar } from '../support/sidecar.ts'
 
 type Flags = NonNullable<ConfigSources['flags']>
-/** Planted wherever a value can stand: no message may show it. */
+/** A value that no message may show. */
 const CANARY = 'canary-7d1f'
 const KEYS = Object.keys(schema.properties).join(', ')
 const HTTP_KEYS = Object.keys(schema.properties.http.properties).join(', ')
 
-/** The message of the refusal; `FILE` stands for the path of the configuration file. */
+/** The message of the error, with `FILE` instead of the path of the configuration file. */
 function refusal(text: string | Uint8Array | undefined, environment = {}, flags: Flags = {}): string {
   const path = text === undefined ? undefined : newFile(text, 'portcullis.yaml')
   try {
@@ -30,7 +30,7 @@ function refusal(text: string | Uint8Array | undefined, environment = {}, flags:
 describe('sources', () => {
   const file = (text: string) => newFile(text, 'portcullis.yaml')
 
-  test('flags win over the environment, that over the file, that over the defaults', () => {
+  test('flags override the environment, which overrides the file, which overrides the defaults', () => {
     const path = file('data: from-file\ndrain_ms: 1\ncache_for_ms: 2\n')
     const environment = { PORTCULLIS_DATA: 'from-environment', PORTCULLIS_DRAIN_MS: '3' }
     const config = readConfig({ file: path, environment, flags: { data: 'from-flag', strict: undefined } })
@@ -43,7 +43,7 @@ describe('sources', () => {
     })
   })
 
-  test('a key of a group leaves its neighbours as they are', () => {
+  test('a key of a group does not change the other keys of the group', () => {
     const config = readConfig({
       file: file('grpc:\n  max_batch_length: 7\n'),
       environment: { PORTCULLIS_GRPC_ADDRESS: '127.0.0.1:1' },
@@ -69,7 +69,7 @@ describe('sources', () => {
     expect(readConfig({ file: file(text) })).toEqual(readConfig())
   })
 
-  test('the defaults are open to this machine alone', () => {
+  test('the default addresses are only open to this machine', () => {
     expect(readConfig()).toMatchObject({
       grpc: { address: '127.0.0.1:50051' },
       http: { address: '127.0.0.1:8180' },
@@ -102,18 +102,18 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
     `http: {adress: ${CANARY}}`,
     `FILE: http.adress: unknown field; expected one of ${HTTP_KEYS}`,
   ],
-  ['a word for a number', `drain_ms: ${CANARY}`, 'FILE: drain_ms: expected an integer'],
+  ['a word instead of a number', `drain_ms: ${CANARY}`, 'FILE: drain_ms: expected an integer'],
   ['a number in quotes', 'drain_ms: "1"', 'FILE: drain_ms: expected an integer'],
   ['a fraction', 'drain_ms: 1.5', 'FILE: drain_ms: expected an integer'],
   ['a number that is too small', 'drain_ms: -1', 'FILE: drain_ms: expected a number >= 0'],
   ['a number that is too large', 'drain_ms: 600001', 'FILE: drain_ms: expected a number <= 600000'],
-  // YAML 1.1 took these for booleans.
-  ['yes for true', 'strict: yes', 'FILE: strict: expected a boolean'],
-  ['a value for a group', `grpc: ${CANARY}`, 'FILE: grpc: expected an object'],
-  ['nothing for a group', 'grpc:', 'FILE: grpc: expected an object'],
+  // YAML 1.1 read these as booleans.
+  ['yes instead of true', 'strict: yes', 'FILE: strict: expected a boolean'],
+  ['a value instead of a group', `grpc: ${CANARY}`, 'FILE: grpc: expected an object'],
+  ['a group without a value', 'grpc:', 'FILE: grpc: expected an object'],
   ['an empty path', 'data: ""', 'FILE: data: expected at least 1 character'],
   [
-    'a word that is none of a list',
+    'a word that is not in the list',
     `log_level: ${CANARY}`,
     'FILE: log_level: expected one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`',
   ],
@@ -148,7 +148,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
     'FILE: profiles.job.password_file: expected this field, it is missing',
   ],
   [
-    'a password in place of its file',
+    'a password instead of its file',
     `profiles: {job: {account: "1", user_name: x, password_file: f, password: ${CANARY}}}`,
     'FILE: profiles.job.password: unknown field; expected one of account, user_name, password_file, static_token_file',
   ],
@@ -158,7 +158,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
     'FILE: profiles.job.account: expected a string',
   ],
   [
-    'a profile whose name is no name, which is named',
+    'an invalid name of a profile',
     `profiles: {"A B": ${PROFILE}}`,
     'FILE: profiles["A B"]: expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$',
   ],
@@ -178,7 +178,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
 })
 
 test.each([
-  ['that is not there', join(newFolder(), 'nothing.yaml'), 'the file does not exist'],
+  ['that does not exist', join(newFolder(), 'nothing.yaml'), 'the file does not exist'],
   ['that is a folder', newFolder(), 'cannot be read (EISDIR)'],
 ])('a file %s is refused', (_claim, path, expected) => {
   expect(() => readConfig({ file: path })).toThrow(new ConfigError(`${path}: ${expected}`))
@@ -198,7 +198,7 @@ test.each([
     CANARY,
     'expected one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`',
   ],
-])('the variable %s=%s is refused by its name', (name, value, expected) => {
+])('the variable %s=%s is refused, and the error names the variable', (name, value, expected) => {
   expect(refusal(undefined, { [name]: value })).toBe(`${name}: ${expected}`)
 })
 
@@ -206,27 +206,27 @@ test.each([
   ['PORTCULLIS_STRCT', 'PORTCULLIS_STRICT'],
   ['PORTCULLIS_GRPC_ADRESS', 'PORTCULLIS_GRPC_ADDRESS'],
   ['Portcullis_Strict', 'PORTCULLIS_STRICT'],
-])('a variable that is nearly one of ours is refused: %s', (name, meant) => {
+])('a misspelled variable is refused: %s', (name, meant) => {
   expect(() => readConfig({ environment: { [name]: 'canary' } })).toThrow(
     new ConfigError(`${name}: there is no such variable; did you mean ${meant}?`),
   )
 })
 
-// Kubernetes sets these for a service called portcullis.
+// Kubernetes sets these for a service with the name portcullis.
 test.each(['PORTCULLIS_PORT', 'PORTCULLIS_SERVICE_HOST', 'PORTCULLIS_PORT_50051_TCP_ADDR', 'OTHER_STRICT'])(
-  'a variable that is none of ours is let be: %s',
+  'an unrelated variable is ignored: %s',
   (name) => {
     expect(readConfig({ environment: { [name]: 'tcp://10.0.0.1:50051' } })).toEqual(readConfig())
   },
 )
 
-test('a variable is judged although a flag wins over it', () => {
+test('an invalid variable is refused even if a flag overrides it', () => {
   expect(refusal(undefined, { PORTCULLIS_STRICT: CANARY }, { strict: true })).toBe(
     'PORTCULLIS_STRICT: expected true or false',
   )
 })
 
-describe('secrets that the configuration names', () => {
+describe('secrets of the configuration', () => {
   const folder = newFolder()
   const missing = join(folder, 'missing')
   const empty = newFile('')
@@ -274,11 +274,11 @@ describe('secrets that the configuration names', () => {
       'callers[0].token_file: expected a token of 32 characters or more',
     ],
     [
-      'a caller with a profile that is not there',
+      'a caller with an unknown profile',
       profile(secret) + caller(secret, ', profiles: [job, jbo]'),
       'callers[0].profiles[1]: expected the name of a profile',
     ],
-  ])('%s keeps the sidecar from starting, and nothing is made', async (_claim, text, message) => {
+  ])('%s prevents the start, and no file is created', async (_claim, text, message) => {
     const data = join(newFolder(), 'data')
     const config = join(folder, 'portcullis.yaml')
     writeFileSync(config, text)

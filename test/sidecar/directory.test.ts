@@ -1,4 +1,4 @@
-/** Administration of the directory: a file says how it is to be, applying it twice changes nothing, and half of it never holds. */
+/** Directory files: a file describes the desired state, applying it twice changes nothing, and it is never applied by half. */
 import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { commandLine } from '../../sidecar/authority/actor.ts'
@@ -13,7 +13,7 @@ const inAccount = (account: Omit<Account, 'account'>): DirectoryFile => ({
 })
 
 describe('applying a directory file', () => {
-  test('makes what it names, and shows each new secret once', async () => {
+  test('creates what the file names, and shows each new secret once', async () => {
     const { created, secrets } = await (await administration()).apply(TESTER, PEOPLE)
     expect(created).toEqual({ accounts: 2, projects: 3, users: 6, static_tokens: 1 })
     expect(secrets.map(({ user, type, name }) => [user, type, name])).toEqual([
@@ -27,7 +27,7 @@ describe('applying a directory file', () => {
     expect(new Set(secrets.map(({ value }) => value.reveal())).size).toBe(secrets.length)
   })
 
-  test('a second time makes nothing and shows nothing', async () => {
+  test('a second time creates nothing and shows nothing', async () => {
     const directory = await administration()
     await directory.apply(TESTER, PEOPLE)
     const before = await directory.listing()
@@ -42,7 +42,7 @@ describe('applying a directory file', () => {
     expect(await records()).toEqual(recorded)
   })
 
-  test('makes as many static tokens as the file names, at once and later', async () => {
+  test('creates all static tokens of the file, the first time and later', async () => {
     const directory = await administration()
     const owner = (...static_tokens: string[]) =>
       directory.apply(TESTER, inAccount({ control_panel_users: [{ name: 'owner', static_tokens }] }))
@@ -50,7 +50,7 @@ describe('applying a directory file', () => {
     expect((await owner('two', 'three')).secrets.map(({ name }) => name)).toEqual(['three'])
   })
 
-  test('sets the permissions of the users it names, and leaves the others alone', async () => {
+  test('sets the permissions of the users in the file, and does not change other users', async () => {
     const directory = await administration()
     await directory.apply(TESTER, PEOPLE)
     await directory.apply(
@@ -70,7 +70,7 @@ describe('applying a directory file', () => {
     ])
   })
 
-  test('says which users are now another way', async () => {
+  test('reports the users that were changed', async () => {
     const directory = await administration()
     await directory.apply(TESTER, PEOPLE)
     const { changed } = await directory.apply(
@@ -92,7 +92,7 @@ describe('applying a directory file', () => {
     ])
   })
 
-  test('refuses what is there twice, and names it', async () => {
+  test('refuses repetitions, and names them', async () => {
     const directory = await administration()
     const twice = { name: 'job', permissions: [] }
     const file = {
@@ -113,7 +113,7 @@ describe('applying a directory file', () => {
     expect(await directory.listing()).toEqual([])
   })
 
-  test('without `enabled` leaves a disabled user disabled', async () => {
+  test('without `enabled`, a disabled user stays disabled', async () => {
     const directory = await administration()
     await directory.apply(TESTER, PEOPLE)
     await directory.apply(TESTER, inAccount({ service_users: [{ name: 'disabled', permissions: [] }] }))
@@ -123,7 +123,7 @@ describe('applying a directory file', () => {
 
   test.each<[claim: string, account: Omit<Account, 'account'>, message: string]>([
     [
-      'a permission that selects a project that is not there',
+      'a permission that selects a project that does not exist',
       { service_users: [{ name: 'job', permissions: [{ scope: 'projects', projects: ['gamma'] }] }] },
       `account \`${ACCOUNT}\` has no project \`gamma\``,
     ],
@@ -137,24 +137,24 @@ describe('applying a directory file', () => {
       { control_panel_users: [{ name: 'account' }] },
       `user \`account\` of account \`${ACCOUNT}\` is a service_user, expected a control_panel_user`,
     ],
-  ])('%s is refused, and nothing of the file holds', async (_claim, account, message) => {
+  ])('%s is refused, and nothing of the file is applied', async (_claim, account, message) => {
     const directory = await administration()
     await directory.apply(TESTER, PEOPLE)
     const before = await directory.listing()
-    const file = inAccount({ ...account, projects: ['made before the fault'] })
+    const file = inAccount({ ...account, projects: ['created before the error'] })
     await expect(directory.apply(TESTER, file)).rejects.toMatchObject({ message })
     expect(await directory.listing()).toEqual(before)
   })
 })
 
-test('a listing holds no secret', async () => {
+test('a listing contains no secret', async () => {
   const directory = await administration()
   const { secrets } = await directory.apply(TESTER, PEOPLE)
   const listing = JSON.stringify(await directory.listing())
   expect(secrets.filter(({ value }) => listing.includes(value.reveal()))).toEqual([])
 })
 
-test('the password of a user who is not there cannot be replaced', async () => {
+test('the password of an unknown user cannot be replaced', async () => {
   const directory = await administration()
   await directory.apply(TESTER, PEOPLE)
   for (const name of ['nobody', 'Account'])
@@ -164,8 +164,8 @@ test('the password of a user who is not there cannot be replaced', async () => {
     })
 })
 
-describe('the audit trail names who works on the directory itself', () => {
-  test('with the user of the operating system', async () => {
+describe('the audit trail names the operating system user who changes the directory offline', () => {
+  test('the current user', async () => {
     const directory = await administration()
     await directory.apply(commandLine(), PEOPLE)
     await directory.users.replacePassword(commandLine(), ACCOUNT, 'account')
@@ -181,9 +181,9 @@ describe('the audit trail names who works on the directory itself', () => {
   }
   test.each<[claim: string, actor: string, nameOf: () => string, uidOf: () => number | undefined]>([
     ['by name', 'command line (alice)', () => 'alice', () => 1000],
-    ['by number where there is no name', 'command line (1000)', nobody, () => 1000],
-    ['by number where the name is empty', 'command line (0)', () => '', () => 0],
-    ['not at all where there is neither', 'command line', nobody, () => undefined],
+    ['by number if there is no name', 'command line (1000)', nobody, () => 1000],
+    ['by number if the name is empty', 'command line (0)', () => '', () => 0],
+    ['not at all if there is neither', 'command line', nobody, () => undefined],
   ])('%s: %s', (_claim, actor, nameOf, uidOf) => {
     expect(commandLine(nameOf, uidOf).name).toBe(actor)
   })

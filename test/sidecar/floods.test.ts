@@ -1,7 +1,7 @@
 /**
- * Floods of HTTP/2 frames, and connections that say nothing. Whoever floods is cut off; meanwhile a neighbour is
- * answered rightly, and the sidecar neither ends nor keeps memory. Nothing is measured by the clock: an attack is bounded
- * by its frames, and repeated until the neighbour has been answered often enough.
+ * Floods of HTTP/2 frames, and silent connections. The attacker is disconnected. Meanwhile another client gets right
+ * answers, and the sidecar neither ends nor leaks memory. Nothing is measured by the clock: an attack has a fixed number of
+ * frames, and is repeated until the other client has got enough answers.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -14,22 +14,22 @@ import { ACK, callOf, END_HEADERS, FRAME, field, frame, frameReader, PREFACE } f
 import { serve } from '../support/processes.ts'
 import { ACCOUNT, eventually, newFolder, runSidecar, whenTheFileEnds } from '../support/sidecar.ts'
 
-/** Attackers at the same time. Each connects again when it is cut off. */
+/** Attackers at the same time. Each one reconnects when it is disconnected. */
 const ATTACKERS = 2
 
-/** How often the neighbour has to be answered before an attack ends. */
+/** How many answers the other client gets before an attack ends. */
 const ANSWERS = 5
 
-/** Connections of one attacker within which the neighbour has had its answers. Six are usual. */
+/** Most connections of one attacker before the other client has got its answers. Six are usual. */
 const CONNECTIONS_MAX = 100
 
-/** How many connections say nothing. */
+/** How many connections are silent. */
 const SILENT = 500
 
-/** Memory that an attack may cost: more than twice what the dearest of them does. */
+/** How much memory an attack may cost: more than twice what the worst one does. */
 const GROWTH_MB_MAX = 64
 
-/** Bytes that an attacker hands over at once: about what the sidecar reads at once. */
+/** How many bytes an attacker writes at a time: about as many as the sidecar reads at a time. */
 const BATCH_BYTES = 64 * 1024
 
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
@@ -37,36 +37,36 @@ const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const CALL = callOf('/portcullis.v1.AuthorizationService/Check')
 const STREAM = callOf('/portcullis.v1.AuthorizationService/CheckStream')
 
-/** The error code of who wants no answer any more (RFC 9113, §7). */
+/** The error code CANCEL (RFC 9113, §7). */
 const CANCEL = Buffer.of(0, 0, 0, 8)
 
-/** Asked when all frames are sent: who is answered was not cut off. */
+/** A ping after all frames. Its answer shows that the attacker was not disconnected. */
 const LAST_PING = frame(FRAME.ping, { payload: Buffer.from('the last') })
 const LAST_PONG = frame(FRAME.ping, { flags: ACK, payload: Buffer.from('the last') })
 
 interface Flood {
   readonly what: string
-  /** What comes first, after the preface. */
+  /** Sent first, after the preface. */
   readonly opening?: Buffer
-  /** What comes over and over. The stream is a new one each time. */
+  /** The frames that are repeated, each time with a new stream. */
   readonly frames: (stream: number) => Buffer
-  /** How often, on one connection. */
+  /** How often the frames are sent on one connection. */
   readonly count: number
-  /** What makes the whole a proper conversation, so that only its size can be held against it. */
+  /** Completes the message, so that only its size is wrong. */
   readonly ending?: Buffer
-  /** Whether the attacker takes in what the sidecar says before all is sent. */
+  /** Whether the attacker reads the sidecar's frames before it has sent everything. */
   readonly reads: boolean
 }
 
 const sidecar = await serve(['--data', join(newFolder(), 'data')], {
   environment: {
     PORTCULLIS_LOG_LEVEL: 'warn',
-    // Otherwise V8 takes 200 MB before it collects what calls leave behind, and that would look like memory that is kept.
+    // Otherwise V8 uses 200 MB before it collects the garbage of calls, which would look like a leak.
     NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=64',
   },
 })
 
-/** As large as a frame may be by default. */
+/** The largest frame that is allowed by default. */
 const manyFields = Buffer.concat(Array(128).fill(field('x-flood', 'x'.repeat(100))))
 const ping = frame(FRAME.ping, { payload: Buffer.alloc(8) })
 const settings = frame(FRAME.settings)
@@ -108,29 +108,29 @@ test.each<Flood>([
     count: 10_000,
     reads: true,
   },
-])('$what: cut off, and the neighbour is answered', async (flood) => {
-  await withNeighbour(async (answers) => {
+])('$what: the attacker is disconnected, and another client is answered', async (flood) => {
+  await withOtherClient(async (answers) => {
     for (let connections = 0; connections === 0 || answers() < ANSWERS; connections++) {
-      expect(connections, 'connections, and the neighbour still waits').toBeLessThan(CONNECTIONS_MAX)
-      expect(await attack(flood)).toBe('cut off')
+      expect(connections, 'connections, and the other client still waits').toBeLessThan(CONNECTIONS_MAX)
+      expect(await attack(flood)).toBe('disconnected')
     }
   })
 })
 
 test.each([
-  { what: 'nothing', first: Buffer.alloc(0) },
-  { what: 'the preface and nothing more', first: PREFACE },
-])(`${SILENT} connections that say $what: the neighbour is answered`, async ({ first }) => {
+  { what: 'no bytes', first: Buffer.alloc(0) },
+  { what: 'only the preface', first: PREFACE },
+])(`${SILENT} silent connections ($what): another client is answered`, async ({ first }) => {
   const sockets: Socket[] = []
-  await withNeighbour(async (answers) => {
+  await withOtherClient(async (answers) => {
     for (let count = 0; count < SILENT / ATTACKERS; count++) {
       const socket = open()
       sockets.push(socket)
       socket.write(first)
-      // The sidecar speaks first: until it does, the connection may be known to the kernel alone.
+      // Waits for the sidecar's first frame: until then, perhaps only the kernel knows the connection.
       await once(socket, 'data')
     }
-    // Only what is answered while they all stand counts.
+    // Only answers while all connections are open count.
     const before = answers()
     await eventually(() => answers() >= before + ANSWERS)
   })
@@ -138,7 +138,7 @@ test.each([
   for (const socket of sockets) socket.destroy()
 })
 
-test('a connection that says nothing is closed when it has stood for as long as it may', async () => {
+test('a silent connection is closed after the idle timeout', async () => {
   const { address } = await runSidecar({ flags: { 'grpc.max_connection_idle_ms': 1000 } })
   await Promise.all(
     [Buffer.alloc(0), PREFACE].map((first) => {
@@ -149,18 +149,18 @@ test('a connection that says nothing is closed when it has stood for as long as 
   )
 })
 
-test('after all of that the sidecar has nothing to say, and ends in good order', async () => {
+test('after all floods the sidecar has logged nothing, and stops normally', async () => {
   sidecar.signal('SIGTERM')
   expect(await sidecar.ended).toMatchObject({ code: 0, stderr: '' })
 })
 
 /**
- * Runs attackers, each told how often the neighbour has been answered so far; it asks one check after the other until
- * they are done.
+ * Runs the attackers, and another client that makes one check after another until they are done. Each attacker can read
+ * how many answers that client has got.
  */
-async function withNeighbour(attacker: (answers: () => number) => Promise<void>): Promise<void> {
-  const neighbour = new BlackBox(sidecar.ready.grpc)
-  const ask = async () => expect(await neighbour.ask('Check', CHECK)).toMatchObject(ALLOWED)
+async function withOtherClient(attacker: (answers: () => number) => Promise<void>): Promise<void> {
+  const client = new BlackBox(sidecar.ready.grpc)
+  const ask = async () => expect(await client.ask('Check', CHECK)).toMatchObject(ALLOWED)
   await ask()
   const before = residentMb()
   let growth = 0
@@ -174,7 +174,7 @@ async function withNeighbour(attacker: (answers: () => number) => Promise<void>)
         growth = Math.max(growth, residentMb() - before)
       }
     } finally {
-      // Where it failed, attackers have nothing to wait for.
+      // If a check failed, the attackers need not wait any longer.
       answers = Number.POSITIVE_INFINITY
     }
   }
@@ -188,11 +188,11 @@ async function withNeighbour(attacker: (answers: () => number) => Promise<void>)
   await Promise.all([asking(), attacking()])
   await ask()
   expect(Math.max(growth, residentMb() - before)).toBeLessThan(GROWTH_MB_MAX)
-  neighbour.close()
+  client.close()
 }
 
-/** Sends a flood over a connection of its own, no faster than the sidecar takes it in. */
-function attack({ opening, frames, count, ending, reads }: Flood): Promise<'cut off' | 'answered'> {
+/** Sends a flood over a new connection, no faster than the sidecar reads it. */
+function attack({ opening, frames, count, ending, reads }: Flood): Promise<'disconnected' | 'answered'> {
   function* batches(): Generator<Buffer> {
     let batch = [PREFACE, opening ?? Buffer.alloc(0)]
     let bytes = 0
@@ -209,7 +209,7 @@ function attack({ opening, frames, count, ending, reads }: Flood): Promise<'cut 
   }
   return new Promise((resolve) => {
     const socket = open()
-    socket.once('close', () => resolve('cut off'))
+    socket.once('close', () => resolve('disconnected'))
     const read = frameReader((answer) => {
       if (!answer.equals(LAST_PONG)) return
       resolve('answered')
@@ -217,7 +217,7 @@ function attack({ opening, frames, count, ending, reads }: Flood): Promise<'cut 
     })
     socket.on('data', read)
     if (!reads) socket.pause()
-    // A pipe waits for the socket to drain: what is not sent is not made.
+    // A pipe waits for the socket to drain, so that batches are only made when they can be sent.
     Readable.from(batches())
       .once('end', () => socket.resume())
       .pipe(socket, { end: false })
@@ -226,15 +226,15 @@ function attack({ opening, frames, count, ending, reads }: Flood): Promise<'cut 
 
 function open(address = sidecar.ready.grpc): Socket {
   const [host = '', port = ''] = address.split(':')
-  // To be cut off is an error to some connections, and expected here.
+  // Some connections report being disconnected as an error, which is expected here.
   const socket = connect(Number(port), host).on('error', () => {})
-  // Who never reads does not see the end of a connection either.
+  // A socket that is never read does not report the end of its connection either.
   socket.resume()
   whenTheFileEnds(() => void socket.destroy())
   return socket
 }
 
-/** Memory that the sidecar has in use; always 0 where the system does not tell. */
+/** Memory of the sidecar in megabytes; 0 on systems that cannot report it. */
 function residentMb(): number {
   if (process.platform !== 'linux') return 0
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${sidecar.pid}/status`, 'utf8')) ?? []

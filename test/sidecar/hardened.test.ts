@@ -1,4 +1,4 @@
-/** A sidecar where Node is told to make no code from strings: it answers all the same. */
+/** A sidecar works if Node is told not to generate code from strings. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
@@ -6,7 +6,7 @@ import { serve } from '../support/processes.ts'
 import { whenTheFileEnds } from '../support/sidecar.ts'
 import { ROOT } from '../support/sources.ts'
 
-test('without HTTP nothing is made from strings: reading a matrix, issuing, checking, stopping', async () => {
+test('without HTTP no code is generated from strings: reading a matrix, issuing, checking, stopping', async () => {
   const matrix = join(ROOT, 'matrix/support-matrix.json')
   const child = await serve(['--dev', '--http', 'off', '--matrix', matrix], {
     environment: { NODE_OPTIONS: '--disallow-code-generation-from-strings' },

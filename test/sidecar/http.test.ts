@@ -1,4 +1,4 @@
-/** The HTTP listener: whether the process lives and answers, and that no page in a browser can ask it (DNS rebinding). */
+/** The HTTP listener: the health endpoints, and the protection from pages in a browser (DNS rebinding). */
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { runSidecar } from '../support/sidecar.ts'
@@ -13,7 +13,7 @@ interface Answer {
   readonly body: unknown
 }
 
-/** Not `fetch`, which sets Host itself. */
+/** Does not use `fetch`, because `fetch` sets the Host header itself. */
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request(
@@ -52,13 +52,19 @@ test.each<[claim: string, path: string, headers: Record<string, string>, status:
   ['the process lives', '/healthz', {}, 200, { status: 'ok' }],
   ['the sidecar is ready', '/readyz', {}, 200, { status: 'ready' }],
   ['localhost is this machine', '/healthz', { host: `localhost:${port}` }, 200, { status: 'ok' }],
-  ['a host name has no case', '/healthz', { host: `LOCALHOST:${port}` }, 200, { status: 'ok' }],
-  ['a path that is not there', '/metrics-of-others', {}, 404, NO_SUCH_PATH],
-  ['the root', '/', {}, 404, NO_SUCH_PATH],
-  ['a path of another case', '/HEALTHZ', {}, 404, NO_SUCH_PATH],
-  ['a host name of others', '/healthz', { host: `example.com:${port}` }, 403, FORBIDDEN],
   [
-    'a name that only begins as this one',
+    'the case of a host name does not matter',
+    '/healthz',
+    { host: `LOCALHOST:${port}` },
+    200,
+    { status: 'ok' },
+  ],
+  ['an unknown path', '/metrics-of-others', {}, 404, NO_SUCH_PATH],
+  ['the root', '/', {}, 404, NO_SUCH_PATH],
+  ['a path in capitals', '/HEALTHZ', {}, 404, NO_SUCH_PATH],
+  ['the host name of another server', '/healthz', { host: `example.com:${port}` }, 403, FORBIDDEN],
+  [
+    'a host name that begins with a name of this server',
     '/healthz',
     { host: `localhost.example.com:${port}` },
     403,
@@ -67,15 +73,21 @@ test.each<[claim: string, path: string, headers: Record<string, string>, status:
   ['another port', '/healthz', { host: 'localhost:1' }, 403, FORBIDDEN],
   ['no port', '/healthz', { host: 'localhost' }, 403, FORBIDDEN],
   ['an empty host', '/healthz', { host: '' }, 403, FORBIDDEN],
-  ['a page of others', '/healthz', { origin: 'https://example.com' }, 403, FORBIDDEN],
-  ['a page of this machine', '/healthz', { origin: `http://${address}` }, 403, FORBIDDEN],
-  ['a page without an origin of its own', '/healthz', { origin: 'null' }, 403, FORBIDDEN],
-  ['a host of others and a path that is not there', '/nothing', { host: 'example.com' }, 403, FORBIDDEN],
+  ['a page from another origin', '/healthz', { origin: 'https://example.com' }, 403, FORBIDDEN],
+  ['a page from this server', '/healthz', { origin: `http://${address}` }, 403, FORBIDDEN],
+  ['a page with the origin `null`', '/healthz', { origin: 'null' }, 403, FORBIDDEN],
+  [
+    'the host name of another server and an unknown path',
+    '/nothing',
+    { host: 'example.com' },
+    403,
+    FORBIDDEN,
+  ],
 ])('%s', async (_claim, path, headers, status, body) => {
   expect(await get(path, headers)).toMatchObject({ status, body })
 })
 
-test('no answer lets a page of others read it', async () => {
+test('no response allows a page from another origin to read it', async () => {
   for (const [path, headers] of [
     ['/healthz', {}],
     ['/healthz', { origin: 'https://example.com' }],
@@ -86,12 +98,12 @@ test('no answer lets a page of others read it', async () => {
     ).toEqual([])
 })
 
-test('what is not asked for with GET is refused, with what is', async () => {
+test('a method other than GET and HEAD is refused, and the response names the allowed methods', async () => {
   expect(await get('/healthz', {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
 })
 
 test.each(['0.0.0.0:0', '192.0.2.1:0', 'unix:/tmp/x.sock'])(
-  'an address beyond this machine is refused: %s',
+  'an address that other machines can reach is refused: %s',
   async (http) => {
     await expect(runSidecar({ flags: { 'http.address': http } })).rejects.toThrow(
       new Error(
@@ -101,13 +113,13 @@ test.each(['0.0.0.0:0', '192.0.2.1:0', 'unix:/tmp/x.sock'])(
   },
 )
 
-test('an address that is taken is said to be in use, and gRPC does not stay behind', async () => {
+test('an address in use is reported, and gRPC does not keep running', async () => {
   const starting = runSidecar({ flags: { 'http.address': address } })
   await expect(starting).rejects.toThrow(new Error(`http address ${address} is in use`))
-  // The same addresses are free for the next one.
+  // The sidecar that uses the address still answers.
   expect(await get('/healthz')).toMatchObject({ status: 200 })
 })
 
-test('switched off, there is no address', async () => {
+test('if HTTP is off, the sidecar has no HTTP address', async () => {
   expect((await runSidecar()).sidecar.httpAddress).toBeUndefined()
 })

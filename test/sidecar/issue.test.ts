@@ -1,11 +1,11 @@
-/** Holds `Issue` to §5.1 (who gets which token), §4.1 (which scope gives which kind) and one answer for every failed login. */
+/** `Issue`: who gets which token (§5.1), which scope gives which kind (§4.1), and the same answer for every failed login. */
 import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/answers.ts'
 import { BlackBox, invalid, type Message, type Refusal, refused } from '../support/black-box.ts'
 import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
-// Failed logins are what is tested here; that many of them are slowed down is tested elsewhere.
+// The throttle would disturb these tests of failed logins. It has its own tests.
 const running = await runSidecar({ flags: { 'login_throttle.failures': 1_000 } })
 const box = new BlackBox(running.address)
 const secrets = await populate(running, {
@@ -36,7 +36,7 @@ const project = (name: string) => ({ account: ACCOUNT, project: name })
 const ACCOUNT_KIND = 'iam_token_account_scoped'
 const PROJECT_KIND = 'iam_token_project_scoped'
 
-/** §5.1, and word for word the same for a project that is not there: nobody learns which projects there are. */
+/** The refusal of §5.1. It is the same for a project that does not exist, so that it does not reveal which projects exist. */
 const missing = (kind: string): Refusal => ({
   code: 'PERMISSION_DENIED',
   reason: 'PERMISSION_MISSING',
@@ -107,14 +107,14 @@ describe('a failed login', () => {
   const rightPassword = secrets.passwordOf('account')
   const ROWS: [claim: string, requester: Message][] = [
     ['a wrong password', login('account', { password: 'wrong' })],
-    ['a password of another case', login('account', { password: rightPassword.toUpperCase() })],
-    ['a password with a blank behind it', login('account', { password: `${rightPassword} ` })],
+    ['a password in another case', login('account', { password: rightPassword.toUpperCase() })],
+    ['a password with a blank at the end', login('account', { password: `${rightPassword} ` })],
     ["another user's password", login('account', { password: secrets.passwordOf('alpha') })],
     ['a user who does not exist', login('account', { user_name: 'nobody' })],
-    ['a user name of another case', login('account', { user_name: 'Account' })],
+    ['a user name in another case', login('account', { user_name: 'Account' })],
     ['an account that does not exist', login('account', { account: '999999' })],
-    ['an account of others', login('account', { account: OTHER_ACCOUNT })],
-    ['a user name that nobody can have', login('account', { user_name: 'a\0' })],
+    ['another account', login('account', { account: OTHER_ACCOUNT })],
+    ['an impossible user name', login('account', { user_name: 'a\0' })],
     ['a user name of a megabyte', login('account', { user_name: 'x'.repeat(1_000_000) })],
     ['an account number of a megabyte', login('account', { account: '1'.repeat(1_000_000) })],
     ['a disabled user with the right password', login('disabled')],
@@ -130,7 +130,7 @@ describe('a failed login', () => {
     expect(await refused(issue({ ...requester, scope: own }))).toEqual(FAILED)
   })
 
-  test('every one of them gets the same bytes', async () => {
+  test('all of them get the same bytes', async () => {
     const trailers = await Promise.all(
       ROWS.map(async ([, requester]) => {
         const error = (await issue({ ...requester, scope: own }).catch((error) => error)) as ServiceError
@@ -141,7 +141,7 @@ describe('a failed login', () => {
     expect(new Set(trailers).size).toBe(1)
   })
 
-  test('neither a scope nor a project that is not allowed shows before the login succeeds', async () => {
+  test('a failed login does not reveal whether the scope or the project is allowed', async () => {
     const requester = login('account', { password: 'wrong' })
     expect(await refused(issue({ ...requester, scope: project('no such project') }))).toEqual(FAILED)
     expect(await refused(issue({ ...requester, scope: { account: OTHER_ACCOUNT } }))).toEqual(FAILED)
@@ -153,8 +153,8 @@ describe('for a set of APIs', () => {
     issue({ ...login('account'), apis: { apis, ...(projectName !== undefined && { project: projectName }) } })
 
   test.each([
-    { claim: 'an API that takes one kind', apis: ['iam'], kind: ACCOUNT_KIND },
-    { claim: 'APIs that take one kind all', apis: ['iam', 'global-router', 'balance'], kind: ACCOUNT_KIND },
+    { claim: 'an API that accepts one kind', apis: ['iam'], kind: ACCOUNT_KIND },
+    { claim: 'APIs that all accept one kind', apis: ['iam', 'global-router', 'balance'], kind: ACCOUNT_KIND },
     {
       claim: 'APIs that one kind opens together',
       apis: ['cdn', 'email'],
@@ -162,7 +162,7 @@ describe('for a set of APIs', () => {
       kind: PROJECT_KIND,
     },
     { claim: 'an API of both kinds, without a project', apis: ['mobile-farm'], kind: ACCOUNT_KIND },
-    // The narrower grant, where it will do.
+    // The narrower scope is chosen if it is enough.
     {
       claim: 'an API of both kinds, with a project',
       apis: ['mobile-farm'],
@@ -170,8 +170,8 @@ describe('for a set of APIs', () => {
       kind: PROJECT_KIND,
     },
     { claim: 'an account API, with a project', apis: ['iam'], project: 'alpha', kind: ACCOUNT_KIND },
-    { claim: 'an API that takes a static token too', apis: ['balance'], kind: ACCOUNT_KIND },
-    { claim: 'an API named twice', apis: ['iam', 'iam'], kind: ACCOUNT_KIND },
+    { claim: 'an API that accepts a static token too', apis: ['balance'], kind: ACCOUNT_KIND },
+    { claim: 'an API that is named twice', apis: ['iam', 'iam'], kind: ACCOUNT_KIND },
   ])('$claim: $kind', async ({ apis, project: name, kind }) => {
     const token = await forApis(apis, name)
     expect(token).toMatchObject({
@@ -193,7 +193,7 @@ describe('for a set of APIs', () => {
   ]
   test.each<[claim: string, { apis: string[]; project?: string; refusal: Refusal }]>([
     [
-      'a project API without a project is refused for the field that is missing',
+      'a project API without a project is refused, and the error names the missing field',
       {
         apis: ['cdn'],
         refusal: invalid([
@@ -203,7 +203,7 @@ describe('for a set of APIs', () => {
       },
     ],
     [
-      'an API that takes a static token only is refused with the steps of §4.2',
+      'an API that only accepts a static token is refused with the steps of §4.2',
       {
         apis: ['reports', 'tickets'],
         refusal: {
@@ -238,7 +238,7 @@ describe('for a set of APIs', () => {
       },
     ],
     [
-      'every unknown API is named by its place',
+      'every unknown API is named by its index',
       {
         apis: ['iam', 'nothing', 'IAM'],
         refusal: invalid(
@@ -275,12 +275,12 @@ test.each([
       'iam-token-holder-contradiction',
     ],
   },
-])('the token for $purpose names the conflicts that bear on it', async ({ purpose, bearing }) => {
+])('the token for $purpose names the conflicts that affect it', async ({ purpose, bearing }) => {
   const { conflicts } = await issue({ ...login('account'), ...purpose })
   expect((conflicts as Message[]).map(({ id }) => id)).toEqual(bearing)
 })
 
-test('two tokens of one user are two tokens, and both stand', async () => {
+test('two tokens of one user are different, and both are active', async () => {
   const [one, other] = await Promise.all([
     issue({ ...login('account'), scope: own }),
     issue({ ...login('account'), scope: own }),

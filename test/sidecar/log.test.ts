@@ -1,4 +1,4 @@
-/** A log that cannot be written stops nothing. */
+/** A log that cannot be written does not stop the sidecar. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { whenTheFileEnds } from '../support/sidecar.ts'
 
 const LINES = 20_000
 
-/** Writes more lines than any pipe holds, says so, and goes on writing one now and then. */
+/** Writes more lines than a pipe can buffer, reports that, and then writes a line from time to time. */
 const PROGRAM = `
   import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
   const log = newLog('info')
@@ -26,14 +26,14 @@ function start(stderr: 'pipe' | number): ChildProcess {
   return child
 }
 
-test('where nobody reads it: what finds no room is dropped, and how much that was is said when there is room', async () => {
+test('if nobody reads the pipe, lines are dropped, and their number is logged as soon as lines can be written again', async () => {
   const child = start('pipe')
   const [said] = await once(child.stdout as Readable, 'data')
   expect(String(said)).toBe('written')
   let written = 0
   let dropped = 0
   for await (const line of createInterface(child.stderr as Readable)) {
-    // Of one line the beginning may have been written; it is among those that are counted.
+    // Of one line only the beginning may have been written. It counts as dropped.
     const parsed = /^\{.*\}$/.test(line) ? (JSON.parse(line) as { line?: number; dropped?: number }) : {}
     if (parsed.line !== undefined) written++
     dropped += parsed.dropped ?? 0
@@ -43,13 +43,13 @@ test('where nobody reads it: what finds no room is dropped, and how much that wa
   expect(dropped).toBeGreaterThan(0)
 })
 
-test.runIf(process.platform === 'linux')('where the disk is full', async () => {
+test.runIf(process.platform === 'linux')('if the disk is full, the sidecar keeps running', async () => {
   const full = openSync('/dev/full', 'w')
   const child = start(full)
   closeSync(full)
   const [said] = await once(child.stdout as Readable, 'data')
   expect(String(said)).toBe('written')
-  // It is still there when several more have failed.
+  // The process still runs after several more failed lines.
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(child.exitCode).toBeNull()
 })

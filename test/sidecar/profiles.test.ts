@@ -1,4 +1,4 @@
-/** Holds `Issue` by profile to its callers: who may use which credential of the configuration (facts/security, confused deputy). */
+/** `Issue` by profile: which caller may use which credential of the configuration (the problem of the confused deputy). */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { ACCOUNT, newFile, newFolder, PEOPLE, populate, runSidecar } from '../su
 const BILLING_TOKEN = 'billing-caller-token-0123456789abcdef'
 const NOBODY_TOKEN = 'nobody-caller-token-0123456789abcdef'
 const folder = join(newFolder(), 'data')
-// The configuration names files with secrets, which only exist once the people do.
+// The configuration names files with secrets, which exist only after the users were created.
 const secrets = await populate(await runSidecar({ folder }), PEOPLE)
 const running = await runSidecar({
   folder,
@@ -63,7 +63,7 @@ describe('a caller that is bound to the profile', () => {
     })
   })
 
-  test('gets the static token that the profile holds, for APIs that take nothing else (§4.2)', async () => {
+  test('gets the static token of the profile for APIs that only accept static tokens (§4.2)', async () => {
     const token = await byProfile('billing', { apis: { apis: ['reports', 'tickets'] } }, BILLING_TOKEN)
     expect(token).toMatchObject({
       header: 'X-Token',
@@ -77,7 +77,7 @@ describe('a caller that is bound to the profile', () => {
     ).toMatchObject({ allowed: true })
   })
 
-  test('gets an IAM token where the API takes both, because that one expires', async () => {
+  test('gets an IAM token if the API accepts both, because IAM tokens expire', async () => {
     expect(await byProfile('billing', { apis: { apis: ['balance'] } }, BILLING_TOKEN)).toMatchObject({
       kind: 'iam_token_account_scoped',
     })
@@ -114,14 +114,19 @@ const notBound = (caller: string) =>
 test.each<[claim: string, profile: string, callerToken: string | undefined, Refusal]>([
   ['no caller token', 'billing', undefined, NO_TOKEN],
   ['no caller token, for a profile that does not exist', 'nothing', undefined, NO_TOKEN],
-  ['a caller token that nobody has', 'billing', `${BILLING_TOKEN}x`, WRONG_TOKEN],
-  ['a caller token without its end', 'billing', BILLING_TOKEN.slice(0, -1), WRONG_TOKEN],
-  ['two tokens in one', 'billing', `${BILLING_TOKEN} ${NOBODY_TOKEN}`, WRONG_TOKEN],
+  ['an unknown caller token', 'billing', `${BILLING_TOKEN}x`, WRONG_TOKEN],
+  ['a truncated caller token', 'billing', BILLING_TOKEN.slice(0, -1), WRONG_TOKEN],
+  ['two caller tokens in one header', 'billing', `${BILLING_TOKEN} ${NOBODY_TOKEN}`, WRONG_TOKEN],
   ['a caller that is bound to no profile', 'billing', NOBODY_TOKEN, notBound('nobody')],
   ['a caller that is bound to other profiles', 'other-job', BILLING_TOKEN, notBound('billing-service')],
-  // The same answer, so that nobody learns which profiles there are.
+  // The same answer, so that it does not reveal which profiles exist.
   ['a profile that does not exist', 'nothing', BILLING_TOKEN, notBound('billing-service')],
-  ['a profile named as every object has it', 'constructor', administratorToken, notBound('administrator')],
+  [
+    'a profile name that is a property of every object',
+    'constructor',
+    administratorToken,
+    notBound('administrator'),
+  ],
   [
     'a profile whose password was replaced meanwhile',
     'stale',
@@ -144,7 +149,7 @@ test("a profile gives no more than its user's own permissions (§5.1)", async ()
   })
 })
 
-test('who guesses the password of a profile’s user does not keep the profile from its token', async () => {
+test('guessing the password of a profile’s user does not throttle the profile', async () => {
   const guessed = await runSidecar({
     folder,
     flags: { 'login_throttle.failures': 2, 'login_throttle.pause_ms': 3_600_000 },
@@ -169,7 +174,7 @@ test('who guesses the password of a profile’s user does not keep the profile f
   expect(token).toMatchObject({ kind: 'iam_token_account_scoped' })
 })
 
-test('a caller token has no bearing on what needs none', async () => {
+test('a caller token does not affect calls that need none', async () => {
   const question = credentialQuestion('tickets', 'X-Token', secrets.staticToken)
   expect(await box.ask('check', question, { callerToken: 'wrong' })).toMatchObject({ allowed: true })
 })

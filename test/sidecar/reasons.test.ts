@@ -1,4 +1,4 @@
-/** Holds the sidecar to the reasons of a denial (DESIGN §5) and to their order, as far as they go over the wire. */
+/** The reasons of a denial and their precedence (DESIGN §5), over gRPC. */
 import { expect, test } from 'vitest'
 import { REASONS, type Reason } from '../../engine/index.ts'
 import { TESTER } from '../support/actor.ts'
@@ -17,7 +17,7 @@ const { staticToken } = secrets
 const revoked = (await issued(lenient, secrets)).value
 await lenient.client.revoke({ value: revoked })
 
-/** Tokens of the other account, which lets in no address but those of 10.0.0.0/8 (§1). */
+/** Tokens of the other account, which only allows addresses of 10.0.0.0/8 (§1). */
 const ofStranger = async () => {
   const password = secrets.passwordOf('stranger')
   const issuing = lenient.client.issue({
@@ -48,7 +48,7 @@ type Row = readonly [claim: string, reason: Reason, question: Message, asked?: B
 const withBox = (rows: readonly Row[]): [claim: string, Reason, Message, BlackBox][] =>
   rows.map(([claim, reason, question, asked = box]) => [claim, reason, question, asked])
 
-/** A static token as it is written, but for its checksum. */
+/** A static token with a wrong checksum. */
 const mistyped = `${staticToken.slice(0, -1)}${staticToken.endsWith('0') ? '1' : '0'}`
 
 const ROWS: readonly Row[] = [
@@ -58,7 +58,11 @@ const ROWS: readonly Row[] = [
     { api: 'nothing', ...headers(['X-Token', staticToken]) },
   ],
   ['an API id in capitals', 'UNKNOWN_API', { api: 'BALANCE', ...headers(['X-Token', staticToken]) }],
-  ['an API id that every object has', 'UNKNOWN_API', { api: 'constructor', ...claims('static_token', own) }],
+  [
+    'an API id that is a property of every object',
+    'UNKNOWN_API',
+    { api: 'constructor', ...claims('static_token', own) },
+  ],
   ['no header at all', 'CREDENTIAL_MISSING', { api: 'balance', ...headers() }],
   ['only other headers', 'CREDENTIAL_MISSING', { api: 'balance', ...headers(['Authorization', account]) }],
   ['an empty header', 'CREDENTIAL_MISSING', { api: 'balance', ...headers(['X-Token', '']) }],
@@ -94,7 +98,7 @@ const ROWS: readonly Row[] = [
     { api: 'balance', ...headers(['X-Auth-Token', `eyJ${'a'.repeat(8190)}`]) },
   ],
   [
-    'a credential of 8192 characters that is no token',
+    'a credential of 8192 characters that is not a token',
     'CREDENTIAL_INVALID',
     { api: 'balance', ...headers(['X-Auth-Token', `eyJ${'a'.repeat(8189)}`]) },
   ],
@@ -117,13 +121,13 @@ const ROWS: readonly Row[] = [
     credentialQuestion('balance', 'X-Token', mistyped),
   ],
   ['a revoked token', 'CREDENTIAL_REVOKED', credentialQuestion('balance', 'X-Auth-Token', revoked)],
-  ['an address that the account does not let in', 'ADDRESS_NOT_ALLOWED', fromAddress('192.0.2.1')],
+  ['an address that the account does not allow', 'ADDRESS_NOT_ALLOWED', fromAddress('192.0.2.1')],
   ['an address of the other family', 'ADDRESS_NOT_ALLOWED', fromAddress('::10.0.0.1')],
-  ['no address where the account restricts them', 'ADDRESS_NOT_ALLOWED', fromAddress('')],
-  ['an address that the account lets in', 'ALLOWED', fromAddress('10.1.2.3')],
-  ['the same address as IPv6 writes it', 'ALLOWED', fromAddress('::ffff:10.1.2.3')],
+  ['no address, and an account that restricts addresses', 'ADDRESS_NOT_ALLOWED', fromAddress('')],
+  ['an address that the account allows', 'ALLOWED', fromAddress('10.1.2.3')],
+  ['the same address as an IPv4-mapped IPv6 address', 'ALLOWED', fromAddress('::ffff:10.1.2.3')],
   ['a kind that is not in the matrix', 'UNKNOWN_TOKEN_KIND', { api: 'balance', ...claims('token', own) }],
-  ['a claim of no kind', 'UNKNOWN_TOKEN_KIND', { api: 'balance', ...claims('', own) }],
+  ['a claim without a kind', 'UNKNOWN_TOKEN_KIND', { api: 'balance', ...claims('', own) }],
   ['a claim without a scope', 'INVALID_SCOPE', { api: 'balance', ...claims('static_token') }],
   [
     'a claim whose scope names no account',
@@ -168,7 +172,7 @@ const ROWS: readonly Row[] = [
   ],
   ['a target in no project', 'PROJECT_MISMATCH', credentialQuestion('cdn', 'X-Auth-Token', project, own)],
   [
-    'a project of another case',
+    'a project name in another case',
     'PROJECT_MISMATCH',
     credentialQuestion('cdn', 'X-Auth-Token', project, { ...own, project: 'ALPHA' }),
   ],
@@ -194,12 +198,12 @@ test.each(withBox(ROWS))('%s: %s', async (_claim, reason, question, asked) => {
   })
 })
 
-/** Questions with two faults: the first in the order of DESIGN §5 is the one reported. */
+/** Checks with two faults: the first one in the order of DESIGN §5 is reported. */
 const PRECEDENCE: readonly Row[] = [
   ['an unknown API and no credential', 'UNKNOWN_API', { api: 'nothing', ...headers() }],
   ['an unknown API and an unknown kind', 'UNKNOWN_API', { api: 'nothing', ...claims('nothing', own) }],
   [
-    'an empty header beside a full one',
+    'an empty header next to a valid one',
     'CREDENTIAL_MISSING',
     { api: 'balance', ...headers(['X-Auth-Token', ''], ['X-Token', staticToken]) },
   ],
@@ -220,12 +224,12 @@ const PRECEDENCE: readonly Row[] = [
   ],
   ['a revoked token in the wrong header', 'WRONG_HEADER', credentialQuestion('balance', 'X-Token', revoked)],
   [
-    'a revoked token from an address that is not let in',
+    'a revoked token from an address that is not allowed',
     'CREDENTIAL_REVOKED',
     fromAddress('192.0.2.1', 'balance', revokedAndRestricted),
   ],
   [
-    'an address that is not let in and an API that would not accept the token',
+    'an address that is not allowed and an API that would not accept the token',
     'ADDRESS_NOT_ALLOWED',
     fromAddress('192.0.2.1', 'reports'),
   ],
@@ -268,7 +272,7 @@ test.each(withBox(PRECEDENCE))('%s: %s comes first', async (_claim, reason, ques
   expect(await asked.ask('check', question)).toMatchObject({ reason: `REASON_${reason}`, allowed: false })
 })
 
-test('every reason is among the rows, but for expiry, which has its own tests', () => {
+test('the rows contain every reason except expiry, which has its own tests', () => {
   const asked = new Set(ROWS.map(([, reason]) => reason))
   expect(REASONS.filter((reason) => !asked.has(reason))).toEqual(['CREDENTIAL_EXPIRED'])
 })

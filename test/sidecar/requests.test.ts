@@ -1,4 +1,4 @@
-/** What the contract refuses in a request: each fault with the path of its field, one by one and all together. */
+/** Invalid requests: each violation is reported with the path of its field, alone and together with others. */
 import { describe, expect, test } from 'vitest'
 import { BlackBox, invalid, type Message, refused } from '../support/black-box.ts'
 import { encoded, field, joined } from '../support/bytes.ts'
@@ -28,7 +28,7 @@ const CHECKS: [claim: string, question: Message | Buffer, violations: Violation[
     [SUBJECT_BOTH],
   ],
   ['a target without an account', { ...good, target: {} }, [TARGET]],
-  ['a target with a project alone', { ...good, target: { project: 'alpha' } }, [TARGET]],
+  ['a target with a project but no account', { ...good, target: { project: 'alpha' } }, [TARGET]],
   ['a client address that is a name', { ...good, client_address: 'localhost' }, [ADDRESS]],
   ['a client address with a port', { ...good, client_address: '127.0.0.1:80' }, [ADDRESS]],
   ['a client address in brackets', { ...good, client_address: '[::1]' }, [ADDRESS]],
@@ -58,7 +58,7 @@ describe.each(CHECKS)('a check with %s is refused', (_claim, question, violation
   })
 })
 
-test('each of them ends a stream, after the answers to the questions before it', async () => {
+test('each of them ends a stream, after the answers to the checks before it', async () => {
   for (const [, question, violations] of CHECKS) {
     const stream = box.converse('checkStream')
     stream.write({ id: 'one', check: good })
@@ -89,7 +89,7 @@ const APIS_MAX = 10_000
 
 test.each<[claim: string, method: string, request: Message | Buffer, violations: Violation[]]>([
   ['a stream message without a check', 'checkStream', { id: 'one' }, [['check', 'expected a check']]],
-  ['an issue of nothing', 'issue', {}, [REQUESTER, PURPOSE]],
+  ['an empty issue', 'issue', {}, [REQUESTER, PURPOSE]],
   ['an issue without a requester', 'issue', { scope: { account: ACCOUNT } }, [REQUESTER]],
   ['an issue without a purpose', 'issue', { password }, [PURPOSE]],
   [
@@ -127,13 +127,13 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     [['password.password', 'expected at most 1024 characters']],
   ],
   [
-    'an issue for a scope of nothing',
+    'an issue for an empty scope',
     'issue',
     { password, scope: {} },
     [['scope.account', 'expected the account number']],
   ],
   [
-    'an issue for a project alone',
+    'an issue for a project without an account',
     'issue',
     { password, scope: { project: 'alpha' } },
     [['scope.account', 'expected the account number']],
@@ -144,7 +144,7 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     { password, apis: {} },
     [['apis.apis', 'expected 1 to 10000 ids of APIs, found 0']],
   ],
-  ['a revocation of nothing', 'revoke', {}, [REVOKED]],
+  ['an empty revocation', 'revoke', {}, [REVOKED]],
   [
     'a revocation by value and by id',
     'revoke',
@@ -172,7 +172,7 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
   expect(await refused(asking)).toEqual(invalid(...violations))
 })
 
-test('of very many violations the first are named, and how many there are: trailers have little room', async () => {
+test('of many violations only the first ones are named, with the number of the others, because trailers are limited', async () => {
   const refusal = await refused(
     box.ask('plan', { apis: Array.from({ length: 10_000 }, (_, n) => `none-${n}`) }),
   )
@@ -183,14 +183,14 @@ test('of very many violations the first are named, and how many there are: trail
 async function streamed(request: Message | Buffer): Promise<void> {
   const stream = box.converse('checkStream')
   stream.end(request)
-  for await (const answer of stream) throw new Error(`answered with ${JSON.stringify(answer)}`)
+  for await (const answer of stream) throw new Error(`expected no answer, found ${JSON.stringify(answer)}`)
 }
 
-test('an empty batch has an empty answer', async () => {
+test('an empty batch gets an empty answer', async () => {
   expect(await box.ask('checkBatch', {})).toEqual({ results: [] })
 })
 
-test('a batch of 1,000 is answered, in order; one of 1,001 is refused', async () => {
+test('a batch of 1,000 checks is answered in order, and one of 1,001 is refused', async () => {
   const checks = Array.from({ length: 1_001 }, (_, index) => ({
     ...good,
     api: index % 2 ? 'balance' : 'iam',

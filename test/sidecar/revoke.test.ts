@@ -1,4 +1,4 @@
-/** Holds `Revoke` to who may revoke what, and to a revocation that holds at once in every process on the data folder. */
+/** `Revoke`: who may revoke what, and that a revocation takes effect immediately in every process on the data folder. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const REVOKED = { allowed: false, reason: 'REASON_CREDENTIAL_REVOKED' }
 
 describe('by its value', () => {
-  test('whoever holds a token may revoke it, and the next check denies', async () => {
+  test('anybody who has a token may revoke it, and the next check denies', async () => {
     const { value, tokenId } = await issued(running, secrets)
     expect(await check(value)).toMatchObject(ALLOWED)
     expect(await revoke({ value })).toEqual({
@@ -49,13 +49,13 @@ describe('by its value', () => {
     expect(await check(value)).toMatchObject({ ...REVOKED, token: { token_id: tokenId } })
   })
 
-  test('revoking one token leaves the others of the same user alone', async () => {
+  test('revoking one token does not revoke others of the same user', async () => {
     const [one, other] = [await issued(running, secrets), await issued(running, secrets)]
     await revoke({ value: one.value })
     expect(await check(other.value)).toMatchObject(ALLOWED)
   })
 
-  test('a second revocation is no error, and the first time stands', async () => {
+  test('a second revocation is not an error, and the time of the first one is kept', async () => {
     const { value, tokenId } = await issued(running, secrets)
     const first = await revoke({ value })
     clock.nowMs += 1_500
@@ -71,7 +71,7 @@ describe('by its value', () => {
     expect(await check(value)).toMatchObject(REVOKED)
   })
 
-  test('a token whose holder may no longer use it can still be revoked', async () => {
+  test('a token that its holder may no longer use can still be revoked', async () => {
     const { value, tokenId } = await issued(running, secrets, { user: 'alpha', project: 'alpha' })
     const permissions = (projects: string[]) =>
       running.sidecar.administration.apply(TESTER, {
@@ -115,15 +115,15 @@ const genuine = await issued(running, secrets)
 test.each<[claim: string, request: Message, callerToken: string | undefined, Refusal]>([
   ['a word', { value: 'gibberish' }, undefined, NOT_FOUND],
   ['an IAM token with something appended', { value: `${genuine.value}A` }, undefined, NOT_FOUND],
-  ['an IAM token with a blank behind it', { value: `${genuine.value} ` }, undefined, NOT_FOUND],
+  ['an IAM token with a blank at the end', { value: `${genuine.value} ` }, undefined, NOT_FOUND],
   [
     'a static token with a wrong end',
     { value: `${secrets.staticToken.slice(0, -6)}000000` },
     undefined,
     NOT_FOUND,
   ],
-  ['a token id in place of the value', { value: genuine.tokenId }, undefined, NOT_FOUND],
-  ['a word, whoever asks', { value: 'gibberish' }, administratorToken, NOT_FOUND],
+  ['a token id instead of the value', { value: genuine.tokenId }, undefined, NOT_FOUND],
+  ['a word, from an operator', { value: 'gibberish' }, administratorToken, NOT_FOUND],
   [
     'a token id without a caller token',
     { token_id: genuine.tokenId },
@@ -135,7 +135,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     ),
   ],
   [
-    'a token id with a caller token that nobody has',
+    'a token id with an unknown caller token',
     { token_id: genuine.tokenId },
     `${administratorToken}0`,
     refusal(
@@ -145,7 +145,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     ),
   ],
   [
-    'a token id by a caller who is no operator',
+    'a token id by a caller who is not an operator',
     { token_id: genuine.tokenId },
     JOB_TOKEN,
     refusal(
@@ -155,7 +155,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     ),
   ],
   [
-    'a token id of another form',
+    'a malformed token id',
     { token_id: 'short' },
     administratorToken,
     invalid(['token_id', 'expected a token id: 22 characters of base64url']),
@@ -172,7 +172,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
   expect(await check(genuine.value)).toMatchObject(ALLOWED)
 })
 
-test('a token that was revoked is denied in another process on the same data folder, at once', async () => {
+test('a revoked token is denied immediately in another process on the same data folder', async () => {
   const other = await serve(['--data', folder])
   const elsewhere = new BlackBox(other.ready.grpc)
   const iam = await issued(running, secrets)
@@ -182,7 +182,7 @@ test('a token that was revoked is denied in another process on the same data fol
   await revoke({ value: iam.value })
   expect(await check(iam.value, elsewhere)).toMatchObject(REVOKED)
 
-  // A static token has no expiry (§8), so its revocation is for good.
+  // A static token never expires (§8), so its revocation is kept forever.
   await elsewhere.ask('revoke', { value: secrets.staticToken })
   expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
   clock.nowMs += 365 * 86_400_000

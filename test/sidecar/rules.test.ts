@@ -1,4 +1,4 @@
-/** The matrix in force: what is told of it, and that another file replaces it whole, or not at all. */
+/** The current matrix: what `GetMatrix` returns, and that a new file replaces it completely or not at all. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -11,11 +11,11 @@ import { ACCOUNT, eventually, newFolder, runSidecar } from '../support/sidecar.t
 type Named = { id: string }[]
 const REFUSED = 'the matrix file cannot be used; the last good one stays in force'
 
-/** The shipped matrix under another title: the same rules with another digest. */
+/** The matrix of the package with another title: the same rules with another digest. */
 const titled = (title: string): Matrix => ({ ...supportMatrix, title })
 const digestOf = (matrix: Matrix) => compile(matrix).digest
 
-/** A sidecar on a matrix file of its own. */
+/** Starts a sidecar with its own matrix file. */
 async function runOnFile(flags = {}) {
   const path = join(newFolder(), 'matrix.json')
   const replace = (content: string) => {
@@ -35,13 +35,13 @@ describe.each([false, true])('GetMatrix, strict %s', async (strict) => {
   const { matrix } = (await new BlackBox(running.address).ask('getMatrix', {})) as { matrix: Message }
   const engine = compile(supportMatrix, { strict })
 
-  test('tells the digest and the mode', () => {
+  test('returns the digest and the mode', () => {
     expect(matrix).toMatchObject({ digest: engine.digest, strict })
     expect(matrix.digest).toMatch(/^sha256:[0-9a-f]{64}$/)
     expect(running.sidecar.matrixDigest).toBe(matrix.digest)
   })
 
-  test('tells every cell of §5.4, with the mode applied', () => {
+  test('returns every cell of §5.4, with the mode applied', () => {
     const contested = new Map(
       (matrix.apis as (Message & { id: string })[]).map((api) => [api.id, api.contested as string[]]),
     )
@@ -62,7 +62,7 @@ describe.each([false, true])('GetMatrix, strict %s', async (strict) => {
     ])
   })
 
-  test('tells the kinds of token as §1, §5.1, §5.2 and §8 have them', () => {
+  test('returns the token kinds of §1, §5.1, §5.2 and §8', () => {
     const kinds = (matrix.token_kinds as Message[]).map(
       ({ id, header, scope_level, issued_to, issuable, permission_scopes, lifetime }) => [
         id,
@@ -90,7 +90,7 @@ describe.each([false, true])('GetMatrix, strict %s', async (strict) => {
     ])
   })
 
-  test('tells every conflict of the source', () => {
+  test('returns every conflict of the source', () => {
     expect((matrix.conflicts as Named).map(({ id }) => id)).toEqual(
       supportMatrix.conflicts.map(({ id }) => id),
     )
@@ -98,7 +98,7 @@ describe.each([false, true])('GetMatrix, strict %s', async (strict) => {
 })
 
 describe('a matrix file', () => {
-  test('that is replaced decides from then on, and those who watch are told', async () => {
+  test('that was replaced decides from then on, and watches are notified', async () => {
     const { box, replace } = await runOnFile()
     const watch = (box.follow('watchMatrix') as AsyncIterable<{ matrix: Message }>)[Symbol.asyncIterator]()
     const next = async () => (await watch.next()).value?.matrix.digest
@@ -120,7 +120,7 @@ describe('a matrix file', () => {
       allowed: true,
       digest: digestOf(second),
     })
-    // Once more, and two watchers: each is told once.
+    // A second change with two watches: each is notified once.
     const other = (box.follow('watchMatrix') as AsyncIterable<{ matrix: Message }>)[Symbol.asyncIterator]()
     expect((await other.next()).value?.matrix.digest).toBe(digestOf(second))
     replace(JSON.stringify(titled('third')))
@@ -129,21 +129,21 @@ describe('a matrix file', () => {
   })
 
   test.each<[claim: string, spoil: (file: Awaited<ReturnType<typeof runOnFile>>) => void, problem: string]>([
-    ['that is no JSON', ({ replace }) => replace('{"title": '), 'expected JSON'],
+    ['that is not JSON', ({ replace }) => replace('{"title": '), 'expected JSON'],
     ['that is empty', ({ replace }) => replace(''), 'expected JSON'],
     ['that is deleted', ({ path }) => rmSync(path), 'ENOENT'],
     [
-      'with a field that is not known',
+      'with an unknown field',
       ({ replace }) => replace(JSON.stringify({ ...titled('first'), extra: 1 })),
       'extra: unknown field',
     ],
     [
-      'without a conflict that it has',
+      'without a conflict that follows from its rows',
       ({ replace }) =>
         replace(JSON.stringify({ ...titled('first'), conflicts: supportMatrix.conflicts.slice(1) })),
       'conflicts',
     ],
-  ])('%s changes nothing, and the log says why, once', async (_claim, spoil, problem) => {
+  ])('%s changes nothing, and the log says why once', async (_claim, spoil, problem) => {
     const file = await runOnFile()
     const before = await file.box.ask('getMatrix', {})
     spoil(file)
@@ -153,19 +153,19 @@ describe('a matrix file', () => {
     })
     expect(line?.problem).toContain(problem)
     expect(await file.box.ask('getMatrix', {})).toEqual(before)
-    // A good file after it is in force again; by then the bad one was looked at many times.
+    // A good file takes effect again. By then the sidecar has looked at the bad file many times.
     file.replace(JSON.stringify(titled('repaired')))
     await eventually(() => file.sidecar.matrixDigest === digestOf(titled('repaired')))
     expect(linesSaying(file.logLines, REFUSED)).toHaveLength(1)
   })
 
-  test('that cannot be used at the start keeps the sidecar from starting', async () => {
+  test('that cannot be used prevents the start', async () => {
     await expect(runSidecar({ flags: { matrix: '/does/not/exist.json' } })).rejects.toThrow(
       /^matrix: \/does\/not\/exist\.json cannot be read \(ENOENT\)$/,
     )
   })
 
-  test('with polling off is read again only when it is asked for', async () => {
+  test('is read again only on `reload` if polling is off', async () => {
     const { sidecar, replace } = await runOnFile({ matrix_poll_ms: 0 })
     replace(JSON.stringify(titled('second')))
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -174,9 +174,9 @@ describe('a matrix file', () => {
     expect(sidecar.matrixDigest).toBe(digestOf(titled('second')))
   })
 
-  test('under constant replacement every answer is of one matrix', async () => {
+  test('that is replaced all the time gives each batch the answers of one matrix', async () => {
     const { box, replace, sidecar } = await runOnFile({ matrix_poll_ms: 1 })
-    // In one of the two reports takes a static token, in the other it is not there.
+    // In the first matrix the API `reports` accepts a static token. In the second the API does not exist.
     const renamed: Matrix = {
       ...titled('without'),
       apis: supportMatrix.apis.map((api) => (api.id === 'reports' ? { ...api, id: 'report-archive' } : api)),

@@ -1,4 +1,4 @@
-/** Secrets stay secret: canaries are planted in every place that takes one, and every output is searched for them. */
+/** Secrets stay secret: every input that takes a secret gets a canary, and every output is searched for it. */
 import { connect as connectHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -8,7 +8,7 @@ import { BlackBox, type CallWishes, type Message } from '../support/black-box.ts
 import { run, serve } from '../support/processes.ts'
 import { ACCOUNT, issued, newFile, newFolder, populate, runSidecar } from '../support/sidecar.ts'
 
-/** No substring of a real secret, and easy to find in anything. */
+/** Easy to find in any output, and not a part of a real secret. */
 const CANARY = 'canary9f3b'
 const CALLER_TOKEN = `${CANARY}-caller-0123456789abcdef0123456789`
 
@@ -36,7 +36,7 @@ const box = new BlackBox(running.address)
 const { value: token } = await issued(running, secrets)
 const [, claims = '', signature = ''] = token.split('.')
 
-/** Every secret that the calls below hand over or that the sidecar holds, and telling parts of them. */
+/** Every secret that the calls below send or that the sidecar knows, and revealing parts of these secrets. */
 const SECRETS = [
   CANARY,
   secrets.passwordOf('account'),
@@ -64,16 +64,16 @@ const CALLS: [claim: string, method: string, request: Message | Buffer, wishes?:
     'check',
     credentialQuestion('balance', 'X-Auth-Token', `${CANARY}\u0000${token}`),
   ],
-  ['a credential for no API', 'check', credentialQuestion(CANARY, 'X-Auth-Token', token)],
+  ['a credential for an unknown API', 'check', credentialQuestion(CANARY, 'X-Auth-Token', token)],
   [
     'a secret as the client address',
     'check',
     { ...credentialQuestion('balance', 'X-Token', token), client_address: CANARY },
   ],
   ['a secret as the kind', 'check', { api: 'balance', token: { kind: CANARY, ...own } }],
-  ['bytes that are no message', 'check', Buffer.from(`\u0000${CANARY}${token}`)],
+  ['bytes that are not a message', 'check', Buffer.from(`\u0000${CANARY}${token}`)],
   [
-    'a batch with a fault',
+    'a batch with an invalid check',
     'checkBatch',
     { checks: [credentialQuestion('', 'X-Token', secrets.staticToken)] },
   ],
@@ -86,12 +86,12 @@ const CALLS: [claim: string, method: string, request: Message | Buffer, wishes?:
   ['a right password and no purpose', 'issue', login(secrets.passwordOf('account'))],
   ['a password beyond the limit', 'issue', { ...login(CANARY.repeat(200)), ...own }],
   [
-    'a password in place of the name',
+    'a password instead of the name',
     'issue',
     { ...login('x', { user_name: secrets.passwordOf('account') }), ...own },
   ],
   [
-    'a password for no single kind',
+    'a password for APIs without a common kind',
     'issue',
     { ...login(secrets.passwordOf('account')), apis: { apis: ['iam', 'reports'] } },
   ],
@@ -107,11 +107,16 @@ const CALLS: [claim: string, method: string, request: Message | Buffer, wishes?:
     { profile: 'job', ...own },
     { callerToken: `${CALLER_TOKEN}x` },
   ],
-  ['a profile that is not there', 'issue', { profile: CANARY, ...own }, { callerToken: CALLER_TOKEN }],
+  ['an unknown profile', 'issue', { profile: CANARY, ...own }, { callerToken: CALLER_TOKEN }],
   ['a profile whose password is wrong', 'issue', { profile: 'wrong', ...own }, { callerToken: CALLER_TOKEN }],
-  ['a revocation of nothing', 'revoke', { value: `${CANARY}${token}` }],
-  ['a revocation by an id that is none', 'revoke', { token_id: CANARY }, { callerToken: CALLER_TOKEN }],
-  ['a revocation by one who may not', 'revoke', { token_id: 'A'.repeat(22) }, { callerToken: CALLER_TOKEN }],
+  ['a revocation of an unknown token', 'revoke', { value: `${CANARY}${token}` }],
+  ['a revocation by an invalid id', 'revoke', { token_id: CANARY }, { callerToken: CALLER_TOKEN }],
+  [
+    'a revocation by a caller who is not an operator',
+    'revoke',
+    { token_id: 'A'.repeat(22) },
+    { callerToken: CALLER_TOKEN },
+  ],
   ['a plan for a secret', 'plan', { apis: [CANARY] }],
 ]
 
@@ -121,7 +126,7 @@ test.each(CALLS)(
     const [outcome] = await Promise.allSettled([box.ask(method, request, wishes ?? {})])
     const said =
       outcome?.status === 'rejected'
-        ? // The error whole: message, details, trailer with its bytes as text, and stack.
+        ? // The complete error: message, details, stack, and the bytes of the trailer as text.
           `${inspect(outcome.reason, { depth: 10, showHidden: true })}${trailerOf(outcome.reason)}`
         : inspect(outcome?.value, { depth: 10 })
     expect(shownIn(said)).toEqual([])
@@ -133,7 +138,7 @@ function trailerOf(error: { metadata: { get(name: string): (string | Buffer)[] }
   return error.metadata.get('grpc-status-details-bin').map(String).join('')
 }
 
-test('the rows would find a secret: the token that is issued is in its answer, and nowhere in the log', async () => {
+test('the search finds secrets: an issued token is in its answer, but not in the log', async () => {
   const { value } = await box.ask(
     'issue',
     { profile: 'job', apis: { apis: ['reports'] } },
@@ -144,7 +149,7 @@ test('the rows would find a secret: the token that is issued is in its answer, a
   expect(shownIn(running.logLines.join(''))).toEqual([])
 })
 
-test('a sidecar that is printed, however deep, shows none of its secrets', () => {
+test('printing a sidecar to any depth shows no secret', () => {
   const printed = [
     inspect(running.sidecar, { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true }),
     JSON.stringify(running.sidecar),
@@ -153,7 +158,7 @@ test('a sidecar that is printed, however deep, shows none of its secrets', () =>
   expect(shownIn(printed)).toEqual([])
 })
 
-test('a process prints its secrets once, in the ready line, and never again', async () => {
+test('a process prints its secrets only once, in the ready line', async () => {
   const child = await serve(['--dev'], { environment: { PORTCULLIS_LOG_LEVEL: 'trace' } })
   const { service_user, static_token, account } = child.ready.demo ?? fail()
   const elsewhere = new BlackBox(child.ready.grpc)
@@ -166,7 +171,7 @@ test('a process prints its secrets once, in the ready line, and never again', as
   ])
     await elsewhere.ask('check', credentialQuestion('balance', header as string, credential as string))
   await elsewhere.ask('issue', { ...requester, scope: { account: CANARY } }).catch(() => {})
-  // What gRPC itself cannot read it reports in its own words, values and all, unless it is told not to.
+  // By default grpc-js reports headers that it cannot read, with their values.
   await sendRaw(child.ready.grpc, { authorization: `Bearer ${CANARY}é` })
   child.signal('SIGTERM')
   const { stdout, stderr, code } = await child.ended
@@ -182,7 +187,7 @@ function fail(): never {
   throw new Error('the development sidecar has no demo account')
 }
 
-/** A call whose headers no gRPC client would send. */
+/** Makes a call with headers that no gRPC client would send. */
 async function sendRaw(address: string, headers: Record<string, string>): Promise<void> {
   const session = connectHttp2(`http://${address}`)
   const request = session.request({
@@ -207,7 +212,7 @@ test.each([
   ['a header without a name', ['check', 'balance', '-H', CANARY], {}],
   ['a header file that is missing', ['check', 'balance', '-H', '@/does/not/exist'], {}],
   [
-    'a password and nobody there',
+    'a password and no sidecar',
     ['issue', '--account', ACCOUNT, '--user', 'x', '--address', '127.0.0.1:1'],
     { PORTCULLIS_PASSWORD: CANARY },
   ],

@@ -1,4 +1,4 @@
-/** What a gRPC server owes its neighbours: health, reflection, addresses taken and refused, and an end in good order. */
+/** The gRPC server: health, reflection, accepted and refused addresses, and an orderly shutdown. */
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -22,7 +22,7 @@ describe('health', () => {
     expect(await healthOf(running.address).ask('check', request)).toEqual({ status: 'SERVING' })
   })
 
-  test('a service that is not there is not found', async () => {
+  test('an unknown service is NOT_FOUND', async () => {
     const asking = healthOf(running.address).ask('check', { service: 'nothing' })
     expect(await refused(asking)).toMatchObject({ code: 'NOT_FOUND' })
   })
@@ -33,7 +33,7 @@ describe('health', () => {
     expect(statuses).toEqual({ '': serving, [SERVICE]: serving, 'portcullis.v1.DirectoryService': serving })
   })
 
-  test('who watches a service that is not there is told so, and the call goes on', async () => {
+  test('a watch of an unknown service gets SERVICE_UNKNOWN and stays open', async () => {
     const watch = healthOf(running.address).follow('watch', { service: 'nothing' })
     const ended = vi.fn()
     watch.on('error', () => {}).on('end', ended)
@@ -78,13 +78,13 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
 })
 
 describe('a TCP address', () => {
-  test('a second sidecar on the same address is told that it is in use', async () => {
+  test('a second sidecar on the same address fails because the address is in use', async () => {
     const starting = runSidecar({ flags: { 'grpc.address': running.address } })
     await expect(starting).rejects.toThrow(new Error(`grpc address ${running.address} is in use`))
   })
 
   test.each(['0.0.0.0:0', '[::]:0', '192.0.2.1:0', 'example.com:0'])(
-    'an address that others can reach is refused without TLS: %s',
+    'an address that other machines can reach is refused without TLS: %s',
     async (address) => {
       await expect(runSidecar({ flags: { 'grpc.address': address } })).rejects.toThrow(
         new Error(
@@ -101,7 +101,7 @@ describe('a TCP address', () => {
     'unix:',
     'http://127.0.0.1:80',
     `unix:/${'x'.repeat(107)}`,
-  ])('what is no address is refused, and the key is named: %s', async (address) => {
+  ])('an invalid address is refused, and the error names the key: %s', async (address) => {
     await expect(runSidecar({ flags: { 'grpc.address': address } })).rejects.toThrow(
       /^grpc\.address: expected /,
     )
@@ -112,7 +112,7 @@ describe('a TCP address', () => {
     { 'grpc.address': 'nowhere' },
     { 'http.address': '0.0.0.0:0' },
     { 'http.address': 'unix:/tmp/x.sock' },
-  ])('nothing is made for a configuration that cannot be served: %j', async (flags) => {
+  ])('an invalid configuration creates no files: %j', async (flags) => {
     const folder = join(newFolder(), 'data')
     await expect(runSidecar({ folder, flags })).rejects.toThrow()
     expect(existsSync(folder)).toBe(false)
@@ -131,7 +131,7 @@ describe('a TCP address', () => {
 describe('a Unix socket', () => {
   const runOn = (path: string) => runSidecar({ flags: { 'grpc.address': `unix:${path}` } })
 
-  test('serves the owner and the group, in a folder that it made for the owner alone', async () => {
+  test('is open to the owner and the group, in a new folder that only the owner may enter', async () => {
     const path = join(newFolder(), 'made', 'sidecar.sock')
     const { address } = await runOn(path)
     expect(address).toBe(`unix:${path}`)
@@ -140,14 +140,14 @@ describe('a Unix socket', () => {
     expect(await new BlackBox(address).ask('check', good)).toMatchObject(ALLOWED)
   })
 
-  test('leaves the mode of a folder that was there already', async () => {
+  test('does not change the mode of an existing folder', async () => {
     const folder = newFolder()
     chmodSync(folder, 0o750)
     await runOn(join(folder, 'sidecar.sock'))
     expect(statSync(folder).mode & 0o777).toBe(0o750)
   })
 
-  test('is gone when the sidecar has closed, and the next one takes its place', async () => {
+  test('is removed when the sidecar closes, and the next sidecar can use the path', async () => {
     const path = join(newFolder(), 'sidecar.sock')
     const first = await runOn(path)
     await first.sidecar.close()
@@ -155,14 +155,14 @@ describe('a Unix socket', () => {
     expect(await new BlackBox((await runOn(path)).address).ask('check', good)).toMatchObject(ALLOWED)
   })
 
-  test('that a killed server left behind is replaced', async () => {
+  test('of a killed server is replaced', async () => {
     const path = join(newFolder(), 'sidecar.sock')
     await leaveSocketBehind(path)
     expect(statSync(path).isSocket()).toBe(true)
     expect(await new BlackBox((await runOn(path)).address).ask('check', good)).toMatchObject(ALLOWED)
   })
 
-  test('that still answers is not taken over', async () => {
+  test('of a running server is not replaced', async () => {
     const path = join(newFolder(), 'sidecar.sock')
     const first = await runOn(path)
     await expect(runOn(path)).rejects.toThrow(new Error(`grpc address unix:${path} is in use`))
@@ -172,7 +172,7 @@ describe('a Unix socket', () => {
   test.each([
     { what: 'a file', make: (path: string) => writeFileSync(path, 'precious') },
     { what: 'a folder', make: (path: string) => mkdirSync(path) },
-  ])('$what in its place is left alone', async ({ make }) => {
+  ])('$what at its path is not changed', async ({ make }) => {
     const path = join(newFolder(), 'sidecar.sock')
     make(path)
     const before = statSync(path).ino
@@ -183,17 +183,17 @@ describe('a Unix socket', () => {
   })
 })
 
-/** What kill -9 leaves: a socket in the folder, and nobody behind it. */
+/** Leaves a socket that no process listens on, as kill -9 does. */
 async function leaveSocketBehind(path: string): Promise<void> {
   const server: Server = createServer()
   await new Promise<void>((resolve) => server.listen(`${path}.moved`, resolve))
-  // Closing unlinks the name that it listened on, and no other.
+  // Closing only removes the path that the server listened on, so the renamed socket stays.
   renameSync(`${path}.moved`, path)
   await new Promise((resolve) => server.close(resolve))
 }
 
-describe('the end', () => {
-  test('health tells those who watch, and the sidecar closes although they stay', async () => {
+describe('the shutdown', () => {
+  test('health watches are notified, and the sidecar closes even if they stay open', async () => {
     const ending = await runSidecar({ flags: { drain_ms: 500 } })
     const watch = healthOf(ending.address).follow('watch')
     const seen: unknown[] = []
@@ -206,14 +206,14 @@ describe('the end', () => {
     })
   })
 
-  test('a stream that nobody ends is cut when the time to drain is over', async () => {
+  test('a stream that does not end is closed after the drain time', async () => {
     const ending = await runSidecar({ flags: { drain_ms: 500 } })
     const stream = new BlackBox(ending.address).converse('checkStream')
     const answers = (stream as AsyncIterable<Message>)[Symbol.asyncIterator]()
     stream.write({ id: 'one', check: good })
     expect((await answers.next()).value).toMatchObject({ id: 'one' })
     const [outcome] = await Promise.all([refused(answers.next()), ending.sidecar.close()])
-    // The one who asks has to learn that no answer will come.
+    // The client has to learn that no answer will come.
     expect(['UNAVAILABLE', 'CANCELLED']).toContain(outcome.code)
   })
 
@@ -226,7 +226,7 @@ describe('the end', () => {
     expect(await answers.next()).toMatchObject({ done: true })
   })
 
-  test('closing twice is closing once', async () => {
+  test('closing twice has the effect of closing once', async () => {
     const ending = await runSidecar()
     await Promise.all([ending.sidecar.close(), ending.sidecar.close()])
     await ending.sidecar.close()

@@ -1,4 +1,4 @@
-/** A sidecar as a process: it lets calls finish when it is told to stop, reads its matrix on SIGHUP, and leaves nothing behind. */
+/** A sidecar as a process: it lets calls finish before it stops, reads its matrix again on SIGHUP, and leaves nothing behind. */
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { ACCOUNT, eventually, newFolder, whenTheFileEnds } from '../support/side
 
 const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 
-test('the line that says that it is ready has these keys and no other', async () => {
+test('the ready line has exactly these keys', async () => {
   const { ready, stdout, signal, ended } = await serve(['--dev', '--http', '127.0.0.1:0'])
   expect(ready).toEqual({
     event: 'ready',
@@ -29,7 +29,7 @@ test('the line that says that it is ready has these keys and no other', async ()
   expect(stdout().trimEnd().split('\n')).toHaveLength(1)
 })
 
-test('on SIGTERM the calls in flight are answered, and it ends with 0', async () => {
+test('on SIGTERM calls in progress are answered, and the exit code is 0', async () => {
   const child = await serve(['--dev'])
   const client = connect(child.ready.grpc)
   whenTheFileEnds(() => client.close())
@@ -39,7 +39,7 @@ test('on SIGTERM the calls in flight are answered, and it ends with 0', async ()
   }
   const password = { userName: service_user.name, account, password: service_user.password }
   await client.check(good)
-  // Two logins run at once and ten wait, so most are in flight when the signal comes.
+  // Two logins run at the same time and ten wait, so most are in progress when the signal arrives.
   const issuing = Array.from({ length: 12 }, () => client.issue({ password, scope: { account } }))
   await issuing[0]
   child.signal('SIGTERM')
@@ -48,7 +48,7 @@ test('on SIGTERM the calls in flight are answered, and it ends with 0', async ()
   expect(await child.ended).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('a client that tries again sees no question fail while one sidecar gives way to the next', async () => {
+test('for a client that retries, no check fails while one sidecar replaces another', async () => {
   const address = `unix:${newFolder()}/sidecar.sock`
   const folder = join(newFolder(), 'data')
   const first = await serve(['--data', folder, '--grpc', address])
@@ -60,7 +60,7 @@ test('a client that tries again sees no question fail while one sidecar gives wa
     while (!stop) {
       const answer = await eventually(() =>
         client.check(good).catch((error: PortcullisError) => {
-          // What a client may try again; anything else would be a failed call.
+          // A client may retry these errors. Any other error would be a failed call.
           expect(error).toBeInstanceOf(PortcullisError)
           expect(error.code).toBe('UNAVAILABLE')
           return undefined
@@ -80,7 +80,7 @@ test('a client that tries again sees no question fail while one sidecar gives wa
   await asking
 })
 
-test('on SIGHUP the matrix file is read again, although nobody looks at it otherwise', async () => {
+test('on SIGHUP the matrix file is read again, even if polling is off', async () => {
   const matrix = join(newFolder(), 'matrix.json')
   const replace = (title: string) => {
     writeFileSync(`${matrix}.new`, JSON.stringify({ ...supportMatrix, title }))
@@ -100,7 +100,7 @@ test('on SIGHUP the matrix file is read again, although nobody looks at it other
   await eventually(async () => (await client.getMatrix()).digest === second)
 })
 
-test('a development sidecar takes its data with it', async () => {
+test('a development sidecar deletes its data', async () => {
   const temporary = newFolder()
   const child = await serve(['--dev'], { environment: { TMPDIR: temporary } })
   const [made = ''] = readdirSync(temporary)
@@ -110,7 +110,7 @@ test('a development sidecar takes its data with it', async () => {
   expect(readdirSync(temporary)).toEqual([])
 })
 
-test('a development sidecar does not move into a folder that holds something', async () => {
+test('a development sidecar refuses a folder that is not empty', async () => {
   const folder = newFolder()
   writeFileSync(join(folder, 'something'), '')
   expect(await run(['serve', '--dev', '--data', folder])).toEqual({
@@ -120,7 +120,7 @@ test('a development sidecar does not move into a folder that holds something', a
   })
 })
 
-test('a second sidecar on a taken address ends with 2 and one line that says so', async () => {
+test('a second sidecar on an address in use ends with exit code 2 and a one-line error', async () => {
   const child = await serve(['--dev'])
   const { grpc } = child.ready
   expect(await run(['serve', '--dev', '--grpc', grpc, '--http', 'off'])).toEqual({

@@ -1,4 +1,4 @@
-/** The data folder: whose it is, that two processes share it from the first moment, and that what was acknowledged is kept. */
+/** The data folder: its permissions, sharing by two processes from the start, and durability of acknowledged changes. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,7 +18,7 @@ import {
 
 const CANARY = 'canary-5ec2e7'
 
-test('nobody but the owner may enter the folder or read a file of it', async () => {
+test('only the owner may enter the folder or read its files', async () => {
   const { folder } = await runSidecar()
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
@@ -33,7 +33,7 @@ test('nobody but the owner may enter the folder or read a file of it', async () 
   expect(modes.filter(([, mode]) => mode !== 0o600)).toEqual([])
 })
 
-test('what was made is there when the sidecar starts again', async () => {
+test('all records exist after a restart of the sidecar', async () => {
   const first = await runSidecar()
   const secrets = await populate(first)
   const { value } = await issued(first, secrets)
@@ -49,7 +49,7 @@ test('what was made is there when the sidecar starts again', async () => {
   await issued(second, secrets)
 })
 
-test('with another pepper static tokens are denied, and the log says at the start why', async () => {
+test('with another pepper static tokens are denied, and the log says why at the start', async () => {
   const first = await runSidecar()
   const secrets = await populate(first)
   const { value } = await issued(first, secrets)
@@ -77,7 +77,7 @@ test('with another pepper static tokens are denied, and the log says at the star
 test.each<[what: string, lose: (file: string) => void]>([
   ['removed', (file) => rmSync(file)],
   ['emptied', (file) => writeFileSync(file, '')],
-])('of a directory that was %s the log says so; of a new folder it says nothing', async (_what, lose) => {
+])('the log warns about a directory that was %s, but not about a new folder', async (_what, lose) => {
   const first = await runSidecar()
   await populate(first)
   await first.sidecar.close()
@@ -90,7 +90,7 @@ test.each<[what: string, lose: (file: string) => void]>([
   expect(said(logLines).map((line) => JSON.parse(line))).toMatchObject([{ level: 40, directory: file }])
 })
 
-test('the directory holds neither passwords nor tokens', async () => {
+test('the directory contains neither passwords nor tokens', async () => {
   const running = await runSidecar()
   const secrets = await populate(running)
   const { value } = await issued(running, secrets)
@@ -103,7 +103,7 @@ test('the directory holds neither passwords nor tokens', async () => {
   }
 })
 
-test('two processes that start at once on a new folder have the same keys, and both work', async () => {
+test('two processes that start at the same time on a new folder have the same keys, and both work', async () => {
   const folder = join(newFolder(), 'data')
   const [one, other] = await Promise.all([serve(['--data', folder]), serve(['--data', folder])])
   const clients = [one, other].map(({ ready }) => connect(ready.grpc))
@@ -122,7 +122,7 @@ test('two processes that start at once on a new folder have the same keys, and b
       allowed: true,
     })
   }
-  // No half-written file stays behind.
+  // No half-written file remains.
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
 })
 
@@ -135,10 +135,10 @@ function directoryFile(): string {
   return path
 }
 
-test('a directory that another process is just making is waited for', async () => {
+test('a process waits while another process creates the directory', async () => {
   const path = join(newFolder(), 'directory.sqlite')
   const other = new DatabaseSync(path)
-  // As it is before the first process has switched the file to its write-ahead log.
+  // The state before the first process has switched the file to a write-ahead log.
   other.exec('BEGIN IMMEDIATE; CREATE TABLE unfinished (a)')
   const { opening, outcome } = openInThread(path)
   await opening
@@ -148,7 +148,7 @@ test('a directory that another process is just making is waited for', async () =
   expect(await outcome).toBe('opened')
 })
 
-/** Opens the directory in a thread: SQLite waits without letting go of the one it runs in. */
+/** Opens the directory in a separate thread, because SQLite blocks its thread while it waits. */
 function openInThread(path: string): { opening: Promise<unknown>; outcome: Promise<unknown> } {
   const module = new URL('../../sidecar/directory/sqlite.ts', import.meta.url).href
   const worker = new Worker(
@@ -170,8 +170,8 @@ function openInThread(path: string): { opening: Promise<unknown>; outcome: Promi
   return { opening, outcome }
 }
 
-describe('a revocation that was acknowledged', () => {
-  test('is kept when the process is killed in the midst of others', async () => {
+describe('an acknowledged revocation', () => {
+  test('is kept when the process is killed during further revocations', async () => {
     const folder = join(newFolder(), 'data')
     const base = await runSidecar({ folder })
     const secrets = await populate(base)
@@ -203,7 +203,7 @@ describe('a revocation that was acknowledged', () => {
 })
 
 describe('a folder that cannot be used', () => {
-  /** A folder as a sidecar leaves it, with one of its files spoilt. */
+  /** The data folder of a sidecar, with one damaged file. */
   const spoilt = async (spoil: (folder: string) => void) => {
     const { folder, sidecar } = await runSidecar()
     await sidecar.close()
@@ -212,7 +212,7 @@ describe('a folder that cannot be used', () => {
   }
   const starting = (folder: string) => runSidecar({ folder })
 
-  test('because a newer version wrote the directory is said so, and left alone', async () => {
+  test('because a newer version wrote the directory: the error says so, and the file is not changed', async () => {
     const folder = await spoilt((folder) => {
       const database = new DatabaseSync(join(folder, 'directory.sqlite'))
       database.exec('PRAGMA user_version = 999')
@@ -229,7 +229,7 @@ describe('a folder that cannot be used', () => {
     database.close()
   })
 
-  test('because the directory is no directory names the file', async () => {
+  test('because the directory is not a database: the error names the file', async () => {
     const folder = await spoilt((folder) => {
       for (const suffix of ['-wal', '-shm'])
         rmSync(join(folder, `directory.sqlite${suffix}`), { force: true })
@@ -242,12 +242,12 @@ describe('a folder that cannot be used', () => {
   const keysOf = (folder: string) => join(folder, 'signing-keys.json')
   test.each<[claim: string, change: (keys: string) => string]>([
     ['no JSON', (keys) => `${CANARY}${keys}`],
-    ['cut in the middle', (keys) => keys.slice(0, keys.length / 2)],
+    ['truncated', (keys) => keys.slice(0, keys.length / 2)],
     ['empty', () => ''],
     ['without a key', () => JSON.stringify({ keys: [] })],
     ['without an active key', (keys) => keys.replace('"active"', '"retired"')],
-    ['with a key of another sort', (keys) => keys.replace(/-----BEGIN[^"]*/g, CANARY)],
-    ['with a key id of another form', (keys) => keys.replace(/"key_id": "[^"]*"/, `"key_id": "${CANARY}"`)],
+    ['with an unreadable key', (keys) => keys.replace(/-----BEGIN[^"]*/g, CANARY)],
+    ['with a malformed key id', (keys) => keys.replace(/"key_id": "[^"]*"/, `"key_id": "${CANARY}"`)],
     [
       'with the same key twice',
       (keys) => {
@@ -255,34 +255,37 @@ describe('a folder that cannot be used', () => {
         return JSON.stringify({ keys: [key, key] })
       },
     ],
-  ])('because the signing keys are %s is said so, without a word of them', async (_claim, change) => {
-    const folder = await spoilt((folder) => {
-      const keys = readFileSync(keysOf(folder), 'utf8')
-      writeFileSync(keysOf(folder), change(keys))
-    })
-    const content = readFileSync(keysOf(folder), 'utf8')
-    await expect(starting(folder)).rejects.toThrow(
-      new Error(
-        `${keysOf(folder)}: expected signing keys as Portcullis writes them: Ed25519, one active, at most one staged`,
-      ),
-    )
-    // It is evidence, or a mistake that can be mended: not overwritten.
-    expect(readFileSync(keysOf(folder), 'utf8')).toBe(content)
-  })
+  ])(
+    'because the signing keys are %s: the error says so without quoting the file',
+    async (_claim, change) => {
+      const folder = await spoilt((folder) => {
+        const keys = readFileSync(keysOf(folder), 'utf8')
+        writeFileSync(keysOf(folder), change(keys))
+      })
+      const content = readFileSync(keysOf(folder), 'utf8')
+      await expect(starting(folder)).rejects.toThrow(
+        new Error(
+          `${keysOf(folder)}: expected signing keys as Portcullis writes them: Ed25519, one active, at most one staged`,
+        ),
+      )
+      // The file is not overwritten, because it may be evidence or a mistake that can be repaired.
+      expect(readFileSync(keysOf(folder), 'utf8')).toBe(content)
+    },
+  )
 
-  test('because the pepper was cut is said so', async () => {
+  test('because the pepper was truncated: the error says so', async () => {
     const folder = await spoilt((folder) => writeFileSync(join(folder, 'static-token-pepper'), 'abcd'))
     await expect(starting(folder)).rejects.toThrow(
       new Error(`${join(folder, 'static-token-pepper')}: expected 64 hex digits`),
     )
   })
 
-  test('because the administrator token was cut is said so: what is short can be guessed', async () => {
+  test('because the administrator token was truncated: the error says so, because a short token can be guessed', async () => {
     const folder = await spoilt((folder) => writeFileSync(join(folder, 'administrator-token'), 'a\n'))
     await expect(starting(folder)).rejects.toThrow(/administrator-token/)
   })
 
-  test('because it is a folder of others is refused, and keeps its mode', async () => {
+  test('because it belongs to another program: it is refused and keeps its mode', async () => {
     const folder = join(newFolder(), 'shared')
     mkdirSync(folder, { mode: 0o755 })
     copyFileSync('/etc/hostname', join(folder, 'something of others'))

@@ -1,4 +1,4 @@
-/** Holds `CheckStream` to its order under pressure, and calls to their deadlines and cancellations. */
+/** `CheckStream` keeps its order under load, and calls respect deadlines and cancellations. */
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { BlackBox, type Message, refused } from '../support/black-box.ts'
@@ -10,7 +10,7 @@ const secrets = await populate(running)
 const good: Message = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 
-/** Questions whose answers differ, so that a mixed-up order shows. */
+/** Checks with different answers, so that a wrong order is noticed. */
 const APIS = ['balance', 'iam', 'reports', 'cdn', 'nothing']
 const OPENED = new Set(['balance', 'reports'])
 const questions = (count: number) =>
@@ -20,7 +20,7 @@ const questions = (count: number) =>
   }))
 
 describe('a stream of checks', () => {
-  test('5,000 answers keep order and id for a reader that is slow at first', async () => {
+  test('5,000 answers keep their order and ids for a client that reads slowly at first', async () => {
     const asked = questions(5_000)
     const stream = box.converse('checkStream')
     const writing = (async () => {
@@ -30,7 +30,7 @@ describe('a stream of checks', () => {
     const answers: Message[] = []
     for await (const answer of stream as AsyncIterable<Message>) {
       answers.push(answer)
-      // The sidecar has to hold back while nobody takes its answers.
+      // The sidecar has to stop sending while the client does not read.
       if (answers.length % 1_000 === 1) await new Promise((resolve) => setTimeout(resolve, 50))
     }
     await writing
@@ -40,7 +40,7 @@ describe('a stream of checks', () => {
     )
   })
 
-  test('an id comes back as it was sent, empty, long or of any letters', async () => {
+  test('an id is returned unchanged, even if it is empty, long or contains any characters', async () => {
     const ids = ['', 'x'.repeat(100_000), 'Größe 🗝', '\u0000', 'same', 'same']
     const stream = box.converse('checkStream')
     for (const id of ids) stream.write({ id, check: good })
@@ -50,7 +50,7 @@ describe('a stream of checks', () => {
     expect(found).toEqual(ids)
   })
 
-  test('a stream of no questions ends without answers', async () => {
+  test('a stream without checks ends without answers', async () => {
     const stream = box.converse('checkStream')
     stream.end()
     const answers: unknown[] = []
@@ -58,7 +58,7 @@ describe('a stream of checks', () => {
     expect(answers).toEqual([])
   })
 
-  test('an answer comes before the next question is asked', async () => {
+  test('an answer arrives before the next check is sent', async () => {
     const stream = box.converse('checkStream')
     const answers = (stream as AsyncIterable<Message>)[Symbol.asyncIterator]()
     for (const question of questions(3)) {
@@ -69,7 +69,7 @@ describe('a stream of checks', () => {
     expect(await answers.next()).toMatchObject({ done: true })
   })
 
-  test('streams that are cancelled midway do not disturb another one', async () => {
+  test('cancelled streams do not disturb another one', async () => {
     const steady = box.converse('checkStream')
     const answers = (steady as AsyncIterable<Message>)[Symbol.asyncIterator]()
     for (let round = 0; round < 20; round++) {
@@ -96,8 +96,8 @@ describe('a call that takes too long', () => {
     scope: { account: ACCOUNT },
   }
 
-  test('an Issue past its deadline gets DEADLINE_EXCEEDED, and the sidecar goes on', async () => {
-    // A password check takes many milliseconds, and twenty wait for each other.
+  test('an Issue past its deadline gets DEADLINE_EXCEEDED, and the sidecar keeps answering', async () => {
+    // A password check takes many milliseconds, and twenty of them wait for each other.
     const issuing = Array.from({ length: 20 }, () =>
       refused(box.ask('issue', login, { deadline: Date.now() + 1 })),
     )
@@ -106,17 +106,17 @@ describe('a call that takes too long', () => {
     expect(await box.ask('issue', login)).toMatchObject({ kind: 'iam_token_account_scoped' })
   })
 
-  test('more logins than may wait are refused, and the others get their tokens', async () => {
+  test('logins beyond the limit of waiting ones are refused, and the others get their tokens', async () => {
     const narrow = await runSidecar({
       folder: running.folder,
       flags: { 'passwords.concurrent': 1, 'passwords.waiting': 2 },
     })
     const narrowBox = new BlackBox(narrow.address)
-    // The first one makes sure that the sidecar has finished its own derivation at the start.
+    // The first login makes sure that the sidecar has finished its own hash, which it computes at the start.
     await eventually(() => narrowBox.ask('issue', login).catch(() => undefined))
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => narrowBox.ask('issue', login)))
     const issued = outcomes.filter(({ status }) => status === 'fulfilled')
-    // One runs and two wait; a further one where the first was done before all had arrived.
+    // One login runs and two wait. One more succeeds if the first is done before all have arrived.
     expect(issued.length).toBeGreaterThanOrEqual(3)
     expect(issued.length).toBeLessThan(12)
     for (const outcome of outcomes)

@@ -1,4 +1,4 @@
-/** Genuine tokens and those that only look so: tampered, re-spelt, signed by others, or without their ground any more. */
+/** Genuine tokens, and false ones: tampered with, spelled differently, signed by another key, or without their permission. */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,20 +21,20 @@ const { value: token, tokenId } = await issued(running, secrets)
 const [header = '', claims = '', signature = ''] = token.split('.')
 const key = signingKey(running.folder)
 
-/** The signing key of a data folder, read without the code under test. */
+/** Reads the signing key of a data folder without the code under test. */
 function signingKey(folder: string) {
   const { keys } = JSON.parse(readFileSync(join(folder, 'signing-keys.json'), 'utf8')) as {
     keys: { key_id: string; private_key: string }[]
   }
   const [first] = keys
-  if (first === undefined) throw new Error('the data folder holds no signing key')
+  if (first === undefined) throw new Error('the data folder contains no signing key')
   const privateKey = createPrivateKey(first.private_key)
   return { id: first.key_id, privateKey, publicKey: createPublicKey(privateKey) }
 }
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Message
-/** A token whose signature is right for what it says. */
+/** Signs a token with these contents. */
 const signed = (head: unknown, body: unknown) => {
   const text = `${encoded(head)}.${encoded(body)}`
   return `${text}.${sign(null, Buffer.from(text), key.privateKey).toString('base64url')}`
@@ -45,7 +45,7 @@ const asStatic = (value: string) => credentialQuestion('balance', 'X-Token', val
 const STATIC_PREFIX = 'pcst_'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** Another character of the alphabet, which differs in every of its six bits, or in the lowest alone. */
+/** Another character of the alphabet. It differs in all of its six bits, or only in the lowest one. */
 const exchanged = (character: string, bits: number) => {
   const index = ALPHABET.indexOf(character)
   return index < 0 ? 'A' : ALPHABET.charAt(index ^ bits)
@@ -53,7 +53,7 @@ const exchanged = (character: string, bits: number) => {
 const withCharacter = (text: string, at: number, bits: number) =>
   `${text.slice(0, at)}${exchanged(text.charAt(at), bits)}${text.slice(at + 1)}`
 
-test('a second implementation of JWS verifies the IAM token under the public key alone', async () => {
+test('a second implementation of JWS verifies the IAM token with only the public key', async () => {
   const { payload, protectedHeader } = await compactVerify(token, key.publicKey, { algorithms: ['EdDSA'] })
   expect(protectedHeader).toEqual({ alg: 'EdDSA', kid: key.id, typ: 'portcullis-iam+jwt' })
   expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject({
@@ -66,7 +66,7 @@ test('a second implementation of JWS verifies the IAM token under the public key
   expect(await box.ask('check', asIam(token))).toMatchObject(ALLOWED)
 })
 
-test('every exchange of a single character of an IAM token makes it invalid', async () => {
+test('replacing any single character of an IAM token makes it invalid', async () => {
   const forged = [...token].flatMap((_, index) => [
     withCharacter(token, index, 63),
     withCharacter(token, index, 1),
@@ -76,9 +76,9 @@ test('every exchange of a single character of an IAM token makes it invalid', as
   expect(answers.filter(({ reason }) => reason !== INVALID.reason)).toEqual([])
 })
 
-test('every exchange of a single character of a static token makes it invalid', async () => {
+test('replacing any single character of a static token makes it invalid', async () => {
   const { staticToken } = secrets
-  // Past the prefix, which tells the two families apart.
+  // The prefix is not changed, because it identifies the family.
   const forged = Array.from({ length: staticToken.length - STATIC_PREFIX.length }, (_, index) => {
     const at = STATIC_PREFIX.length + index
     const other = staticToken.charAt(at) === '0' ? '1' : '0'
@@ -89,7 +89,7 @@ test('every exchange of a single character of a static token makes it invalid', 
   expect(answers.filter(({ reason }) => reason !== INVALID.reason)).toEqual([])
 })
 
-/** The order of the group of Ed25519, little-endian: a signature with it added verifies in lax implementations. */
+/** The group order of Ed25519, little-endian. Lax implementations accept a signature to which it was added. */
 const GROUP_ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
 const malleated = (text: string) => {
   const bytes = Buffer.from(text, 'base64url')
@@ -108,31 +108,34 @@ test.each<[claim: string, value: string]>([
   ['with half a signature', `${header}.${claims}.${signature.slice(0, 43)}`],
   ['with an empty payload', `${header}..${signature}`],
   ['with something appended', `${token}A`],
-  ['with a byte more in the signature', `${header}.${claims}.${signature}AA`],
+  ['with an additional byte in the signature', `${header}.${claims}.${signature}AA`],
   ['with a fourth part', `${token}.${signature}`],
-  ['with padding at its signature', `${token}==`],
-  ['with padding at its payload', `${header}.${claims}==.${signature}`],
+  ['with padding after its signature', `${token}==`],
+  ['with padding after its payload', `${header}.${claims}==.${signature}`],
   ['with spare bits in the last character', withCharacter(token, token.length - 1, 1)],
   ['with a signature in the other base64 alphabet', `${header}.${claims}.${'+/'.repeat(43)}`],
-  ['with the order of the group added to the signature', `${header}.${claims}.${malleated(signature)}`],
+  ['with the group order added to the signature', `${header}.${claims}.${malleated(signature)}`],
   ['with no algorithm', `${encoded({ ...head, alg: 'none' })}.${claims}.${signature}`],
-  ['with no algorithm, no signature', `${encoded({ ...head, alg: 'none' })}.${claims}.`],
+  ['with no algorithm and no signature', `${encoded({ ...head, alg: 'none' })}.${claims}.`],
   ['signed, with no algorithm', signed({ ...head, alg: 'none' }, body)],
   ['signed, with another algorithm', signed({ ...head, alg: 'HS256' }, body)],
   ['signed, with another key id', signed({ ...head, kid: otherKeyId }, body)],
   ['signed, without a key id', signed({ alg: head.alg, typ: head.typ }, body)],
-  ['signed, with a key of its own', signed({ ...head, jwk: key.publicKey.export({ format: 'jwk' }) }, body)],
+  [
+    'signed, with a key in its header',
+    signed({ ...head, jwk: key.publicKey.export({ format: 'jwk' }) }, body),
+  ],
   ['signed, with its header in another order', signed({ typ: head.typ, kid: head.kid, alg: head.alg }, body)],
   ['signed, of another type', signed({ ...head, typ: 'JWT' }, body)],
 ])('an IAM token %s is invalid', async (_claim, value) => {
   expect(await box.ask('check', asIam(value))).toMatchObject(INVALID)
 })
 
-test('what the key signs is genuine, so the rows above fail for what they change', async () => {
+test('an unchanged token that the key signs is genuine, so the rows above fail because of their changes', async () => {
   expect(signed(head, body)).toBe(token)
 })
 
-test('tokens of another data folder are invalid here, IAM and static', async () => {
+test('IAM tokens and static tokens of another data folder are invalid here', async () => {
   const other = await runSidecar()
   const others = await populate(other)
   const foreign = (await issued(other, others)).value
@@ -141,7 +144,7 @@ test('tokens of another data folder are invalid here, IAM and static', async () 
   expect(await box.ask('check', asStatic(others.staticToken))).toMatchObject(INVALID)
 })
 
-describe('what a token rests on', () => {
+describe('the permission and the holder of a token', () => {
   type Ground = { readonly permissions: readonly Permission[]; readonly enabled?: boolean }
   const ACCOUNT_WIDE: Ground = { permissions: [{ scope: 'account' }] }
   const SELECTED: Ground = { permissions: [{ scope: 'projects', projects: ['alpha'] }] }
@@ -184,47 +187,44 @@ describe('what a token rests on', () => {
       active: false,
     },
     {
-      change: 'the permission for its project is gone',
+      change: 'the permission for its project is removed',
       before: SELECTED,
       project: 'alpha',
       after: { permissions: [] },
       active: false,
     },
-    // §5.1: for a project a permission of either scope will do.
+    // §5.1: a project needs a permission of either scope.
     {
-      change: 'the permission widens to the account',
+      change: 'the permission is widened to the account',
       before: SELECTED,
       project: 'alpha',
       after: ACCOUNT_WIDE,
       active: true,
     },
     {
-      change: 'another project is selected besides',
+      change: 'another project is selected too',
       before: SELECTED,
       project: 'alpha',
       after: { permissions: [{ scope: 'projects', projects: ['alpha', 'beta'] }] },
       active: true,
     },
-  ])(
-    'when $change, whether a token active is $active',
-    async ({ change, before, project, after, active }) => {
-      const { secrets: made } = await put(change, before)
-      const held = await running.client.issue({
-        password: { userName: change, account: ACCOUNT, password: made[0]?.value.reveal() ?? '' },
-        scope: { account: ACCOUNT, ...(project !== undefined && { project }) },
-      })
-      const question = credentialQuestion('dedicated-servers', 'X-Auth-Token', held.value)
-      expect(await box.ask('check', question)).toMatchObject(ALLOWED)
-      if (after === 'new password')
-        await running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, change)
-      else await put(change, after)
-      expect(await box.ask('check', question)).toMatchObject(
-        active ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },
-      )
-    },
-  )
+  ])('after $change, active is $active', async ({ change, before, project, after, active }) => {
+    const { secrets: made } = await put(change, before)
+    const held = await running.client.issue({
+      password: { userName: change, account: ACCOUNT, password: made[0]?.value.reveal() ?? '' },
+      scope: { account: ACCOUNT, ...(project !== undefined && { project }) },
+    })
+    const question = credentialQuestion('dedicated-servers', 'X-Auth-Token', held.value)
+    expect(await box.ask('check', question)).toMatchObject(ALLOWED)
+    if (after === 'new password')
+      await running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, change)
+    else await put(change, after)
+    expect(await box.ask('check', question)).toMatchObject(
+      active ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },
+    )
+  })
 
-  test('while a control panel user is disabled, their static token does not stand', async () => {
+  test('while a control panel user is disabled, their static token is not active', async () => {
     const owner = (enabled: boolean) =>
       running.sidecar.administration.apply(TESTER, {
         accounts: [{ account: ACCOUNT, control_panel_users: [{ name: 'owner', enabled }] }],

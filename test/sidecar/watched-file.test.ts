@@ -1,10 +1,10 @@
-/** Files that are followed: read when they change, refused once, and read after all when it was no fault of theirs. */
+/** Watched files: read when they change, reported once if they are unusable, and read again after a transient error. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { WatchedFile } from '../../sidecar/base/watched-file.ts'
 import { newFile } from '../support/sidecar.ts'
 
-/** A file, and what was read of it and refused so far; `fault` is what the next reading meets. */
+/** A watched file with the values and errors so far. `fault` is the error of the next reading. */
 function watched() {
   const path = newFile('first')
   const seen: string[] = []
@@ -29,7 +29,7 @@ function watched() {
   return { path, file, seen, next, write }
 }
 
-test('another file is read once, and the same one never again', () => {
+test('a changed file is read once, and an unchanged file is not read again', () => {
   const { file, seen, write } = watched()
   file.reload()
   write('second one')
@@ -38,7 +38,7 @@ test('another file is read once, and the same one never again', () => {
   expect(seen).toEqual(['second one'])
 })
 
-test('one that cannot be used is refused once', () => {
+test('an unusable file is reported once', () => {
   const { file, seen, next, write } = watched()
   write('second one')
   next.fault = new SyntaxError('no JSON')
@@ -47,7 +47,7 @@ test('one that cannot be used is refused once', () => {
 })
 
 test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EIO'])(
-  'one that could not be read for %s is read when that has passed',
+  'a file that could not be read because of %s is read again later',
   (code) => {
     const { file, seen, next, write } = watched()
     write('second one')
@@ -57,7 +57,7 @@ test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EIO'])(
   },
 )
 
-test('one that is gone is refused once, and read when it is back', () => {
+test('a deleted file is reported once, and read when it exists again', () => {
   const { path, file, seen, next, write } = watched()
   rmSync(path)
   next.fault = Object.assign(new Error('ENOENT'), { code: 'ENOENT' })

@@ -1,4 +1,4 @@
-/** What the sidecar does with bytes that no generated code would send: it refuses them, says so, and goes on. */
+/** Bytes that no generated code would send: the sidecar refuses them and keeps answering. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BlackBox, type Message, type Refusal, refusalOf, refused } from '../support/black-box.ts'
@@ -27,34 +27,37 @@ const nested = (depth: number): Buffer =>
   depth === 0 ? Buffer.alloc(0) : joined(tag(100, 3), nested(depth - 1), tag(100, 4))
 
 const MALFORMED: [claim: string, bytes: Buffer][] = [
-  ['cut in the middle', bytes.subarray(0, -1)],
-  ['cut in a tag', joined(bytes, [0x80])],
+  ['without its last byte', bytes.subarray(0, -1)],
+  ['that ends within a tag', joined(bytes, [0x80])],
   ['with a field number of 0', joined(bytes, [0x00])],
   ['with a field number of 0 first', joined([0x00], bytes)],
-  ['with an end of a group that never began', joined(bytes, tag(100, 4))],
-  ['with a group that another one ends', joined(bytes, tag(100, 3), tag(101, 4))],
+  ['with the end of a group that did not begin', joined(bytes, tag(100, 4))],
+  ['with a group that ends with the wrong number', joined(bytes, tag(100, 3), tag(101, 4))],
   ['with a group that never ends', joined(bytes, tag(100, 3))],
   ['with groups a thousand deep', joined(bytes, nested(1_000))],
   ['with the wire type 6', joined(bytes, tag(100, 6))],
   ['with the wire type 7', joined(bytes, tag(100, 7))],
   ['with a field number beyond 32 bits', joined(bytes, [0xfa, 0xff, 0xff, 0xff, 0x7f, 0x00])],
   ['whose API id is a number', joined(bytes, tag(1, 0), [0x07])],
-  ['with a string longer than what follows', joined(bytes, tag(100, 2), varint(1_000_000_000), [1, 2, 3])],
   [
-    'whose claims are longer than what follows',
+    'with a string that is longer than the rest',
+    joined(bytes, tag(100, 2), varint(1_000_000_000), [1, 2, 3]),
+  ],
+  [
+    'whose claims are longer than the rest',
     joined(field(1, 'balance'), tag(3, 2), [100], field(1, 'static_token')),
   ],
-  // A message inside ends where the one around it says; what runs over would be read as something else.
+  // A nested message must end where the outer message says. A lenient reader would read the excess as other fields.
   [
-    'whose claims hold a kind that runs over their end',
+    'whose claims contain a kind that is longer than the claims',
     joined(field(1, 'balance'), tag(3, 2), [2], field(1, 'static_token')),
   ],
   [
-    'whose claims have a stray end of group in their midst',
+    'whose claims contain the end of a group that did not begin',
     claims(joined(field(1, 'static_token'), tag(9, 4), scope)),
   ],
   ['whose claims have a field number of 0', claims(joined(field(1, 'static_token'), [0x00], scope))],
-  // Two names that differ must not become one on the way: names are compared byte for byte.
+  // Two different names must not become equal on the way, because names are compared byte for byte.
   [
     'with an API id that is not UTF-8',
     joined(field(1, Buffer.from([0xff])), field(3, field(1, 'static_token'))),
@@ -83,14 +86,14 @@ describe.each(MALFORMED)('a check %s is refused', (_claim, malformed) => {
 })
 
 test.each(['issue', 'revoke', 'plan', 'checkBatch'])(
-  'bytes that are no message are refused by %s',
+  'bytes that are not a message are refused by %s',
   async (method) => {
     for (const malformed of [[0x00], [0x0c], [0x0a, 0x05], [0x0a]])
       expect(await refused(box.ask(method, Buffer.from(malformed)))).toEqual(NO_MESSAGE)
   },
 )
 
-test('requests that cannot be read are no errors of the sidecar in its log', () => {
+test('requests that cannot be decoded are not logged as errors of the sidecar', () => {
   const lines = running.logLines.map((line) => JSON.parse(line) as { level: number; msg: string })
   expect(lines.filter(({ level }) => level >= 50).map(({ msg }) => msg)).toEqual([])
 })
@@ -101,15 +104,15 @@ test.each([
   ['32 bits', joined(tag(102, 5), [1, 2, 3, 4])],
   ['a string', field(536_870_911, 'of a later version')],
   ['a group', joined(tag(103, 3), field(1, 'inside'), tag(103, 4))],
-])('%s in an unknown field is passed over', async (_claim, unknown) => {
+])('%s in an unknown field is ignored', async (_claim, unknown) => {
   expect(await box.ask('check', joined(unknown, bytes, unknown))).toMatchObject(ALLOWED)
   expect(await box.ask('check', claims(joined(unknown, field(1, 'static_token'), scope)))).toMatchObject(
     ALLOWED,
   )
 })
 
-test('credentials that arrive in two pieces do not hide the first one', async () => {
-  // A protobuf reader joins them, or refuses them; one that keeps the last sees one credential of two.
+test('a repeated `credentials` field does not hide the first one', async () => {
+  // A protobuf reader merges or refuses them. A reader that keeps only the last one would see one credential instead of two.
   const piece = (name: string, value: string) =>
     encoded('CheckRequest', { credentials: { headers: [{ name, value }] } })
   const both = joined(
@@ -128,27 +131,27 @@ describe('sizes', () => {
     credentials: { headers: [{ name: 'X-Token', value: 'x'.repeat(length) }] },
   })
 
-  test('a request just below the limit is read', async () => {
+  test('a request just below the limit is answered', async () => {
     expect(await box.ask('check', withHeaders(MESSAGE_BYTES_MAX - 64))).toMatchObject({
       allowed: false,
       reason: 'REASON_CREDENTIAL_MALFORMED',
     })
   })
 
-  test('a request beyond the limit is refused before it is read', async () => {
+  test('a request above the limit is refused before it is read', async () => {
     expect(await refused(box.ask('check', withHeaders(MESSAGE_BYTES_MAX)))).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
     })
   })
 
-  test('ten thousand headers and the credential behind them are read', async () => {
+  test('a credential after ten thousand headers is read', async () => {
     const headers = Array.from({ length: 10_000 }, (_, index) => ({ name: `X-${index}`, value: 'any' }))
     const credentials = { headers: [...headers, { name: 'X-Token', value: secrets.staticToken }] }
     expect(await box.ask('check', { api: 'balance', credentials })).toMatchObject(ALLOWED)
   })
 })
 
-test('whatever the bytes, no unary call allows anything, and each ends with a status that is meant', async () => {
+test('random bytes never get an allowed answer, and every unary call ends with an expected status', async () => {
   const statuses: readonly Refusal['code'][] = [
     'INVALID_ARGUMENT',
     'UNAUTHENTICATED',
@@ -156,8 +159,8 @@ test('whatever the bytes, no unary call allows anything, and each ends with a st
     'FAILED_PRECONDITION',
     'NOT_FOUND',
   ]
-  // Random bytes hardly ever get past the first tag, so most are genuine requests that were mutated; no
-  // change of a few bytes makes a denied claim into one that is allowed.
+  // Random bytes rarely get past the first tag, so most requests are genuine ones with a few changed bytes. Such a change
+  // cannot turn a denied claim into an allowed one.
   const denied = { api: 'reports', token: { kind: 'iam_token_project_scoped', scope: { account: ACCOUNT } } }
   const requests = [
     encoded('CheckRequest', denied),

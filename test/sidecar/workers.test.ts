@@ -1,4 +1,4 @@
-/** `serve --workers N`: several processes answer on the same addresses, and whoever asks cannot tell them from one. */
+/** `serve --workers N`: several processes on the same addresses, which clients cannot tell from a single one. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ type Pool = Awaited<ReturnType<typeof serve>>
 
 const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 
-/** Whether the process is still there. */
+/** Whether the process still runs. */
 function alive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -24,7 +24,7 @@ function alive(pid: number): boolean {
   }
 }
 
-/** The workers that are there now, as the log names them. */
+/** The running workers, from the log. */
 function workersOf(pool: RunningProcess): number[] {
   const pids = Array.from(pool.stderr().matchAll(/"worker":(\d+),"msg":"a worker is ready"/g), ([, pid]) =>
     Number(pid),
@@ -32,7 +32,7 @@ function workersOf(pool: RunningProcess): number[] {
   return pids.filter(alive)
 }
 
-/** Connections of their own, which the workers get in turn. Each has been answered on. */
+/** Opens several connections, which the workers get in turn. Each one has made a call. */
 async function connections(address: string, count = 4): Promise<BlackBox[]> {
   const boxes: BlackBox[] = []
   for (let index = 0; index < count; index++) {
@@ -50,7 +50,7 @@ describe('a worker that dies', () => {
     throttle = new FailedLogins({ failures: 1, pauseMs: 3_600_000 }, Date.now)
   })
 
-  test('leaves no place taken, by a login in flight or by one that waits', async () => {
+  test('does not block others by its logins, neither admitted nor waiting ones', async () => {
     const [dying, other] = [new WorkerLogins(throttle), new WorkerLogins(throttle)]
     expect(await dying.admit({ type: 'login', id: 1, attempt })).toEqual({ type: 'login', id: 1 })
     const waiting = [dying, other].map((logins) => logins.admit({ type: 'login', id: 2, attempt }))
@@ -62,7 +62,7 @@ describe('a worker that dies', () => {
     })
   })
 
-  test('changes nothing any more by what it still said', async () => {
+  test('has no effect by a message that arrives after its end', async () => {
     const dying = new WorkerLogins(throttle)
     await dying.admit({ type: 'login', id: 1, attempt })
     dying.close()
@@ -97,16 +97,16 @@ describe('two workers', () => {
       scope: { account: ACCOUNT },
     })
 
-  test('are ready when both of them are', () => {
+  test('are ready when both are ready', () => {
     expect(workersOf(pool)).toHaveLength(2)
     expect(pool.ready).toMatchObject({ event: 'ready', workers: 2 })
   })
 
-  test('both answer, and what one revokes the other denies at the very next check', async () => {
+  test('both answer, and a token that one revokes is denied by the other at the next check', async () => {
     for (const revoker of boxes) {
       const { value } = await login(boxes[0], 'account', password)
       const check = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value }] } }
-      // Twice, so that each of them has the answer in memory.
+      // Each connection checks twice, so that each worker has cached the status.
       for (const box of [...boxes, ...boxes])
         expect(await box.ask('Check', check)).toMatchObject({ reason: 'REASON_ALLOWED' })
       await revoker.ask('Revoke', { value })
@@ -115,7 +115,7 @@ describe('two workers', () => {
     }
   })
 
-  test('count failed logins together: who guesses gains nothing by reaching both', async () => {
+  test('count failed logins together, so a guesser gains nothing by using both', async () => {
     const reasons: string[] = []
     for (const box of [...boxes, ...boxes])
       reasons.push((await refused(login(box, 'nothing', 'wrong'))).reason)
@@ -124,11 +124,11 @@ describe('two workers', () => {
       code: 'RESOURCE_EXHAUSTED',
       metadata: { retry_after_seconds: expect.stringMatching(/^3[56]\d\d$/) },
     })
-    // Nobody else waits.
+    // Other users are not throttled.
     await login(boxes[1], 'account', password)
   })
 
-  /** What came of so many logins at once, divided among the connections: the reasons of those that were refused. */
+  /** Makes that many logins at the same time over all connections. Returns the reasons of the refused ones. */
   const burst = async (count: number, userName: string, secret: string) => {
     const asked = Array.from({ length: count }, (_, index) =>
       login(boxes[index % boxes.length], userName, secret),
@@ -137,14 +137,14 @@ describe('two workers', () => {
     return outcomes.flatMap((each) => (each.status === 'rejected' ? [refusalOf(each.reason).reason] : []))
   }
 
-  test('50 guesses at both of them at once are no more than one after the other', async () => {
+  test('50 parallel guesses through both are counted as if they were sequential', async () => {
     expect((await burst(50, 'nobody', 'wrong')).toSorted()).toEqual([
       ...Array(3).fill('LOGIN_FAILED'),
       ...Array(47).fill('LOGIN_THROTTLED'),
     ])
   })
 
-  test('20 logins at once with the right password all succeed', async () => {
+  test('20 parallel logins with the right password all succeed', async () => {
     expect(await burst(20, 'account', password)).toEqual([])
   })
 
@@ -155,7 +155,7 @@ describe('two workers', () => {
     for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200)
   })
 
-  test('read the matrix again on SIGHUP, both of them', async () => {
+  test('both read the matrix again on SIGHUP', async () => {
     const changed = { ...supportMatrix, title: 'changed' }
     writeFileSync(matrix, JSON.stringify(changed))
     const digests = async () => {
@@ -168,7 +168,7 @@ describe('two workers', () => {
     await eventually(async () => (await digests()).every((each) => each === digest))
   })
 
-  test('one that is killed takes its own connections alone, and is replaced', async () => {
+  test('if one is killed, only its own connections break, and it is replaced', async () => {
     const ended: number[] = []
     const watches = boxes.map((box, index) => box.follow('WatchMatrix').on('error', () => ended.push(index)))
     for (const watch of watches) await new Promise((resolve) => watch.once('data', resolve))
@@ -176,7 +176,7 @@ describe('two workers', () => {
     process.kill(killed, 'SIGKILL')
     await eventually(() => ended.length === 2)
     const survivors = boxes.filter((_, index) => !ended.includes(index))
-    // Calls go on while there is one worker alone, and new connections reach it.
+    // Calls continue while only one worker runs, and new connections reach it.
     await connections(pool.ready.grpc, 2)
     await eventually(async () => {
       for (const box of survivors)
@@ -187,7 +187,7 @@ describe('two workers', () => {
     expect(ended).toHaveLength(2)
     for (const watch of watches) watch.cancel()
     expect(pool.stderr()).toContain(`"worker":${killed},"ended":"SIGKILL"`)
-    // Counted elsewhere than in the worker that is gone.
+    // The primary counts failed logins, so the end of a worker does not reset them.
     expect((await refused(login(survivors[0], 'nothing', 'wrong'))).reason).toBe('LOGIN_THROTTLED')
   })
 
@@ -200,7 +200,7 @@ describe('two workers', () => {
     })
   })
 
-  test('on SIGTERM the calls in flight are answered, and no process is left', async () => {
+  test('on SIGTERM calls in progress are answered, and no process keeps running', async () => {
     const [one, other] = await connections(pool.ready.grpc, 2)
     const workers = workersOf(pool)
     const issuing = Array.from({ length: 8 }, (_, index) =>
@@ -215,13 +215,13 @@ describe('two workers', () => {
   })
 })
 
-test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and a primary that is killed takes its workers along', async () => {
+test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and the workers end when the primary is killed', async () => {
   const path = join(newFolder(), 'sidecar.sock')
   const args = ['--workers', '2', '--grpc', `unix:${path}`, '--data', join(newFolder(), 'data')]
   const pool = await serve(args)
   const workers = workersOf(pool)
   expect(workers).toHaveLength(2)
-  // Nobody else may connect, not even between bind and chmod.
+  // Other users may not connect, not even between bind and chmod.
   if (process.platform === 'linux')
     for (const pid of [pool.pid, ...workers])
       expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Umask:\t\d\d\d7$/m)
@@ -233,7 +233,7 @@ test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and
     ),
   })
   pool.signal('SIGKILL')
-  // The workers have its output as well: it is closed when the last of them is gone.
+  // The workers share its output, which closes when the last of them has ended.
   await pool.ended
   const next = await serve(args)
   await connections(`unix:${path}`)
@@ -242,7 +242,7 @@ test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and
   expect(existsSync(path)).toBe(false)
 })
 
-test.concurrent('all workers killed at once come back on the same port; those that cannot start end the whole', async () => {
+test.concurrent('all workers that were killed together are replaced on the same port; if they cannot start, the primary gives up', async () => {
   const data = join(newFolder(), 'data')
   const pool = await serve(['--workers', '2', '--data', data])
   const killAll = () => {
@@ -263,7 +263,7 @@ test.concurrent('all workers killed at once come back on the same port; those th
   expect(error.message).toMatch(`workers end as soon as they have started; the last one: ${keys}: expected `)
 })
 
-test.concurrent('a worker that hangs is replaced, the one that answers is not', async () => {
+test.concurrent('a worker that hangs is replaced, and a worker that answers is not', async () => {
   const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
     environment: { PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '3000' },
   })
@@ -275,7 +275,7 @@ test.concurrent('a worker that hangs is replaced, the one that answers is not', 
   await connections(pool.ready.grpc)
 })
 
-test.concurrent('what keeps the workers from starting is said once, with 2', async () => {
+test.concurrent('the reason why workers cannot start is printed once, and the exit code is 2', async () => {
   const secret = join(newFolder(), 'no-such-file')
   const config = newFile(
     JSON.stringify({ callers: [{ name: 'job', token_file: secret }], workers: 3, data: newFolder() }),
@@ -287,7 +287,7 @@ test.concurrent('what keeps the workers from starting is said once, with 2', asy
   })
 })
 
-test.concurrent('a development sidecar has workers too, with one demo account', async () => {
+test.concurrent('a development sidecar can have workers, which share one demo account', async () => {
   const temporary = newFolder()
   const child = await serve(['--dev', '--workers', '2'], { environment: { TMPDIR: temporary } })
   const { account = '', service_user: user } = child.ready.demo ?? {}
@@ -305,7 +305,7 @@ test.concurrent.each<[args: string[], variable: string | undefined, complaint: s
   [['--workers', 'two'], undefined, '--workers: expected a whole number'],
   [[], '257', 'PORTCULLIS_WORKERS: expected a number <= 256'],
   [[], 'many', 'PORTCULLIS_WORKERS: expected a whole number'],
-])('as a number of workers %j and %j are refused', async (args, variable, complaint) => {
+])('these numbers of workers are refused: %j, %j', async (args, variable, complaint) => {
   const environment = variable === undefined ? {} : { PORTCULLIS_WORKERS: variable }
   expect(await run(['serve', ...args], { environment })).toEqual({
     code: 2,
