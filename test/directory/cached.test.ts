@@ -1,4 +1,4 @@
-/** What is remembered of a directory: for how long, for whom, and when it is forgotten. */
+/** The cache of a directory: what it stores, for how long, and when it is cleared. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { callError } from '../../sidecar/base/call-error.ts'
@@ -7,7 +7,7 @@ import type { Directory, IamTokenQuery, StaticToken, TokenStatus } from '../../s
 
 const STALENESS_MS = 5_000
 
-const GROUND: IamTokenQuery = {
+const QUERY: IamTokenQuery = {
   tokenId: 'token',
   subjectId: 'user',
   generation: 1,
@@ -26,12 +26,12 @@ const STATIC: StaticToken = {
   holder: { id: 'user', name: 'name' },
 }
 
-/** A directory far away: every question waits until the test answers it. */
+/** A remote directory: every query waits until the test answers it. */
 class Remote implements Directory {
   version(): undefined {}
   readonly asked: { what: string; answer: PromiseWithResolvers<unknown> }[] = []
 
-  iamTokenStatus = (ground: IamTokenQuery) => this.#ask<TokenStatus>(`iam ${ground.tokenId}`)
+  iamTokenStatus = (query: IamTokenQuery) => this.#ask<TokenStatus>(`iam ${query.tokenId}`)
   staticToken = (hash: Buffer) => this.#ask<StaticToken | undefined>(`static ${hash}`)
   serviceUser = () => this.#ask<undefined>('service user')
   permits = () => this.#ask<undefined>('permits')
@@ -42,7 +42,7 @@ class Remote implements Directory {
     return answer.promise as Promise<T>
   }
 
-  /** Answers the question that was asked last. */
+  /** Answers the last query. */
   async answer(value: unknown): Promise<void> {
     this.asked.at(-1)?.answer.resolve(value)
     await turn()
@@ -57,20 +57,16 @@ beforeEach(() => {
   cached = new CachedDirectory(remote, { stalenessMs: STALENESS_MS, now: () => clock.nowMs })
 })
 
-/** Both kinds of question, with every kind of answer. */
-const QUESTIONS: readonly [what: string, ask: () => unknown, answer: unknown][] = [
-  ['an IAM token that stands', () => cached.iamTokenStatus(GROUND), ACTIVE],
-  ['an IAM token that has fallen', () => cached.iamTokenStatus(GROUND), INACTIVE],
-  ['a static token that stands', () => cached.staticToken(Buffer.from('h')), STATIC],
-  [
-    'a static token that has fallen',
-    () => cached.staticToken(Buffer.from('h')),
-    { ...STATIC, active: false },
-  ],
-  ['a static token that nobody made', () => cached.staticToken(Buffer.from('h')), undefined],
+/** Both kinds of queries, with every kind of result. */
+const QUERIES: readonly [what: string, ask: () => unknown, answer: unknown][] = [
+  ['an active IAM token', () => cached.iamTokenStatus(QUERY), ACTIVE],
+  ['an inactive IAM token', () => cached.iamTokenStatus(QUERY), INACTIVE],
+  ['an active static token', () => cached.staticToken(Buffer.from('h')), STATIC],
+  ['an inactive static token', () => cached.staticToken(Buffer.from('h')), { ...STATIC, active: false }],
+  ['an unknown static token', () => cached.staticToken(Buffer.from('h')), undefined],
 ]
 
-describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
+describe.each(QUERIES)('%s', (_what, ask, answer) => {
   async function warm(): Promise<void> {
     const first = ask()
     expect(first).toBeInstanceOf(Promise)
@@ -78,7 +74,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(await first).toEqual(answer)
   }
 
-  test('is asked about once, and then known without waiting', async () => {
+  test('is queried once, and then returned without waiting', async () => {
     await warm()
     for (const afterMs of [0, 1, STALENESS_MS / 2 - 2]) {
       clock.nowMs += afterMs
@@ -89,18 +85,18 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(remote.asked).toHaveLength(1)
   })
 
-  test('never waits where it is asked about regularly', async () => {
+  test('is returned without waiting if it is checked regularly', async () => {
     await warm()
     for (let time = 0; time < 20; time++) {
       clock.nowMs += STALENESS_MS / 4
       expect(ask()).toEqual(answer)
       await remote.answer(answer)
     }
-    // Every other time found it as old as half the bound.
+    // Every second call found an entry as old as half the bound.
     expect(remote.asked).toHaveLength(1 + 10)
   })
 
-  test('that is being refreshed is asked about once, and whoever comes after the bound shares the answer', async () => {
+  test('that is being refreshed is queried once, and calls after the bound share the result', async () => {
     await warm()
     clock.nowMs += STALENESS_MS / 2
     for (const afterMs of [0, 0, STALENESS_MS / 4, STALENESS_MS / 4 - 1]) {
@@ -114,14 +110,14 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(remote.asked).toHaveLength(2)
     await remote.answer(answer)
     expect(await late).toEqual(answer)
-    // It is as old as the refresh was when its answer came.
+    // The entry is as old as the refresh query.
     clock.nowMs += STALENESS_MS / 2 - 1
     expect(ask()).toEqual(answer)
     clock.nowMs += 1
     expect(ask()).toBeInstanceOf(Promise)
   })
 
-  test('lapses at the bound all the same where its refresh fails, and that is tried twice', async () => {
+  test('expires at the bound if its refresh fails, which is tried twice', async () => {
     await warm()
     const askedAtMs = clock.nowMs
     for (const [ageMs, asked] of [
@@ -145,7 +141,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(ask()).toEqual(answer)
   })
 
-  test('that was being refreshed before a change is not brought back by the answer', async () => {
+  test('that was being refreshed before a change is not cached with the old result', async () => {
     await warm()
     clock.nowMs += STALENESS_MS / 2
     expect(ask()).toEqual(answer)
@@ -164,7 +160,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(remote.asked).toHaveLength(3)
   })
 
-  test('is asked about again after the bound, which runs from the question and not from the answer', async () => {
+  test('is queried again after the bound, which counts from the start of the query', async () => {
     const first = ask()
     clock.nowMs += STALENESS_MS - 1
     await remote.answer(answer)
@@ -175,10 +171,10 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(remote.asked).toHaveLength(2)
   })
 
-  test('is asked about again after a change', async () => {
+  test('is queried again after a change', async () => {
     await warm()
     cached.clear()
-    // In the very moment of a change nothing is taken for later than it.
+    // A query in the same moment as the change does not count as later.
     for (const asked of [2, 3, 3]) {
       expect(ask()).toBeInstanceOf(Promise)
       expect(remote.asked).toHaveLength(asked)
@@ -186,7 +182,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     }
   })
 
-  test('that was asked about before a change is not remembered, and not shared with whoever asks after it', async () => {
+  test('that was queried before a change is not cached, and not shared with calls after the change', async () => {
     const before = ask()
     const [asked] = remote.asked
     clock.nowMs += 1
@@ -203,14 +199,14 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(remote.asked).toHaveLength(2)
   })
 
-  test('is asked about once by many at a time', async () => {
+  test('is queried once by many calls at the same time', async () => {
     const answers = Array.from({ length: 100 }, ask)
     expect(remote.asked).toHaveLength(1)
     await remote.answer(answer)
     expect(await Promise.all(answers)).toEqual(answers.map(() => answer))
   })
 
-  test('that is being asked about for longer than the bound is asked about anew', async () => {
+  test('whose query takes longer than the bound is queried again', async () => {
     const slow = ask()
     clock.nowMs += STALENESS_MS
     const fresh = ask()
@@ -222,7 +218,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(ask()).toEqual(answer)
   })
 
-  test('gets no answer where there is none, and that is not remembered', async () => {
+  test('gets an error if the query fails, and the error is not cached', async () => {
     const failure = callError('DIRECTORY_UNAVAILABLE', {})
     const answers = Array.from({ length: 3 }, ask)
     remote.asked[0]?.answer.reject(failure)
@@ -231,7 +227,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     expect(remote.asked).toHaveLength(2)
   })
 
-  test('is known within the bound while nobody answers, and not beyond', async () => {
+  test('is returned within the bound during an outage, but not longer', async () => {
     await warm()
     clock.nowMs += STALENESS_MS - 1
     expect(ask()).toEqual(answer)
@@ -241,7 +237,7 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
     await expect(unknown).rejects.toThrow('down')
   })
 
-  test('is asked about every time where nothing may be stale', async () => {
+  test('is queried every time if the bound is 0', async () => {
     cached = new CachedDirectory(remote, { stalenessMs: 0, now: () => clock.nowMs })
     await warm()
     const both = [ask(), ask()]
@@ -251,49 +247,49 @@ describe.each(QUESTIONS)('%s', (_what, ask, answer) => {
   })
 })
 
-test('an answer that changed replaces the other, in both directions', async () => {
+test('a changed status replaces the old one, in both directions', async () => {
   for (const status of [ACTIVE, INACTIVE, ACTIVE]) {
-    const asked = cached.iamTokenStatus(GROUND)
+    const asked = cached.iamTokenStatus(QUERY)
     await remote.answer(status)
     expect(await asked).toEqual(status)
-    expect(cached.iamTokenStatus(GROUND)).toEqual(status)
+    expect(cached.iamTokenStatus(QUERY)).toEqual(status)
     clock.nowMs += STALENESS_MS
   }
 })
 
-test('an answer that changed arrives by a refresh, in both directions, and nobody waits', async () => {
-  void cached.iamTokenStatus(GROUND)
+test('a changed status arrives by a refresh without waiting, in both directions', async () => {
+  void cached.iamTokenStatus(QUERY)
   await remote.answer(ACTIVE)
   for (const [known, changed] of [
     [ACTIVE, INACTIVE],
     [INACTIVE, ACTIVE],
   ] as const) {
     clock.nowMs += STALENESS_MS / 2
-    expect(cached.iamTokenStatus(GROUND)).toEqual(known)
+    expect(cached.iamTokenStatus(QUERY)).toEqual(known)
     await remote.answer(changed)
-    expect(cached.iamTokenStatus(GROUND)).toEqual(changed)
+    expect(cached.iamTokenStatus(QUERY)).toEqual(changed)
   }
 })
 
-/** Grounds of which each differs from the first in one thing; a key that took two for one would be a way in. */
-test.each<[differs: string, ground: IamTokenQuery]>([
-  ['token', { ...GROUND, tokenId: 'other' }],
-  ['holder', { ...GROUND, subjectId: 'other' }],
-  ['generation', { ...GROUND, generation: 2 }],
-  ['account', { ...GROUND, account: '12345' }],
-  ['project', { ...GROUND, projectId: '' }],
-  ['name of the project', { ...GROUND, projectId: 'null' }],
-  ['scopes', { ...GROUND, permissionScopes: [] }],
-  ['number of scopes', { ...GROUND, permissionScopes: ['account', 'projects'] }],
-  ['division between fields', { ...GROUND, tokenId: 'token","user', subjectId: '' }],
-])('another %s is another question', async (_differs, ground) => {
-  const first = cached.iamTokenStatus(GROUND)
+/** Queries that each differ from the first one in one field. If two had the same key, a token could get another's status. */
+test.each<[differs: string, query: IamTokenQuery]>([
+  ['token', { ...QUERY, tokenId: 'other' }],
+  ['holder', { ...QUERY, subjectId: 'other' }],
+  ['generation', { ...QUERY, generation: 2 }],
+  ['account', { ...QUERY, account: '12345' }],
+  ['project', { ...QUERY, projectId: '' }],
+  ['name of the project', { ...QUERY, projectId: 'null' }],
+  ['scopes', { ...QUERY, permissionScopes: [] }],
+  ['number of scopes', { ...QUERY, permissionScopes: ['account', 'projects'] }],
+  ['division between fields', { ...QUERY, tokenId: 'token","user', subjectId: '' }],
+])('another %s is another query', async (_differs, query) => {
+  const first = cached.iamTokenStatus(QUERY)
   await remote.answer(ACTIVE)
   await first
-  expect(cached.iamTokenStatus(ground)).toBeInstanceOf(Promise)
+  expect(cached.iamTokenStatus(query)).toBeInstanceOf(Promise)
 })
 
-test('who logs in, and what a user may be issued, is asked every time', async () => {
+test('logins and grants are queried every time', async () => {
   for (const ask of [() => cached.serviceUser('a', 'b'), () => cached.permits('u', 'a', undefined, [])]) {
     const before = remote.asked.length
     for (let time = 0; time < 2; time++) {
@@ -305,7 +301,7 @@ test('who logs in, and what a user may be issued, is asked every time', async ()
   }
 })
 
-test('guesses do not push out what is genuine', async () => {
+test('guessed tokens do not push genuine ones out of the cache', async () => {
   const genuine = cached.staticToken(Buffer.from('genuine'))
   await remote.answer(STATIC)
   await genuine
@@ -315,7 +311,7 @@ test('guesses do not push out what is genuine', async () => {
   }
   await turn()
   expect(cached.staticToken(Buffer.from('genuine'))).toEqual(STATIC)
-  // The first guesses are forgotten: what is remembered is bounded.
+  // The first guesses are no longer in the cache, because its size is limited.
   expect(cached.staticToken(Buffer.from('guess 0'))).toBeInstanceOf(Promise)
   expect(cached.staticToken(Buffer.from('guess 59999'))).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-/** Where the directory is, as it is configured: the URL is a secret from the first line that reads it. */
+/** The configuration of the directory: the URL is a secret from the moment it is read. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ test.each<[from: string, config: () => Config]>([
   ['the file', () => readConfig({ file: fileWith(`directory: { url: '${URL}' }`) })],
   ['the environment', () => readConfig({ environment: { PORTCULLIS_DIRECTORY_URL: URL } })],
   ['a flag', () => readConfig({ flags: { 'directory.url': URL } })],
-])('the URL from %s is there for whoever asks, and printed nowhere', (_from, read) => {
+])('the URL from %s can be read, and is never printed', (_from, read) => {
   const config = read()
   const shared = sharedDirectoryOf(config)
   expect(shared?.url.reveal()).toBe(URL)
@@ -38,7 +38,7 @@ test.each<[from: string, config: () => Config]>([
     expect(printed).not.toContain(CANARY)
 })
 
-test('every key has its variable', () => {
+test('every key has a variable', () => {
   const config = readConfig({
     environment: {
       PORTCULLIS_DIRECTORY_URL: URL,
@@ -52,7 +52,7 @@ test('every key has its variable', () => {
 
 test.each<[fault: string, yaml: string, variables: Record<string, string>, key: string]>([
   ['another database', `directory: { url: 'mysql://u:${CANARY}@h/d' }`, {}, 'directory.url'],
-  ['a URL that is no text', `directory: { url: ['${URL}'] }`, {}, 'directory.url'],
+  ['a URL that is not a string', `directory: { url: ['${URL}'] }`, {}, 'directory.url'],
   [
     'another database in a variable',
     '',
@@ -61,7 +61,7 @@ test.each<[fault: string, yaml: string, variables: Record<string, string>, key: 
   ],
   ['one connection', '', { PORTCULLIS_DIRECTORY_POOL_SIZE: '1' }, 'PORTCULLIS_DIRECTORY_POOL_SIZE'],
   ['a negative bound', 'directory: { staleness_ms: -1 }', {}, 'directory.staleness_ms'],
-])('%s is refused by the name of its key', (_fault, yaml, variables, key) => {
+])('%s is refused, and the error names the key', (_fault, yaml, variables, key) => {
   const read = () => readConfig({ file: fileWith(yaml), environment: variables })
   expect(read).toThrow(`${key}: expected`)
   expect(read).not.toThrow(CANARY)

@@ -1,4 +1,4 @@
-/** What every store of the directory promises. The same rows run on SQLite and on PostgreSQL. */
+/** The contract of every store of the directory. The same tests run on SQLite and on PostgreSQL. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { auditContract } from './contract/audit.ts'
 import { namesContract } from './contract/names.ts'
@@ -8,7 +8,7 @@ import type { Account, Opened, Place, Subject } from './contract/subject.ts'
 import { tokenStatusContract } from './contract/token-status.ts'
 import { transactionsContract } from './contract/transactions.ts'
 
-/** Declares the tests. What they use is there from the first of them on. */
+/** Declares the tests. Their directory is opened before the first test. */
 export function directoryContract(newPlace: () => Promise<Place>): void {
   const clock = { nowMs: Date.now() }
   let opened: (Opened & { place: Place }) | undefined
@@ -20,7 +20,8 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   afterAll(() => opened?.store.close())
 
   const subject = (): Subject => {
-    if (opened === undefined) throw new TypeError('a contract is asked before its tests run')
+    if (opened === undefined)
+      throw new TypeError('the directory of the contract is used before its tests run')
     const { store } = opened
     return {
       ...opened,
@@ -35,7 +36,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   }
   describe('records', () => recordsContract(subject))
   describe('names', () => namesContract(subject))
-  describe('what tokens rest on', () => tokenStatusContract(subject))
+  describe('token status', () => tokenStatusContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))
   describe('several processes', () => processesContract(subject))

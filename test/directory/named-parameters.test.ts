@@ -1,4 +1,4 @@
-/** Parameters by name become parameters by number, and nothing else that has a colon does. */
+/** Named parameters become numbered ones. Other text with a colon is not changed. */
 import { expect, test } from 'vitest'
 import { numberParameters } from '../../sidecar/directory/named-parameters.ts'
 
@@ -20,16 +20,16 @@ test.each([
   const statement = numberParameters('$', sql, given)
   expect(statement).toEqual({ name: expect.any(String), text, values })
   expect(numberParameters('?', sql, given)).toEqual({ ...statement, text: text.replace(/\$(\d)/g, '?$1') })
-  // Once more, from what is remembered.
+  // A second time, from the cache of statements.
   expect(numberParameters('$', sql, given)).toEqual(statement)
 })
 
-test('each statement has a name of its own', () => {
+test('each statement has a unique name', () => {
   const names = Array.from({ length: 100 }, (_, index) => numberParameters('$', `SELECT ${index}`, {}).name)
   expect(new Set(names).size).toBe(100)
 })
 
-test('a parameter that is not given is a mistake of the programmer, and what is given too much is not', () => {
+test('a missing value is a TypeError, and an additional value is ignored', () => {
   expect(() => numberParameters('$', 'SELECT :missing', given)).toThrow(
     new TypeError("the statement's parameter :missing has no value"),
   )

@@ -1,4 +1,4 @@
-/** Two processes on one data folder: what one changes, the other's very next check knows (§8). */
+/** Two processes on one data folder: a change by one takes effect at the next check of the other (§8). */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenedAuthority } from '../../sidecar/authority/open.ts'
@@ -29,7 +29,7 @@ test.each(DENYING)(
   },
 )
 
-test('thirty passwords one after the other: each ends the tokens of the one before, at once', async () => {
+test('thirty new passwords in a row: each one revokes the tokens of the previous one immediately', async () => {
   const { account, password } = await newScene(here)
   let current = password
   for (let round = 0; round < 30; round++) {
@@ -41,10 +41,10 @@ test('thirty passwords one after the other: each ends the tokens of the one befo
   }
 })
 
-test('a process that is asked without a pause knows as soon', async () => {
+test('a process that checks without a pause notices a change just as soon', async () => {
   const { account, password, tokens } = await newScene(here)
   let asking = true
-  // What was read a moment ago is always at hand there, so that relying on it too long would show.
+  // That process always has a recently read version, so using it for too long would be noticed.
   const lanes = Array.from({ length: 4 }, async () => {
     while (asking) await ask(there, 'static', tokens.static)
   })
@@ -63,7 +63,7 @@ test('a process that is asked without a pause knows as soon', async () => {
   }
 })
 
-test('what the sidecar revokes, the other process knows at once', async () => {
+test('a token that the sidecar revokes is revoked immediately for the other process', async () => {
   const { tokens } = await newScene(here)
   await there.client.revoke({ value: tokens.account })
   const verification = await here.authority.verify(tokens.account, new Map())

@@ -1,4 +1,4 @@
-/** The contract of the directory on SQLite: one file. */
+/** The contract of the directory on SQLite. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,13 +26,13 @@ directoryContract(async () => {
   }
 })
 
-test('while another process has the lock for writing, this one goes on with everything else', async () => {
+test('while another process holds the write lock, other work of this process continues', async () => {
   const file = join(folder, 'locked.sqlite')
   const store = new DirectoryStore(openSqlite(file), Date.now)
   const other = new DatabaseSync(file)
   other.exec('BEGIN IMMEDIATE')
   const changing = store.change('test', (change) => change.createAccount('later'))
-  // Were it held up, the other one could never end what it does: it is in this thread.
+  // If this thread were blocked, the other writer could never finish, because it runs in the same thread.
   await new Promise((resolve) => setImmediate(resolve))
   expect(await store.records.account('later')).toBeUndefined()
   other.exec('ROLLBACK')
@@ -42,7 +42,7 @@ test('while another process has the lock for writing, this one goes on with ever
   await store.close()
 })
 
-test('a file that cannot grow keeps what it has, refuses changes and answers questions', async () => {
+test('a file that cannot grow keeps its records, refuses changes and answers queries', async () => {
   const file = join(folder, 'full.sqlite')
   const worker = startWorker({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
   await worker.ended

@@ -1,4 +1,4 @@
-/** Where requests come from and what they call the server: restrictions (§1), proxies, names, the catalog's addresses. */
+/** Addresses: account restrictions (§1), proxies, host names, and the addresses in the catalog. */
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
@@ -17,7 +17,7 @@ describe('an account that restricts addresses', async () => {
     running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
   const body = loginBody({ password: passwordOf('account') })
 
-  test('gives no token to another address, and takes none from it', async () => {
+  test('issues no token to another address, and accepts none from it', async () => {
     const token = await tokenFor({})
     await restrict('203.0.113.0/24')
     expect((await ask({ method: 'POST', path: TOKENS, body })).status).toBe(401)
@@ -31,7 +31,7 @@ describe('an account that restricts addresses', async () => {
     await restrict()
   })
 
-  test('says to nobody elsewhere whether the password is right, and why in the log alone', async () => {
+  test('does not tell another address whether the password is right, and only logs the reason', async () => {
     await restrict('203.0.113.0/24')
     const right = await ask({ method: 'POST', path: TOKENS, body })
     const wrong = await ask({ method: 'POST', path: TOKENS, body: loginBody({ password: 'wrong' }) })
@@ -45,7 +45,7 @@ describe('an account that restricts addresses', async () => {
     await restrict()
   })
 
-  test('takes no address from a header of somebody who is not trusted', async () => {
+  test('ignores X-Forwarded-For of a client that is not trusted', async () => {
     await restrict('203.0.113.0/24')
     const headers = {
       'x-forwarded-for': '203.0.113.5',
@@ -57,7 +57,7 @@ describe('an account that restricts addresses', async () => {
   })
 })
 
-describe('behind a proxy that is trusted', async () => {
+describe('behind a trusted proxy', async () => {
   const config = newFile(
     `
 http:
@@ -77,7 +77,7 @@ http:
     ['203.0.113.5', 201],
     ['::ffff:203.0.113.5', 201],
     ['198.51.100.7', 401],
-    // The nearest address that is not a trusted proxy's counts: what stands before it, anyone can write.
+    // The last address that is not of a trusted proxy counts. Anybody could have written the ones before it.
     ['198.51.100.7, 203.0.113.5', 201],
     ['203.0.113.5, 198.51.100.7', 401],
     ['203.0.113.5, 10.1.2.3', 201],
@@ -89,7 +89,7 @@ http:
     expect((await ask({ method: 'POST', path: TOKENS, body, headers })).status).toBe(status)
   })
 
-  test('every address that is given away is the public one, whatever the Host', async () => {
+  test('every address in an answer is the public one, whatever the Host header says', async () => {
     const base = 'https://identity.example.com/gate/identity'
     for (const host of ['identity.example.com', 'identity.example.com:443', `127.0.0.1:${port}`]) {
       const { json, headers } = await ask({ path: '/identity', headers: { host } })
@@ -129,10 +129,10 @@ describe('a page of another origin', async () => {
   const { ask, port } = await startIdentity()
 
   test.each<[claim: string, headers: Record<string, string>]>([
-    ['under a name of its own (DNS rebinding)', { host: `evil.example:${port}` }],
+    ['with its own host name (DNS rebinding)', { host: `evil.example:${port}` }],
     ['without the port', { host: '127.0.0.1' }],
     ['with an Origin', { origin: 'https://evil.example' }],
-    ['with no origin to speak of', { origin: 'null' }],
+    ['with the origin `null`', { origin: 'null' }],
   ])('is refused %s, and no CORS header is sent', async (_claim, headers) => {
     for (const method of ['GET', 'POST', 'OPTIONS']) {
       const response = await ask({
@@ -148,12 +148,12 @@ describe('a page of another origin', async () => {
     }
   })
 
-  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('this machine is %s', async (name) => {
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('the Host header may be %s', async (name) => {
     expect((await ask({ path: '/healthz', headers: { host: `${name}:${port}` } })).status).toBe(200)
   })
 })
 
-describe('a configuration that is refused', () => {
+describe('an invalid configuration is refused', () => {
   test.each([
     [
       'trusted_proxies: [nowhere]',
@@ -179,7 +179,7 @@ describe('a configuration that is refused', () => {
   })
 })
 
-test('an address that is taken is named', async () => {
+test('the error names an address in use', async () => {
   const { port } = await startIdentity()
   await expect(runSidecar({ flags: { 'http.address': `127.0.0.1:${port}` } })).rejects.toThrow(
     `http address 127.0.0.1:${port} is in use`,

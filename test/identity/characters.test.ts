@@ -1,4 +1,4 @@
-/** Names and passwords byte for byte: no folding, no cutting short, and nothing in them that trips a store. */
+/** Names and passwords are compared byte for byte: no folding, no truncation, and no character confuses a store. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Passwords } from '../../sidecar/authority/password.ts'
@@ -14,7 +14,7 @@ const logIn = async (body: object) => (await ask({ method: 'POST', path: TOKENS,
 const store = new DirectoryStore(openSqlite(join(sidecar.running.folder, 'directory.sqlite')), Date.now)
 whenTheFileEnds(() => store.close())
 
-/** Passwords are made by Portcullis; this one is chosen, as an import could bring it. */
+/** Sets a chosen password, as an import could. Normally Portcullis makes all passwords. */
 async function setPassword(password: string): Promise<void> {
   const hash = await new Passwords({ concurrent: 1, waiting: 1 }).hash(password)
   const user = await sidecar.running.sidecar.administration.users.get(ACCOUNT, 'account', 'service_user')
@@ -30,20 +30,20 @@ test.each<[claim: string, password: string, others: string[]]>([
     `${PREFIX.slice(1)}é-one`,
     [`${PREFIX.slice(1)}é-two`, `${PREFIX.slice(1)}Ã`],
   ],
-  ['that holds a NUL', 'before\0after', ['before', 'before\0', 'before\0other', 'beforeafter']],
+  ['that contains a NUL', 'before\0after', ['before', 'before\0', 'before\0other', 'beforeafter']],
   ['of four-byte characters', '🔑🔒', ['🔑', '🔒🔑', '\ud83d\udd11', '🔑🔒 ']],
-  ['that Unicode writes in two ways', 'caf\u00e9', ['cafe\u0301', 'cafe', 'CAF\u00c9']],
+  ['with two forms in Unicode', 'caf\u00e9', ['cafe\u0301', 'cafe', 'CAF\u00c9']],
   ['of control characters', '\u0001\u001b[2J\r\n', ['', '\u0001', '\u0001\u001b[2J\n']],
   ['of a thousand characters', 'x'.repeat(1000), ['x'.repeat(999), 'x'.repeat(1001), 'x'.repeat(72)]],
   ['that is a space', ' ', ['', '  ', '\u00a0']],
-])('a password %s is no other password', async (_claim, password, others) => {
+])('a password %s differs from similar passwords', async (_claim, password, others) => {
   await setPassword(password)
   expect(await logIn(loginBody({ password }))).toBe(201)
   for (const other of others)
     expect(await logIn(loginBody({ password: other })), JSON.stringify(other)).toBe(401)
 })
 
-test('a name of several alphabets and four-byte characters logs in, and comes back as it is', async () => {
+test('a user whose name has several alphabets and four-byte characters can log in, and the name is returned unchanged', async () => {
   const user = 'колобок 🥐'
   const body = loginBody({ user, password: passwordOf(user) })
   const { status, json } = await ask({ method: 'POST', path: TOKENS, body })
@@ -55,7 +55,7 @@ test('a name of several alphabets and four-byte characters logs in, and comes ba
     )
 })
 
-test('half a surrogate pair is not the character that stores write for it', async () => {
+test('half a surrogate pair is not equal to the character that stores replace it with', async () => {
   const password = passwordOf('half \ufffd')
   expect(await logIn(loginBody({ user: 'half \ufffd', password }))).toBe(201)
   expect(await logIn(loginBody({ user: 'half \ud800', password }))).toBe(400)
@@ -74,7 +74,7 @@ const STRANGE = [
 ]
 
 test.each(STRANGE.map((name) => [JSON.stringify(name).slice(0, 40), name]))(
-  'the name %s, wherever it stands, is nobody’s',
+  'the name %s is unknown in every field',
   async (_shown, name) => {
     const body = loginBody({ password: passwordOf('administrator'), user: 'administrator', project: 'alpha' })
     expect(await logIn(body)).toBe(201)

@@ -1,8 +1,8 @@
-/** Nobody learns from an answer who exists: equal bytes, equal cost, equal patience. */
+/** An answer does not reveal which users exist: all failures have the same bytes, the same cost and the same throttle. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { TESTER } from '../support/actor.ts'
 
-/** Every argon2 that runs in this process is counted. */
+/** Counts every argon2 hash in this process. */
 const derivations = vi.hoisted(() => ({ count: 0 }))
 vi.mock('node:crypto', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:crypto')>()
@@ -24,17 +24,17 @@ const body = loginBody({ password: 'wrong' })
 const USER = 'auth.identity.password.user'
 const UNKNOWN_ID = '0123456789abcdef0123456789abcdef'
 
-/** Logins that differ only in whom or what they name; the first one names what is there. */
+/** Logins that differ only in what they name. The first one names existing records. */
 const FAILURES: readonly (readonly [claim: string, body: object])[] = [
   ['a wrong password', body],
   ['an unknown user', loginBody({ user: 'nobody', password: 'wrong' })],
   ['an unknown account', loginBody({ account: '999999', password: 'wrong' })],
   ['a control panel user', loginBody({ user: 'owner', password: 'wrong' })],
-  ['a user who is disabled', loginBody({ user: 'disabled', password: passwordOf('disabled') })],
+  ['a disabled user', loginBody({ user: 'disabled', password: passwordOf('disabled') })],
   ['a wrong password by id', changed(body, USER, { id: ids.user, password: 'wrong' })],
   ['an unknown id', changed(body, USER, { id: UNKNOWN_ID, password: 'wrong' })],
   ['an unknown account id', changed(body, `${USER}.domain`, { id: UNKNOWN_ID })],
-  ['a name that nobody can have', loginBody({ user: 'a\0', password: 'wrong' })],
+  ['an impossible name', loginBody({ user: 'a\0', password: 'wrong' })],
   ['an empty password', loginBody({ password: '' })],
   ['a long password', loginBody({ password: 'x'.repeat(100_000) })],
   ['a missing permission (§5.1)', loginBody({ user: 'nothing', password: passwordOf('nothing') })],
@@ -49,7 +49,7 @@ beforeEach(() => {
   derivations.count = 0
 })
 
-test.each(FAILURES)('%s runs argon2 once and answers as every other does', async (_claim, failing) => {
+test.each(FAILURES)('%s: argon2 runs once, and the answer is the same', async (_claim, failing) => {
   const { status, text, headers } = await ask({ method: 'POST', path: TOKENS, body: failing })
   expect(derivations.count).toBe(1)
   const reference = await ask({ method: 'POST', path: TOKENS, body })
@@ -61,12 +61,12 @@ test.each(FAILURES)('%s runs argon2 once and answers as every other does', async
   })
 })
 
-test('a login that succeeds runs it once too', async () => {
+test('a successful login: argon2 runs once too', async () => {
   await ask({ method: 'POST', path: TOKENS, body: loginBody({ password: passwordOf('account') }) })
   expect(derivations.count).toBe(1)
 })
 
-test('a body that is refused runs none', async () => {
+test('an invalid body: argon2 does not run', async () => {
   for (const refused of [
     {},
     changed(body, 'auth.scope', undefined),
@@ -82,11 +82,11 @@ describe('too many failed logins', async () => {
   })
 
   test.each([
-    ['a user who is there', loginBody({ password: 'wrong' })],
-    ['a user who is not', loginBody({ user: 'nobody', password: 'wrong' })],
-    ['an id that is not', changed(body, USER, { id: UNKNOWN_ID, password: 'wrong' })],
-    ['a name that nobody can have', loginBody({ user: 'a\0', password: 'wrong' })],
-  ])('of %s: 429 with Retry-After, and nothing runs', async (_claim, failing) => {
+    ['an existing user', loginBody({ password: 'wrong' })],
+    ['an unknown user', loginBody({ user: 'nobody', password: 'wrong' })],
+    ['an unknown id', changed(body, USER, { id: UNKNOWN_ID, password: 'wrong' })],
+    ['an impossible name', loginBody({ user: 'a\0', password: 'wrong' })],
+  ])('of %s: 429 with Retry-After, and argon2 does not run', async (_claim, failing) => {
     for (let attempt = 0; attempt < 3; attempt++)
       expect((await throttled.ask({ method: 'POST', path: TOKENS, body: failing })).status).toBe(401)
     derivations.count = 0
@@ -100,7 +100,7 @@ describe('too many failed logins', async () => {
     ['a missing permission (§5.1)', 'nothing', []],
     ['an address that the account does not allow (§1)', 'alpha', ['203.0.113.0/24']],
   ])(
-    'the right password with %s counts as a wrong one: the count tells no more than the answer',
+    'the right password with %s counts as a wrong one, so that the throttle does not reveal more than the answer',
     async (_what, user, ranges) => {
       const { administration } = throttled.running.sidecar
       await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
@@ -117,13 +117,13 @@ describe('too many failed logins', async () => {
     },
   )
 
-  test('leave other users of the account alone', async () => {
+  test('do not throttle other users of the account', async () => {
     const login = loginBody({ user: 'administrator', password: throttled.passwordOf('administrator') })
     expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(201)
   })
 })
 
-test('more logins at once than may wait: 503 with Retry-After', async () => {
+test('logins beyond the limit of waiting ones: 503 with Retry-After', async () => {
   const busy = await startIdentity({ flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1 } })
   const login = loginBody({ account: ACCOUNT, password: busy.passwordOf('account') })
   const answers = await Promise.all(

@@ -1,4 +1,4 @@
-/** Whatever is sent, there is an answer in the wrapper, never a failure of the server, and no secret comes back. */
+/** Random requests: every answer has Keystone's format, the server never fails, and no secret is returned. */
 import * as fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { about, changed, loginBody, type Response, startIdentity, TOKENS } from '../support/identity.ts'
@@ -9,7 +9,7 @@ const sidecar = await startIdentity()
 const { ask, tokenFor, running } = sidecar
 const token = await tokenFor({})
 
-/** Answers of a server in order: the statuses of the table of errors, each in the wrapper. */
+/** Checks an answer: its status is in the table of errors, and its body has Keystone's format. */
 function expectOrderly({ status, text, json, headers }: Response): void {
   expect(status).toBeLessThan(500)
   expect(JSON.stringify(headers) + text).not.toContain('canary')
@@ -23,7 +23,7 @@ afterAll(async () => {
   expect((await ask({ path: TOKENS, headers: about(token) })).status).toBe(200)
 })
 
-/** Values of JSON, many of which hold the canary, as a password can slip to any place. */
+/** JSON values, many of which contain the canary, because a password could be put in any field by mistake. */
 const values = fc.oneof(
   fc.constantFrom<unknown>(
     CANARY,
@@ -67,7 +67,7 @@ const PATHS = [
   'auth.scope.OS-TRUST:trust',
 ]
 
-/** Bodies that are right but for some places. */
+/** Valid bodies with some changes. */
 const bodies = fc
   .tuple(
     fc.array(fc.tuple(fc.constantFrom(...PATHS), fc.oneof(values, fc.constant(undefined))), {
@@ -82,7 +82,7 @@ const bodies = fc
       try {
         body = changed(body, path, value)
       } catch {
-        // An earlier change took the place away.
+        // An earlier change removed the path.
       }
     }
     return body
@@ -90,7 +90,7 @@ const bodies = fc
 
 const texts = fc.oneof(
   bodies.map((body) => Buffer.from(JSON.stringify(body))),
-  // Cut short, or with a byte too many somewhere.
+  // Truncated, or with an additional byte.
   fc.tuple(bodies, fc.nat(400), fc.nat(255)).map(([body, at, byte]) => {
     const bytes = Buffer.from(JSON.stringify(body))
     return Buffer.concat([bytes.subarray(0, at), Buffer.from([byte]), bytes.subarray(at + (byte % 2))])
@@ -110,7 +110,7 @@ test('any body of a login', { timeout: 120_000 }, async () => {
   )
 })
 
-/** What Node lets a client send in a header. */
+/** Characters that Node allows in a header. */
 const headerValues = fc.oneof(
   fc.constantFrom(
     '',
@@ -161,7 +161,7 @@ const requests = fc.record({
   ),
   headers: fc
     .dictionary(headerNames, fc.oneof(headerValues, fc.array(headerValues, { maxLength: 3 })))
-    // Larger ones never become a request: `sockets.test.ts`.
+    // Larger headers never become a request; see `sockets.test.ts`.
     .filter((headers) => JSON.stringify(headers).length < 15_000),
 })
 
@@ -170,7 +170,7 @@ test('any request line and any headers', { timeout: 120_000 }, async () => {
     fc.asyncProperty(requests, async (request) => {
       const body = request.method === 'POST' ? { body: loginBody({ password: CANARY }) } : {}
       const response = await ask({ ...request, ...body })
-      // What was asked about comes back in its header, to whom may know it.
+      // The subject token is returned in its header to requesters who may ask about it.
       const { 'x-subject-token': subject, ...headers } = response.headers
       expect([undefined, token]).toContain(subject)
       expectOrderly({ ...response, headers })

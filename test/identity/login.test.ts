@@ -1,4 +1,4 @@
-/** Logging in (§4.1): what is issued, how it is described, and that it is what the rest of the sidecar takes. */
+/** Logging in (§4.1): which token is issued, how it is described, and that the rest of the sidecar accepts it. */
 import { expect, test } from 'vitest'
 import { ACCOUNT, about, changed, idsOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
 
@@ -24,7 +24,7 @@ test.each<[claim: string, body: object, scope: 'domain' | 'project']>([
     'domain',
   ],
   [
-    'a user by id beside an account, which is passed over',
+    'a user by id with an account, which is ignored',
     changed(accountBody, PASSWORD_USER, {
       id: ids.user,
       domain: { id: 'nosuch' },
@@ -44,8 +44,12 @@ test.each<[claim: string, body: object, scope: 'domain' | 'project']>([
     changed(projectBody, 'auth.scope.project.domain', { id: ids.account }),
     'project',
   ],
-  ['a method named twice', changed(accountBody, 'auth.identity.methods', ['password', 'password']), 'domain'],
-  ['keys that nobody knows', changed(changed(accountBody, 'auth.extra', [1]), 'trace', null), 'domain'],
+  [
+    'a method that is named twice',
+    changed(accountBody, 'auth.identity.methods', ['password', 'password']),
+    'domain',
+  ],
+  ['unknown keys', changed(changed(accountBody, 'auth.extra', [1]), 'trace', null), 'domain'],
 ])('%s is issued, and described as Keystone does', async (_claim, body, scope) => {
   const { status, headers, json } = await ask({ method: 'POST', path: TOKENS, body })
   expect(status).toBe(201)
@@ -78,12 +82,12 @@ test.each([
   ['without a content type', TOKENS, { 'content-type': [] }],
   ['with a charset', TOKENS, { 'content-type': 'application/json; charset=UTF-8' }],
   ['with a type that is JSON by its suffix', TOKENS, { 'content-type': 'application/vnd.x+json' }],
-])('a login is taken %s', async (_claim, path, headers) => {
+])('a login is accepted %s', async (_claim, path, headers) => {
   const { status } = await ask({ method: 'POST', path, headers, body: accountBody })
   expect(status).toBe(201)
 })
 
-test('the catalog has the identity service with every interface, and `nocatalog` drops it', async () => {
+test('the catalog has the identity service with every interface, and `nocatalog` leaves it out', async () => {
   const { json } = await ask({ method: 'POST', path: TOKENS, body: accountBody })
   const url = `http://127.0.0.1:${sidecar.port}/identity/v3`
   const endpoint = (name: string) => ({
@@ -108,7 +112,7 @@ test('the catalog has the identity service with every interface, and `nocatalog`
   })
 })
 
-test.each(['', '/'])('discovery at /identity%s offers the one version', async (slash) => {
+test.each(['', '/'])('discovery at /identity%s returns the only version', async (slash) => {
   const self = `http://127.0.0.1:${sidecar.port}/identity/v3/`
   const version = {
     id: 'v3.14',
@@ -129,13 +133,13 @@ test.each(['', '/'])('discovery at /identity%s offers the one version', async (s
   })
 })
 
-test('roles are those of the user', async () => {
+test('the roles are the roles of the user', async () => {
   const body = loginBody({ user: 'administrator', password: passwordOf('administrator') })
   const { json } = await ask({ method: 'POST', path: TOKENS, body })
   expect(json.token.roles).toEqual([{ id: expect.stringMatching(HEX), name: 'iam.admin' }])
 })
 
-test('a token from here opens what the matrix says over gRPC, until it is deleted here', async () => {
+test('a token from this endpoint works over gRPC as the matrix says, until it is deleted here', async () => {
   const token = await tokenFor({})
   const check = () => running.client.check({ api: 'balance', credentials: [['X-Auth-Token', token]] })
   expect(await check()).toMatchObject({ allowed: true, verified: true })
@@ -143,7 +147,7 @@ test('a token from here opens what the matrix says over gRPC, until it is delete
   expect(await check()).toMatchObject({ allowed: false, reason: 'CREDENTIAL_REVOKED' })
 })
 
-test('a token that gRPC issued is described and deleted here', async () => {
+test('a token that was issued over gRPC can be validated and deleted here', async () => {
   const { value } = await running.client.issue({
     password: { userName: 'alpha', account: ACCOUNT, password: passwordOf('alpha') },
     scope: { account: ACCOUNT, project: 'alpha' },

@@ -1,8 +1,8 @@
-/** Paths that are not there, methods that a path does not take: the wrapper, and Allow. */
+/** Unknown paths, and methods that a path does not support: the answer has Keystone's format, and Allow. */
 import { expect, test } from 'vitest'
 import { errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
 
-/** Planted in paths; it must never come back. */
+/** A canary in paths. No answer may contain it. */
 const CANARY = 'canary-7c9e6679'
 
 const { ask } = await startIdentity()
@@ -16,11 +16,11 @@ test.each([
   ['GET', '/identity/v3/auth/tokens/x'],
   ['GET', '/IDENTITY/v3'],
   ['GET', `/${CANARY}`],
-  // What the router reads as a pattern.
+  // The router would read these as patterns.
   ['GET', '/**'],
   ['GET', `/:a(${CANARY}`],
   ['GET', '/identity/v3/:x'],
-])('%s %s: 404 with the wrapper', async (method, path) => {
+])('%s %s: 404 in Keystone’s format', async (method, path) => {
   const response = await ask({ method, path })
   expect(response.headers.vary).toBe('X-Auth-Token')
   expect(response.json).toEqual(errorOf(404, 'Not Found', 'there is no such path'))
@@ -35,13 +35,13 @@ test.each([
   ['DELETE', '/identity/', 'GET, HEAD'],
   ['POST', '/identity/v3/auth/catalog?x=1', 'GET, HEAD'],
   ['POST', '/healthz', 'GET, HEAD'],
-])('%s %s: 405 with the wrapper, and Allow', async (method, path, allow) => {
+])('%s %s: 405 in Keystone’s format, with Allow', async (method, path, allow) => {
   const response = await ask({ method, path, body: accountBody })
   expect(response.headers.allow).toBe(allow)
   expect(response.json).toEqual(errorOf(405, 'Method Not Allowed', `expected one of ${allow}`))
 })
 
-test('a path that cannot be decoded: 400 with the wrapper', async () => {
+test('a path that cannot be decoded: 400 in Keystone’s format', async () => {
   const response = await ask({ path: `/identity/%zz${CANARY}` })
   expect(response).toMatchObject({ status: 400, headers: { vary: 'X-Auth-Token' } })
   expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a valid HTTP request'))

@@ -1,4 +1,4 @@
-/** Logins that are refused: each row of the table of errors, with the path of the field and never with a value. */
+/** Refused logins: each row of the table of errors, with the path of the field and never with a value. */
 import { describe, expect, test } from 'vitest'
 import { BODY_BYTES_MAX } from '../../sidecar/http/errors.ts'
 import {
@@ -13,7 +13,7 @@ import {
   TOKENS,
 } from '../support/identity.ts'
 
-/** Planted wherever a value may go; it must never come back. */
+/** A canary in every field with a value. No answer may contain it. */
 const CANARY = 'canary-7c9e6679'
 
 const sidecar = await startIdentity()
@@ -28,18 +28,18 @@ const LOGIN_FAILED =
   'the login failed; expected a service user, their password, a scope that they have a permission for, and an address that the account allows'
 const USER = 'auth.identity.password.user'
 
-describe('every login that fails has the same answer', () => {
+describe('every failed login has the same answer', () => {
   const as = (user: string) => loginBody({ user, password: passwordOf(user) })
   const byId = (id: string) => changed(accountBody, USER, { id, password: passwordOf('account') })
   test.each<[claim: string, body: object]>([
     ['a wrong password', loginBody({ password: CANARY })],
     ['an empty password', loginBody({ password: '' })],
-    ['a password with more behind it', loginBody({ password: `${passwordOf('account')}x` })],
-    ['a password with a NUL behind it', loginBody({ password: `${passwordOf('account')}\0` })],
+    ['a password with an additional character', loginBody({ password: `${passwordOf('account')}x` })],
+    ['a password with a NUL at the end', loginBody({ password: `${passwordOf('account')}\0` })],
     ['an unknown user', loginBody({ user: CANARY, password: passwordOf('account') })],
     ['an unknown account', loginBody({ account: CANARY, password: passwordOf('account') })],
     ['a name in another case', loginBody({ user: 'Account', password: passwordOf('account') })],
-    ['a name with a NUL behind it', loginBody({ user: 'account\0', password: passwordOf('account') })],
+    ['a name with a NUL at the end', loginBody({ user: 'account\0', password: passwordOf('account') })],
     ['an unknown user id', byId('0'.repeat(32))],
     ['a user id in another case', byId(ids.user.toUpperCase())],
     ['a user id that is a name', byId('account')],
@@ -62,7 +62,7 @@ describe('every login that fails has the same answer', () => {
       loginBody({ user: 'alpha', password: passwordOf('alpha'), project: 'beta' }),
     ],
     ['a user without any permission (§5.1)', as('nothing')],
-    ['a user who is disabled', as('disabled')],
+    ['a disabled user', as('disabled')],
     ['a control panel user (§5.1)', loginBody({ user: 'owner', password: CANARY })],
     ['no method', changed(accountBody, 'auth.identity.methods', [])],
   ])('%s', async (_claim, body) => {
@@ -78,9 +78,9 @@ describe('every login that fails has the same answer', () => {
 
 test.each<[claim: string, methods: unknown[]]>([
   ['a method that is not supported', ['token']],
-  ['one beside the one that is', ['password', CANARY]],
-])('%s: 401, with the methods that are', async (_claim, methods) => {
-  // Without what the other method would bring along.
+  ['another method next to a supported one', ['password', CANARY]],
+])('%s: 401, and the message names the supported methods', async (_claim, methods) => {
+  // The body lacks the fields of the other method.
   const body = changed(
     changed(accountBody, 'auth.identity.password', undefined),
     'auth.identity.methods',
@@ -103,7 +103,7 @@ const METHODS = 'the array ["password"]'
 const FAULTS: readonly (readonly [claim: string, body: unknown, message: string])[] = [
   ['an empty object', {}, `auth: expected ${OBJECT}`],
   ['an array', [CANARY], `the body: expected ${OBJECT}`],
-  ['a text', JSON.stringify(CANARY), `the body: expected ${OBJECT}`],
+  ['a string', JSON.stringify(CANARY), `the body: expected ${OBJECT}`],
   ['null', 'null', `the body: expected ${OBJECT}`],
   ['no identity', changed(accountBody, 'auth.identity', undefined), `auth.identity: expected ${OBJECT}`],
   [
@@ -112,12 +112,12 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
     `auth.identity.methods: expected ${METHODS}`,
   ],
   [
-    'methods that are a text',
+    'methods that are a string',
     changed(accountBody, 'auth.identity.methods', CANARY),
     `auth.identity.methods: expected ${METHODS}`,
   ],
   [
-    'a method that is no text',
+    'a method that is not a string',
     changed(accountBody, 'auth.identity.methods', ['password', 7]),
     `auth.identity.methods: expected ${METHODS}`,
   ],
@@ -151,7 +151,7 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
     `${USER}.domain: expected ${OBJECT}`,
   ],
   [
-    'an account that is a text',
+    'an account that is a string',
     changed(accountBody, `${USER}.domain`, CANARY),
     `${USER}.domain: expected ${OBJECT}`,
   ],
@@ -167,7 +167,7 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
     `${USER}.password: expected ${TEXT}`,
   ],
   ['no scope', changed(accountBody, 'auth.scope', undefined), `auth.scope: expected ${OBJECT}`],
-  ['no scope by that word', changed(accountBody, 'auth.scope', 'unscoped'), `auth.scope: expected ${OBJECT}`],
+  ['the scope `unscoped`', changed(accountBody, 'auth.scope', 'unscoped'), `auth.scope: expected ${OBJECT}`],
   [
     'an empty scope',
     changed(accountBody, 'auth.scope', {}),
@@ -179,12 +179,12 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
     'auth.scope: expected exactly one of domain (account scope) and project (project scope), not both',
   ],
   [
-    'a scope that is not known',
+    'an unknown scope',
     changed(accountBody, 'auth.scope', { [CANARY]: {} }),
     'auth.scope: expected exactly one of domain (account scope) and project (project scope), not neither',
   ],
   [
-    'a scope of Keystone’s beside ours',
+    'a scope of Keystone next to a valid one',
     changed(accountBody, 'auth.scope.system', { all: true }),
     'auth.scope: expected domain (account scope) or project (project scope), not system',
   ],
@@ -194,7 +194,7 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
     `auth.scope.domain.name: expected ${TEXT}`,
   ],
   [
-    'a project without its account',
+    'a project without an account',
     changed(projectBody, 'auth.scope.project.domain', undefined),
     `auth.scope.project.domain: expected ${OBJECT}`,
   ],
@@ -205,7 +205,7 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
   ],
 ]
 
-test.each(FAULTS)('%s: 400, with the path', async (_claim, body, message) => {
+test.each(FAULTS)('%s: 400, with the path of the field', async (_claim, body, message) => {
   const response = await post({ body: body as object })
   expect(response.status).toBe(400)
   expect(response.json).toEqual(errorOf(400, 'Bad Request', message))
@@ -217,18 +217,14 @@ const JSON_TEXT = JSON.stringify(accountBody)
 test.each<[claim: string, body: string | Buffer, message: RegExp]>([
   ['no body', '', /^the body: expected JSON/],
   ['no JSON', CANARY, /^the body: expected JSON/],
-  ['JSON cut short', JSON_TEXT.slice(0, -1), /^the body: expected JSON/],
-  [
-    'a key given twice',
-    JSON_TEXT.replace('"scope"', '"scope":1,"scope"'),
-    /^the body: expected each key once/,
-  ],
-  ['a secret given twice as a key', `{"${CANARY}":1,"${CANARY}":2}`, /^the body: expected each key once/],
+  ['truncated JSON', JSON_TEXT.slice(0, -1), /^the body: expected JSON/],
+  ['a repeated key', JSON_TEXT.replace('"scope"', '"scope":1,"scope"'), /^the body: expected each key once/],
+  ['a secret as a repeated key', `{"${CANARY}":1,"${CANARY}":2}`, /^the body: expected each key once/],
   ['the key __proto__', '{"__proto__":{"auth":{}}}', /^the body: expected another key/],
-  ['nesting beyond every stack', '['.repeat(100_000), /^the body: expected at most 64 levels/],
+  ['nesting that would overflow the stack', '['.repeat(100_000), /^the body: expected at most 64 levels/],
   ['half a surrogate pair', JSON_TEXT.replace(ACCOUNT, `${CANARY}\\ud800`), /^the body: expected (?!JSON)/],
   [
-    'bytes that are no UTF-8',
+    'bytes that are not UTF-8',
     Buffer.concat([Buffer.from(JSON_TEXT), Buffer.from([0xff])]),
     /^the body: expected UTF-8/,
   ],
@@ -252,7 +248,7 @@ test.each([
   expect(response.json).toEqual(errorOf(400, 'Bad Request', 'Content-Type: expected application/json'))
 })
 
-test('a body of the largest size is read, one byte more is refused with 413', async () => {
+test('a body of the largest size is accepted, and one byte more is refused with 413', async () => {
   const sized = (bytes: number) => JSON_TEXT + ' '.repeat(bytes - JSON_TEXT.length)
   expect((await post({ body: sized(BODY_BYTES_MAX) })).status).toBe(201)
   const response = await post({ body: sized(BODY_BYTES_MAX + 1) })

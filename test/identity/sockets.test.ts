@@ -1,4 +1,4 @@
-/** What is no proper HTTP, too large or too slow: answered in the wrapper or not at all, and the next one is served. */
+/** Invalid HTTP, and requests that are too large or too slow: the error has Keystone's format, and the server keeps answering. */
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { about, errorOf, startIdentity, TOKENS } from '../support/identity.ts'
@@ -6,7 +6,7 @@ import { about, errorOf, startIdentity, TOKENS } from '../support/identity.ts'
 const sidecar = await startIdentity()
 const { ask, port, tokenFor, running } = sidecar
 
-/** Sends bytes and resolves with all that comes back until the server closes. */
+/** Sends bytes, and resolves with everything that the server sends until it closes the connection. */
 function exchange(...parts: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -32,7 +32,7 @@ afterEach(async () => {
 })
 
 test.each([
-  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['bytes that are not HTTP', 'hello\r\n\r\n', 400],
   ['TLS', '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03', 400],
   ['no Host', `GET /identity HTTP/1.1\r\n${CLOSE}\r\n`, 400],
   ['a header without a name', `GET /identity HTTP/1.1\r\n${HOST}: x\r\n\r\n`, 400],
@@ -44,12 +44,12 @@ test.each([
 ])('%s: %s', async (_claim, sent, status) => {
   const received = await exchange(sent)
   expect(received.split('\r\n')[0]).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-  // Node itself answers where only the Host is missing.
+  // If only the Host header is missing, Node itself answers.
   if (received.includes('{'))
     expect(bodyOf(received).error).toMatchObject({ code: status, message: expect.any(String) })
 })
 
-test('a token that is repeated in lines of its own is refused', async () => {
+test('a token header that is repeated is refused', async () => {
   const token = await tokenFor({})
   const line = `X-Auth-Token: ${token}\r\n`
   const get = (lines: string) =>
@@ -63,7 +63,7 @@ test('HTTP/1.0 without a Host is refused', async () => {
   expect(await exchange('GET /identity/v3 HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 403 /)
 })
 
-test('who leaves in the middle of a body leaves nothing behind', async () => {
+test('a client that disconnects in the middle of a body leaves nothing behind', async () => {
   await new Promise<void>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.write(`${POST}Content-Length: 100\r\n\r\n{"auth":`)
@@ -73,7 +73,7 @@ test('who leaves in the middle of a body leaves nothing behind', async () => {
   })
 })
 
-test('who sends slowly is not waited for', { timeout: 40_000 }, async () => {
+test('the server does not wait for a slow client', { timeout: 40_000 }, async () => {
   const received = await Promise.all([
     exchange('GET /identity HTTP/1.1\r\nHos'),
     exchange(`${POST}Content-Length: 1000\r\n\r\n{"auth":`),

@@ -1,4 +1,4 @@
-/** Validating and revoking: who may ask about which token, and what becomes of it. */
+/** Validating and revoking: who may ask about which token, and the result. */
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../support/actor.ts'
 import {
@@ -18,7 +18,7 @@ const sidecar = await startIdentity({ now: () => Date.now() + elapsedMs })
 const { ask, tokenFor, running, staticToken } = sidecar
 const { administration } = running.sidecar
 
-/** Tokens of control panel users are made in the control panel (§5.1). */
+/** Makes tokens of control panel users, as the control panel does (§5.1). */
 const panelToken = async (user: string) =>
   (await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, user, undefined)).value.reveal()
 
@@ -34,7 +34,7 @@ const UNAUTHORIZED = errorOf(
   'expected one active IAM token, in the header that carries it',
 )
 
-/** Another character in the middle of the signature; the last ones of a genuine token can be any. */
+/** Changes a character in the middle of the signature, because not every bit of the last character is significant. */
 const tampered = (token: string) => {
   const at = token.length - 40
   return `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
@@ -49,11 +49,11 @@ describe('who may ask about a token of `account`', () => {
   type Requester = readonly [who: string, token: () => Promise<string>, may: boolean]
   test.each<Requester>([
     ['the holder with the token itself', async () => '', true],
-    ['the holder with another one', () => tokenFor({ project: 'alpha' }), true],
+    ['the holder with another token', () => tokenFor({ project: 'alpha' }), true],
     ['a service user with iam.admin', () => tokenFor({ user: 'administrator' }), true],
     ['the owner', () => panelToken('owner'), true],
     ['a control panel user with iam.admin', () => panelToken('panel administrator'), true],
-    ['a control panel user without', () => panelToken('panel'), false],
+    ['a control panel user without iam.admin', () => panelToken('panel'), false],
     ['another service user', () => tokenFor({ user: 'alpha', project: 'alpha' }), false],
     [
       'a service user of another account',
@@ -87,7 +87,7 @@ describe('who may ask about a token of `account`', () => {
   })
 })
 
-test('an account administrator with a token of a project may validate tokens of others, and not revoke them', async () => {
+test('an account administrator with a project-scoped token may validate tokens of others, but not revoke them', async () => {
   const token = await tokenFor({})
   const headers = about(token, await tokenFor({ user: 'administrator', project: 'beta' }))
   expect((await ask({ path: TOKENS, headers })).status).toBe(200)
@@ -97,7 +97,7 @@ test('an account administrator with a token of a project may validate tokens of 
   expect((await ask({ path: TOKENS, headers: about(token) })).status).toBe(200)
 })
 
-test('validation shows what issuing showed', async () => {
+test('validation returns the same description as issuing', async () => {
   const token = await tokenFor({ user: 'administrator', project: 'alpha' })
   const shown = await ask({ path: `${TOKENS}/`, headers: about(token) })
   const { id } = await administration.users.get(ACCOUNT, 'administrator', 'service_user')
@@ -115,7 +115,7 @@ test('validation shows what issuing showed', async () => {
   expect(without.json.token).toEqual(rest)
 })
 
-test('a control panel user’s token is shown as one that no password gave', async () => {
+test('a control panel user’s token is described as not issued for a password', async () => {
   const token = await panelToken('owner')
   const { json } = await ask({ path: TOKENS, headers: about(token) })
   expect(json.token).toMatchObject({
@@ -125,19 +125,19 @@ test('a control panel user’s token is shown as one that no password gave', asy
   })
 })
 
-describe('a subject that is none: 404, and nothing of it comes back', () => {
+describe('an invalid subject token: 404, and the answer does not contain it', () => {
   type Subject = readonly [what: string, make: (token: string) => RequestHeaders]
   const subject = (value: string | readonly string[]) => ({ 'x-subject-token': value })
   test.each<Subject>([
     ['none', () => ({})],
-    ['an empty one', () => subject('')],
+    ['an empty token', () => subject('')],
     ['garbage', () => subject('garbage')],
-    ['a tampered one', (token) => subject(tampered(token))],
-    ['one with more behind it', (token) => subject(`${token}x`)],
-    ['a repeated one', (token) => subject([token, token])],
-    ['two, joined by a comma', (token) => subject(`${token}, ${token}`)],
+    ['a tampered token', (token) => subject(tampered(token))],
+    ['a token with an additional character', (token) => subject(`${token}x`)],
+    ['a repeated token', (token) => subject([token, token])],
+    ['two tokens joined by a comma', (token) => subject(`${token}, ${token}`)],
     ['a static token', () => subject(staticToken)],
-    ['an unsigned one', () => subject(`eyJhbGciOiJub25lIn0.${Buffer.from('{}').toString('base64url')}.x`)],
+    ['an unsigned token', () => subject(`eyJhbGciOiJub25lIn0.${Buffer.from('{}').toString('base64url')}.x`)],
   ])('%s', async (_what, make) => {
     const requester = await tokenFor({ user: 'administrator' })
     const headers = { 'x-auth-token': requester, ...make(await tokenFor({})) }
@@ -147,21 +147,21 @@ describe('a subject that is none: 404, and nothing of it comes back', () => {
   })
 })
 
-describe('an requester who is none: 401', () => {
+describe('an invalid token of the requester: 401', () => {
   type Requester = readonly [what: string, make: (token: string) => RequestHeaders]
   test.each<Requester>([
     ['no token', () => ({})],
-    ['an empty one', () => ({ 'x-auth-token': '' })],
+    ['an empty token', () => ({ 'x-auth-token': '' })],
     ['garbage', () => ({ 'x-auth-token': 'garbage' })],
-    ['a tampered one', (token) => ({ 'x-auth-token': tampered(token) })],
-    ['a repeated one', (token) => ({ 'x-auth-token': [token, token] })],
-    ['two, joined by a comma', (token) => ({ 'x-auth-token': `${token},${token}` })],
+    ['a tampered token', (token) => ({ 'x-auth-token': tampered(token) })],
+    ['a repeated token', (token) => ({ 'x-auth-token': [token, token] })],
+    ['two tokens joined by a comma', (token) => ({ 'x-auth-token': `${token},${token}` })],
     ['white space inside', (token) => ({ 'x-auth-token': `${token} x` })],
     ['a static token', () => ({ 'x-auth-token': staticToken })],
     ['a static token in its own header', () => ({ 'x-token': staticToken })],
     ['both headers', (token) => ({ 'x-auth-token': token, 'x-token': staticToken })],
     ['the token in the other header', (token) => ({ 'x-token': token })],
-    ['the token as a bearer', (token) => ({ authorization: `Bearer ${token}` })],
+    ['the token as a bearer token', (token) => ({ authorization: `Bearer ${token}` })],
   ])('%s', async (_what, make) => {
     const token = await tokenFor({})
     const headers = { 'x-subject-token': token, ...make(token) }
@@ -176,8 +176,8 @@ describe('an requester who is none: 401', () => {
   })
 })
 
-describe('a token no longer stands', () => {
-  test('once it is deleted: 404 for others, 401 for itself', async () => {
+describe('a token is no longer active', () => {
+  test('after it is deleted: 404 if others ask, 401 if it is used to ask', async () => {
     const token = await tokenFor({})
     const requester = await tokenFor({})
     expect(await outcome('DELETE', about(token, requester))).toEqual({ status: 204, json: undefined })
@@ -187,7 +187,7 @@ describe('a token no longer stands', () => {
     expect((await outcome('GET', about(requester))).status).toBe(200)
   })
 
-  test('and the audit trail says who deleted it', async () => {
+  test('after it is deleted, and the audit trail says by whom', async () => {
     const token = await tokenFor({})
     const requester = await tokenFor({ user: 'administrator' })
     const { json } = await ask({ path: TOKENS, headers: about(token) })
@@ -201,7 +201,7 @@ describe('a token no longer stands', () => {
     })
   })
 
-  test('once the password is replaced; one of the same second for the new password does', async () => {
+  test('after the password is replaced, but a token for the new password from the same second is active', async () => {
     const { password } = await administration.users.createServiceUser(TESTER, ACCOUNT, {
       name: 'replaced',
       permissions: [{ scope: 'account' }],
@@ -214,7 +214,7 @@ describe('a token no longer stands', () => {
     expect((await outcome('GET', about(before, after))).status).toBe(404)
   })
 
-  test('once the role that let its holder ask is gone', async () => {
+  test('for questions about others after its holder has lost the role for them', async () => {
     const [token, requester] = [await tokenFor({}), await tokenFor({ user: 'administrator' })]
     const setRoles = (roles: string[]) =>
       administration.users.update(TESTER, ACCOUNT, 'administrator', 'service_user', { roles })
@@ -228,7 +228,7 @@ describe('a token no longer stands', () => {
 describe('an expired token', () => {
   const allowing = (value: string) => `?allow_expired=${value}`
 
-  test('is shown for 48 hours to those who allow for it, and revoked by nobody', async () => {
+  test('is returned for 48 hours if the request allows expired tokens, and cannot be revoked', async () => {
     const token = await tokenFor({})
     const revoked = await tokenFor({})
     await outcome('DELETE', about(revoked))
@@ -244,27 +244,27 @@ describe('an expired token', () => {
       expect(await status('GET', token, allowing(value)), value).toBe(200)
     expect(await status('HEAD', token, allowing('1'))).toBe(200)
     expect(await status('DELETE', token, allowing('1'))).toBe(404)
-    // A repeated parameter says nothing.
+    // A repeated parameter is ignored.
     expect(await status('GET', token, '?allow_expired=1&allow_expired=1')).toBe(404)
     expect(await status('GET', revoked, allowing('1'))).toBe(404)
-    // It opens nothing, not even for its holder.
+    // The token opens no API, not even for its holder.
     expect(await outcome('GET', about(token), allowing('1'))).toEqual({ status: 401, json: UNAUTHORIZED })
     expect(
       await running.client.check({ api: 'balance', credentials: [['X-Auth-Token', token]] }),
     ).toMatchObject({ allowed: false, reason: 'CREDENTIAL_EXPIRED' })
   })
 
-  test('that was revoked stays so in the window, whatever is revoked meanwhile', async () => {
+  test('that was revoked stays revoked during the 48 hours, even when other tokens are revoked', async () => {
     const revoked = await tokenFor({})
     await outcome('DELETE', about(revoked))
     elapsedMs += 24 * HOUR_MS + 47 * HOUR_MS
     const requester = await tokenFor({ user: 'administrator' })
-    // A revocation clears away the records that nobody needs any more.
+    // A revocation deletes old records that are no longer needed.
     await outcome('DELETE', about(await tokenFor({}), requester))
     expect((await outcome('GET', about(revoked, requester), allowing('1'))).status).toBe(404)
   })
 
-  test('is gone after the window', async () => {
+  test('is unknown after 48 hours', async () => {
     const token = await tokenFor({})
     elapsedMs += 24 * HOUR_MS + 48 * HOUR_MS
     const requester = await tokenFor({ user: 'administrator' })

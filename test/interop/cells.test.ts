@@ -1,4 +1,4 @@
-/** The 90 cells of §5.4, asked by clients in other languages. */
+/** The 90 cells of §5.4, checked by clients in other languages. */
 import { beforeAll, expect, test } from 'vitest'
 import type { Ask } from '../support/interop/client.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
@@ -26,7 +26,7 @@ inEveryLanguage((ask, sidecar) => {
     })
   })
 
-  test('the matrix that a client reads holds the same 90 cells', async () => {
+  test('the matrix that a client reads contains the same 90 cells', async () => {
     const { responses } = await ask({ call: 'AuthorizationService/GetMatrix', requests: [{}] })
     const accepted = new Map(
       responses[0]?.matrix.apis.map((api: { id: string; accepted: string[] }) => [api.id, api.accepted]),

@@ -1,4 +1,4 @@
-/** The Python client of the README, as it stands there, against a real sidecar. */
+/** The Python client of the README, unchanged, with a real sidecar. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ describe.skipIf(!python.ok)('the Python client of the README', () => {
   beforeAll(async () => {
     sidecar = await startSidecar()
     const [block = ''] = blocksOf(readme(), 'python')
-    // The README has the default port; a test takes a free one.
+    // The README uses the default port. A test uses a free one.
     writeFileSync(program, block.replace('127.0.0.1:50051', sidecar.address))
   })
   afterAll(async () => {
@@ -24,7 +24,7 @@ describe.skipIf(!python.ok)('the Python client of the README', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('prints what is shown behind it', async () => {
+  test('prints the output that the README shows', async () => {
     expect(blocksOf(readme(), 'text')).toContain(await ask(sidecar.demo.static_token))
   })
 
@@ -35,7 +35,7 @@ describe.skipIf(!python.ok)('the Python client of the README', () => {
   })
 
   function ask(token: string): Promise<string> {
-    if (!python.ok) throw new Error('Python is not there')
+    if (!python.ok) throw new Error('Python is missing')
     const [interpreter = ''] = python.command
     return run(interpreter, [program, token], { env: python.env })
   }

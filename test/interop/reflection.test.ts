@@ -1,4 +1,4 @@
-/** Reflection: clients that know nothing of the protos learn the contract from the sidecar. */
+/** Reflection: clients without the protos learn the contract from the sidecar. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type CommandOptions, run } from '../support/interop/command.ts'
 import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
@@ -69,7 +69,7 @@ describe.skipIf(!grpcurl.ok)('grpcurl, by reflection (v1)', () => {
     expect(JSON.parse(answer)).toMatchObject({ ...expected, header: 'X-Token' })
   })
 
-  test('names the fields of a request that is not as the contract says', async () => {
+  test('names the invalid fields of a request', async () => {
     const check = JSON.stringify({ token: { kind: 'static_token', scope: { account: '123456' } } })
     const asking = ask('-format-error', '-d', check, sidecar.address, `${SERVICE}/Check`)
     await expect(asking).rejects.toThrow('"field": "api"')

@@ -1,4 +1,4 @@
-/** Where there is no answer: the same status, reason and fields in every language. */
+/** Errors: the same status, reason and fields in every language. */
 import { expect, test } from 'vitest'
 import type { Row } from '../support/interop/client.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
@@ -14,9 +14,9 @@ type Fault = readonly [
 const TOKEN = { kind: 'static_token', scope: { account: '123456' } }
 
 const FAULTS: readonly Fault[] = [
-  // Requests that are not as the contract says.
+  // Requests that do not follow the contract.
   ['an empty api', () => check({ token: TOKEN }), invalid('api')],
-  ['a check of nothing', () => check({ api: 'balance' }), invalid('subject')],
+  ['a check without a subject', () => check({ api: 'balance' }), invalid('subject')],
   ['an empty check', () => check({}), invalid('api', 'subject')],
   [
     'a target without an account',
@@ -24,7 +24,7 @@ const FAULTS: readonly Fault[] = [
     invalid('target.account'),
   ],
   [
-    'a client address that is none',
+    'an invalid client address',
     () => check({ api: 'balance', token: TOKEN, client_address: 'here' }),
     invalid('client_address'),
   ],
@@ -38,28 +38,28 @@ const FAULTS: readonly Fault[] = [
     () => call('CheckBatch', { checks: Array(1001).fill({ api: 'balance', token: TOKEN }) }),
     invalid('checks'),
   ],
-  ['a question of a stream without a check', () => call('CheckStream', { id: 'one' }), invalid('check')],
+  ['a message of a stream without a check', () => call('CheckStream', { id: 'one' }), invalid('check')],
   [
     'a bad check in a stream',
     () => call('CheckStream', { id: 'one', check: { token: TOKEN } }),
     invalid('check.api'),
   ],
-  ['an issue of nothing for nobody', () => call('Issue', {}), invalid('requester', 'purpose')],
+  ['an empty issue', () => call('Issue', {}), invalid('requester', 'purpose')],
   [
-    'an issue for an api that is not in the matrix',
+    'an issue for an unknown api',
     (demo) => issueRow(demo, { apis: { apis: ['balance', 'nosuch'] } }),
     invalid('apis.apis[1]'),
   ],
   [
-    'an issue that needs a project and has none',
+    'an issue without the project that it needs',
     (demo) => issueRow(demo, { apis: { apis: ['secrets'] } }),
     invalid('apis.project'),
   ],
-  ['a revocation of nothing', () => call('Revoke', {}), invalid('token')],
-  ['a token id that is none', () => call('Revoke', { token_id: 'short' }), invalid('token_id')],
+  ['an empty revocation', () => call('Revoke', {}), invalid('token')],
+  ['an invalid token id', () => call('Revoke', { token_id: 'short' }), invalid('token_id')],
   ['a plan for no api', () => call('Plan', {}), invalid('apis')],
   ['a plan for an unknown api', () => call('Plan', { apis: ['iam', 'nosuch'] }), invalid('apis[1]')],
-  // Who asks.
+  // The requester or the caller is not known.
   [
     'a wrong password',
     (demo) => issueRow({ ...demo, service_user: { ...demo.service_user, password: 'wrong' } }, scope(demo)),
@@ -76,7 +76,7 @@ const FAULTS: readonly Fault[] = [
     { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' },
   ],
   [
-    'a caller token that nobody has',
+    'an unknown caller token',
     (demo) => ({
       ...call('Issue', { profile: 'reports', ...scope(demo) }),
       metadata: { authorization: 'Bearer nobody' },
@@ -88,9 +88,9 @@ const FAULTS: readonly Fault[] = [
     () => call('Revoke', { token_id: 'A'.repeat(22) }),
     { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' },
   ],
-  // What nobody may have.
+  // Requests that nobody may make, or that cannot be fulfilled.
   [
-    'a token for a project that is not there',
+    'a token for an unknown project',
     (demo) => issueRow(demo, { scope: { account: demo.account, project: 'nosuch' } }),
     { code: 'PERMISSION_DENIED', reason: 'PERMISSION_MISSING' },
   ],
@@ -100,7 +100,7 @@ const FAULTS: readonly Fault[] = [
     { code: 'PERMISSION_DENIED', reason: 'PERMISSION_MISSING' },
   ],
   [
-    'a static token, which no call issues (§4.2)',
+    'a static token, which no call can issue (§4.2)',
     (demo) => issueRow(demo, { apis: { apis: ['tickets'] } }),
     { code: 'FAILED_PRECONDITION', reason: 'NOT_ISSUABLE' },
   ],
@@ -110,14 +110,14 @@ const FAULTS: readonly Fault[] = [
     { code: 'FAILED_PRECONDITION', reason: 'NO_SINGLE_KIND' },
   ],
   [
-    'a revocation of a token that nobody vouches for',
+    'a revocation of an unknown token',
     () => call('Revoke', { value: 'hunter2' }),
     { code: 'NOT_FOUND', reason: 'CREDENTIAL_INVALID' },
   ],
 ]
 
 inEveryLanguage((ask, sidecar) => {
-  test.each(FAULTS)('%s has no answer', async (_title, row, expected) => {
+  test.each(FAULTS)('%s gets an error', async (_title, row, expected) => {
     const answer = await ask(row(sidecar().demo))
     expect(answer.responses).toEqual([])
     expect(refusalOf(answer)).toEqual({ domain: 'portcullis', fields: [], ...expected })
@@ -128,7 +128,7 @@ inEveryLanguage((ask, sidecar) => {
     const answer = await ask(watch)
     expect(answer.error?.code).toBe('DEADLINE_EXCEEDED')
     const { responses } = await ask({ ...watch, deadline_ms: 30_000, responses_max: 1 })
-    expect(responses, 'the sidecar goes on').toHaveLength(1)
+    expect(responses, 'the sidecar keeps answering').toHaveLength(1)
   })
 
   test('a message that is larger than the limit is refused, and the next one is answered', async () => {

@@ -1,6 +1,7 @@
 /**
- * Before the first test: obtains the foreign software and generates its clients from the protos. What cannot be
- * obtained is skipped, and a printed line says why. What was obtained and then does not work with our protos is a failure.
+ * Runs before the first test: obtains other software, and generates its clients from the protos. Tests of software that
+ * cannot be obtained are skipped, and a printed line says why. Obtained software that does not work with our protos is a
+ * failure.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,7 @@ import { generateGo, installGo, installGrpcurl } from '../support/interop/go.ts'
 import { generatePython, installPython, pythonProgram } from '../support/interop/python.ts'
 import { installFish, installZsh, type Shell } from '../support/interop/shells.ts'
 
-/** A program that can be started, or the reason why there is none. */
+/** A program that can be started, or the reason why it is missing. */
 export type Available =
   | { readonly ok: true; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly why: string }
@@ -85,7 +86,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
 
-/** Obtains something, which may fail, and makes it ready, which may not. */
+/** Obtains some software and prepares it. Obtaining may fail, and then its tests are skipped. Preparing must not fail. */
 async function available<Obtained, T>(
   name: string,
   obtain: () => Promise<Obtained>,

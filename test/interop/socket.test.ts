@@ -1,4 +1,4 @@
-/** A Unix socket, the recommended listener in production, from every language. */
+/** A Unix socket, which is the recommended listener in production, from every language. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { inEveryLanguage } from '../support/interop/languages.ts'

@@ -1,4 +1,4 @@
-/** Stopping: a sidecar that is told to stop ends, whatever its clients do. */
+/** Stopping: a sidecar stops on a signal, whatever its clients do. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,19 +16,19 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a sidecar that is told to stop the moment it is ready ends as it should', async () => {
+test('a sidecar that gets the signal as soon as it is ready stops normally', async () => {
   const sidecar = await startSidecar('--config', config)
   await sidecar.stop()
 })
 
 for (const { language, program } of languages)
   test.skipIf(!program.ok)(
-    `a ${language} client that watches does not keep a sidecar from ending`,
+    `a ${language} client that watches does not prevent a sidecar from stopping`,
     async () => {
       const sidecar = await startSidecar('--config', config)
       const client = startClient(program, sidecar.address)
       const watching = Promise.withResolvers<void>()
-      // The standard health watch never ends by itself.
+      // A standard health watch never ends by itself.
       const watch = { call: 'Health/Watch', requests: [{}] } as const
       const answer = client.ask(watch, () => watching.resolve())
       await watching.promise

@@ -1,4 +1,4 @@
-/** Mutual TLS: only a client with a certificate of the right authority gets answers, in every language. */
+/** Mutual TLS: only clients with a certificate of the right authority get answers, in every language. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { languages } from '../support/interop/languages.ts'
 import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
 import type { Available } from './setup.ts'
 
-/** What came of one check: its reason, or the status where there is no answer. */
+/** The result of one check: its reason, or the status of the error. */
 type Attempt = (address: string, tls: TlsFiles | undefined) => Promise<string>
 
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
@@ -25,7 +25,7 @@ interface Certificates {
   readonly stranger: Certificate
 }
 
-/** Who connects, with what, and what comes of it. */
+/** How a client connects, and the result. */
 const CONNECTIONS: readonly (readonly [
   title: string,
   outcome: string,
@@ -69,41 +69,44 @@ const ownAddress = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
-describe.skipIf(!inject('openssl').ok || ownAddress === undefined)('a sidecar that others can reach', () => {
-  test('counts failed logins by the address of whoever calls, and takes loopback for this machine', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-tls-'))
-    const authority = await makeAuthority(folder, 'ours')
-    const server = await makeCertificate(folder, 'server', authority)
-    const config = join(folder, 'portcullis.json')
-    const tls = { certificate: server.certificate, key: server.key, client_ca: authority.certificate }
-    const throttle = { failures: 1, pause_ms: 3_600_000 }
-    writeFileSync(config, JSON.stringify({ grpc: { tls }, login_throttle: throttle }))
-    const sidecar = await startSidecar('--config', config, '--grpc', '0.0.0.0:0')
-    const { account, service_user: user } = sidecar.demo
-    const login = async (host: string, password: string) => {
-      const address = sidecar.address.replace('0.0.0.0', host)
-      const client = connect(address, { tls: contentsOf(authority.certificate, server) })
-      const issuing = client.issue({
-        password: { userName: user.name, account, password },
-        scope: { account },
-      })
-      return issuing
-        .then(
-          () => 'issued',
-          (error) => error.reason,
-        )
-        .finally(() => client.close())
-    }
-    try {
-      expect(await login(ownAddress ?? '', 'wrong')).toBe('LOGIN_FAILED')
-      expect(await login(ownAddress ?? '', user.password)).toBe('LOGIN_THROTTLED')
-      expect(await login('127.0.0.1', user.password)).toBe('issued')
-    } finally {
-      await sidecar.stop()
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
-})
+describe.skipIf(!inject('openssl').ok || ownAddress === undefined)(
+  'a sidecar that other machines can reach',
+  () => {
+    test('counts failed logins by the client address, and treats loopback as this machine', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-tls-'))
+      const authority = await makeAuthority(folder, 'ours')
+      const server = await makeCertificate(folder, 'server', authority)
+      const config = join(folder, 'portcullis.json')
+      const tls = { certificate: server.certificate, key: server.key, client_ca: authority.certificate }
+      const throttle = { failures: 1, pause_ms: 3_600_000 }
+      writeFileSync(config, JSON.stringify({ grpc: { tls }, login_throttle: throttle }))
+      const sidecar = await startSidecar('--config', config, '--grpc', '0.0.0.0:0')
+      const { account, service_user: user } = sidecar.demo
+      const login = async (host: string, password: string) => {
+        const address = sidecar.address.replace('0.0.0.0', host)
+        const client = connect(address, { tls: contentsOf(authority.certificate, server) })
+        const issuing = client.issue({
+          password: { userName: user.name, account, password },
+          scope: { account },
+        })
+        return issuing
+          .then(
+            () => 'issued',
+            (error) => error.reason,
+          )
+          .finally(() => client.close())
+      }
+      try {
+        expect(await login(ownAddress ?? '', 'wrong')).toBe('LOGIN_FAILED')
+        expect(await login(ownAddress ?? '', user.password)).toBe('LOGIN_THROTTLED')
+        expect(await login('127.0.0.1', user.password)).toBe('issued')
+      } finally {
+        await sidecar.stop()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    })
+  },
+)
 
 function attempts(): { language: string; skipped: boolean; attempt: Attempt }[] {
   return [
@@ -144,7 +147,7 @@ const inTypeScript: Attempt = async (address, tls) => {
   }
 }
 
-/** The client of the package does not connect without one; the generated stub does. */
+/** The package's client does not connect without a certificate, so the generated stub is used. */
 function withoutCertificate(address: string, ca: string): Promise<string> {
   const credentials = ChannelCredentials.createSsl(readFileSync(ca))
   const stub = new AuthorizationServiceClient(address, credentials)

@@ -1,4 +1,4 @@
-/** Every change is recorded once, in order, for good, and without a secret. */
+/** The audit trail: every change is recorded once, in order, permanently, and without a secret. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
@@ -17,7 +17,7 @@ interface Actors {
   readonly person: UserRecord
 }
 
-/** Every change that there is, and what is recorded of it: action, subject, details. */
+/** Every kind of change, with its record: action, subject, details. */
 const CHANGES: readonly [
   action: string,
   subject: (actors: Actors) => string | undefined,
@@ -138,7 +138,7 @@ const CHANGES: readonly [
   ],
 ]
 
-/** The user as a login finds them. */
+/** The user, in the form that a login reads. */
 function withHash(user: UserRecord, passwordHash: string): ServiceUser {
   return { ...user, passwordHash, addresses: [] }
 }
@@ -178,7 +178,7 @@ export function auditContract(subject: () => Subject): void {
     expect(changes.filter((name) => name !== 'constructor' && !tried.includes(name))).toEqual([])
   })
 
-  test('a revocation that was one already is recorded no second time', async () => {
+  test('revoking a token again is not recorded', async () => {
     const { newAccount } = subject()
     const { account } = await newAccount()
     const revoke = () => changing(subject(), (change) => change.revoke('once', account, undefined))
@@ -188,7 +188,7 @@ export function auditContract(subject: () => Subject): void {
     expect(await everything(subject())).toEqual(before)
   })
 
-  test('a password that was replaced meanwhile is not hashed anew, and its generation stays', async () => {
+  test('a password that was replaced meanwhile is not rehashed, and the generation stays', async () => {
     const { store } = subject()
     const { account, robot } = await newActors(subject())
     const rehash = (before: string) =>
@@ -205,7 +205,7 @@ export function auditContract(subject: () => Subject): void {
     expect(await look()).toEqual([SECRETS.password, robot.generation])
   })
 
-  test('of an account, what was before it under the same number can be left out', async () => {
+  test('records of an earlier account with the same number can be left out', async () => {
     const { store, newAccount } = subject()
     const first = await newAccount()
     await changing(subject(), async (change) => {
@@ -225,7 +225,7 @@ export function auditContract(subject: () => Subject): void {
     expect(await actions(false)).toEqual(['account.create'])
   })
 
-  test('several changes of one transaction come in their order, and an account’s own by themselves', async () => {
+  test('changes of one transaction are recorded in order, and can be listed for one account', async () => {
     const { store, newAccount } = subject()
     const [one, other] = [await newAccount(), await newAccount()]
     await changing(subject(), async (change) => {
@@ -252,7 +252,7 @@ export function auditContract(subject: () => Subject): void {
     expect(await everything(subject())).toEqual(before)
   })
 
-  test('no secret is in it', async () => {
+  test('the records contain no secret', async () => {
     const actors = await newActors(subject())
     await changing(subject(), async (change) => {
       await change.setPassword(actors.robot, SECRETS.password)

@@ -1,11 +1,11 @@
-/** Names are compared byte for byte, and lists are in the order of their bytes. */
+/** Names are compared byte for byte, and lists are in byte order. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Page } from '../../../sidecar/directory/directory.ts'
 import { changing, newPanelUser, PASSWORD_HASH } from './people.ts'
 import type { Subject } from './subject.ts'
 
-/** Names that some comparison or other takes for the same, and that sort differently as UTF-16 than as UTF-8. */
+/** Names that some comparisons treat as equal, or that have another order in UTF-16 than in UTF-8. */
 const NAMES = [
   'alpha',
   'Alpha',
@@ -43,7 +43,7 @@ const NAMES = [
 ]
 
 export function namesContract(subject: () => Subject): void {
-  test('each of the names is another project, and is found under its own name alone', async () => {
+  test('each of the names is a different project, and is found only by its own name', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     await changing(subject(), async (change) => {
@@ -54,7 +54,7 @@ export function namesContract(subject: () => Subject): void {
     expect(new Set(found.map((project) => project?.id)).size).toBe(NAMES.length)
   })
 
-  test('a service user is found under the very name alone', async () => {
+  test('a service user is found only by the exact name', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     await changing(subject(), (change) =>
@@ -67,7 +67,7 @@ export function namesContract(subject: () => Subject): void {
     expect(await store.verification.serviceUser(account.account.toUpperCase(), 'é')).toBeUndefined()
   })
 
-  test('1,200 names come by page in the order of their bytes, each once', async () => {
+  test('1,200 names are listed by page in byte order, each one once', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     const names = [
@@ -85,7 +85,7 @@ export function namesContract(subject: () => Subject): void {
     expect(listed.map(({ name }) => name)).toEqual(inByteOrder(names))
   })
 
-  /** Each list, filled with the names. */
+  /** Each list, and how to fill it with the names. */
   const LISTS: readonly [
     list: string,
     fill: (subject: Subject) => Promise<(page: Page) => Promise<string[]>>,
@@ -97,7 +97,7 @@ export function namesContract(subject: () => Subject): void {
         await changing(these, async (change) => {
           for (const name of NAMES) await change.createAccount(`list-${name}`)
         })
-        // The list is of the whole directory: what other tests made stands before and after.
+        // This list covers the whole directory, so records of other tests come before and after.
         return async ({ after, size }) => {
           const accounts = await store.records.accounts({
             after: after === '' ? 'list-' : `list-${after}`,

@@ -1,13 +1,13 @@
-/** People for the directory's tests, and how to find them again. */
+/** Users for the directory's tests, and functions to find them. */
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { Permission, UserRecord, UserType } from '../../../sidecar/directory/directory.ts'
 import type { DirectoryRecords } from '../../../sidecar/directory/records.ts'
 import type { Account, Subject } from './subject.ts'
 
-/** A stored hash as it looks; what it is the hash of does not matter here. */
+/** A stored hash. It only has to have the right format. */
 export const PASSWORD_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bm9uY2U$aGFzaA'
 
-/** A service user with these permissions, in an account with the projects alpha and beta. */
+/** Creates a service user with these permissions, in an account with the projects alpha and beta. */
 export async function newServiceUser(
   { store, newAccount }: Subject,
   permissions: readonly Permission[] = [],
@@ -25,7 +25,7 @@ export async function newServiceUser(
   return { account, user: await theUser(store.records, account, 'robot', 'service_user') }
 }
 
-/** A control panel user in an account of their own. */
+/** Creates a control panel user in a new account. */
 export async function newPanelUser({
   store,
   newAccount,
@@ -54,7 +54,7 @@ export async function theProject(records: DirectoryRecords, { account }: Account
   return project
 }
 
-/** One change by itself. */
+/** Makes one change in its own transaction. */
 export function changing<T>({ store }: Subject, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
   return store.change('a test', work)
 }

@@ -1,4 +1,4 @@
-/** Several processes on one directory: while it is made, while they write, and when one of them is killed. */
+/** Several processes on one directory: while it is created, while they write, and when one of them is killed. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
@@ -8,11 +8,11 @@ import type { Subject } from './subject.ts'
 const KILLS = 20
 
 export function processesContract(subject: () => Subject): void {
-  test('four processes find no directory, make it once, and of each name one of them wins', async () => {
+  test('four processes start without a directory: it is created once, and each name is created by one of them', async () => {
     const place = await subject().newPlace()
     const names = Array.from({ length: 40 }, (_, index) => `account-${index}`)
     const workers = Array.from({ length: 4 }, (_, index) =>
-      // Each begins elsewhere, so that every one of them can win.
+      // Each process begins with another name, so that every process can be the first one.
       startWorker(place.location, {
         type: 'contend',
         names: [...names.slice(index * 10), ...names.slice(0, index * 10)],
@@ -23,7 +23,7 @@ export function processesContract(subject: () => Subject): void {
     await expectWhole((await place.open(Date.now)).store, names)
   })
 
-  test('what a change reads still holds when it writes, whatever other processes do', async () => {
+  test('what a change reads is still true when it writes, whatever other processes do', async () => {
     const { place, store, newAccount } = subject()
     const { account } = await newAccount()
     const workers = Array.from({ length: 3 }, () =>
@@ -35,13 +35,13 @@ export function processesContract(subject: () => Subject): void {
     expect(projects.map(({ name }) => name)).toEqual(names.toSorted())
   })
 
-  test(`a process that is killed ${KILLS} times keeps what it acknowledged, and leaves nothing half`, async () => {
+  test(`a process that is killed ${KILLS} times keeps every acknowledged change, and leaves no half-done one`, async () => {
     const place = await subject().newPlace()
     const acknowledged: string[] = []
     for (let kill = 0; kill < KILLS; kill++) {
       const worker = startWorker(place.location, { type: 'write', prefix: `run-${kill}` })
       await worker.said(1 + (kill % 5) * 3)
-      // Not always right after an acknowledgement.
+      // A random delay, so that the kill does not always come right after an acknowledgement.
       await delay((kill % 7) * 0.7)
       await killed(worker)
       acknowledged.push(...worker.lines)
@@ -50,7 +50,7 @@ export function processesContract(subject: () => Subject): void {
     await expectWhole((await place.open(Date.now)).store, acknowledged)
   }, 120_000)
 
-  test('a directory of a newer Portcullis is refused and left alone', async () => {
+  test('a directory of a newer Portcullis is refused and not changed', async () => {
     const place = await subject().newPlace()
     const first = await place.open(Date.now)
     await first.store.change('a test', (change) => change.createAccount('kept'))
@@ -62,7 +62,7 @@ export function processesContract(subject: () => Subject): void {
     await expect(place.open(Date.now)).rejects.toThrow('found 99')
   })
 
-  test('a directory of version 1 is brought to the current one by several processes at once, with all that is in it', async () => {
+  test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {
     const place = await subject().newPlace()
     const first = await place.open(Date.now)
     await first.store.change('a test', (change) => change.createAccount('kept'))
@@ -77,7 +77,7 @@ export function processesContract(subject: () => Subject): void {
     }
   })
 
-  test('a directory that is opened again is the same', async () => {
+  test('a directory has the same records when it is opened again', async () => {
     const place = await subject().newPlace()
     const first = await place.open(Date.now)
     await first.store.change('a test', (change) => change.createAccount('kept'))
@@ -94,7 +94,10 @@ async function killed({ process, ended }: Worker): Promise<void> {
   await ended
 }
 
-/** Closes the store after a look: every one of the accounts is there, and each that is has its project, its user and its three records of the audit trail. */
+/**
+ * Expects every acknowledged account, and expects each account to have its project, its user and three records in the
+ * audit trail. Then closes the store.
+ */
 export async function expectWhole(store: DirectoryStore, acknowledged: readonly string[]): Promise<void> {
   const accounts = (await store.records.accounts({ after: '', size: 100_000 })).map(({ account }) => account)
   expect(accounts).toEqual(expect.arrayContaining([...acknowledged]))

@@ -1,4 +1,4 @@
-/** Every record comes back as it was written, until it is deleted. */
+/** Records: each one is returned as it was written, until it is deleted. */
 
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -94,7 +94,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.verification.serviceUser(account.account, 'person')).toBeUndefined()
   })
 
-  test('static tokens of another pepper are counted while they stand', async () => {
+  test('active static tokens of another pepper are counted', async () => {
     const { store } = subject()
     const { account, user } = await newPanelUser(subject())
     const counted = () => store.records.staticTokensOfOtherPeppers('of this host')
@@ -138,7 +138,7 @@ export function recordsContract(subject: () => Subject): void {
     ])
   })
 
-  test('what the token that a control panel user can copy says, by project', async () => {
+  test('the claims of the tokens that a control panel user can copy, by project', async () => {
     const { store } = subject()
     const { user } = await newPanelUser(subject())
     expect(await store.records.panelToken(user.id, '')).toBeUndefined()
@@ -152,7 +152,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.records.panelToken(user.id, 'alpha')).toBe('of alpha')
   })
 
-  test('whose a token is, by its id: a static one, or one that can be copied', async () => {
+  test('the account of a token by its id: a static token, or one that can be copied', async () => {
     const { store } = subject()
     const { account, user } = await newPanelUser(subject())
     const ofStatic = await changing(subject(), (change) =>
@@ -163,7 +163,7 @@ export function recordsContract(subject: () => Subject): void {
         pepper: 'one',
       }),
     )
-    // `_` is any character to the pattern that finds it.
+    // `_` matches any character in the pattern of the query.
     const [id, near] = ['abcdefghij_lmnopqrstuv', 'abcdefghijklmnopqrstuv']
     const claims = JSON.stringify({ jti: near, exp: 1000 })
     await changing(subject(), (change) => change.setPanelToken(user, '', claims, near))
@@ -175,7 +175,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.records.tokenById(id)).toBeUndefined()
   })
 
-  test('address ranges are replaced as a whole, and seen wherever a token is judged', async () => {
+  test('address ranges are replaced as a whole, and returned with every token status', async () => {
     const { store } = subject()
     const { account } = await newServiceUser(subject())
     const look = async () => [
@@ -192,7 +192,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await look()).toEqual([[], []])
   })
 
-  test('a token is revoked once: the second time tells when the first was', async () => {
+  test('a token is revoked once: a second revocation returns the time of the first one', async () => {
     const { store, clock, newAccount } = subject()
     const { account } = await newAccount()
     const first = clock.nowMs
@@ -205,12 +205,12 @@ export function recordsContract(subject: () => Subject): void {
     ])
   })
 
-  test('a revocation is forgotten 48 hours after the time that it names, at the next one, and never without one', async () => {
+  test('a revocation is deleted by the next one after 48 hours past its time; without a time it is kept forever', async () => {
     const { store, clock, newAccount } = subject()
     const { account } = await newAccount()
     const revoke = (id: string, forgetAtMs?: number) =>
       changing(subject(), (change) => change.revoke(id, account, forgetAtMs))
-    // For as long an expired token can still be asked about.
+    // For this time, calls may still ask about an expired token.
     await revoke('forgotten', clock.nowMs + 1000 - EXPIRED_TOKEN_MS_MAX)
     await revoke('kept', clock.nowMs + 3000 - EXPIRED_TOKEN_MS_MAX)
     await revoke('for good')
@@ -221,7 +221,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(ids).not.toContain('forgotten')
   })
 
-  /** What is made twice, and the second time refused. */
+  /** Records whose second creation is refused. */
   const TWICE: readonly [
     what: string,
     make: (change: DirectoryChange, people: People) => Promise<unknown>,
@@ -253,7 +253,7 @@ export function recordsContract(subject: () => Subject): void {
         change.addStaticToken(user, { kind: 'static_token', name: 'other', hash, pepper: 'a fingerprint' }),
     ],
   ]
-  test.each(TWICE)('%s of that name is there already, and nothing changes', async (_what, make) => {
+  test.each(TWICE)('%s with the same name is refused, and nothing changes', async (_what, make) => {
     const people = await withToken(subject())
     const { store } = subject()
     const before = await store.records.audit('', { after: '0', size: 10_000 })
@@ -261,14 +261,14 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.records.audit('', { after: '0', size: 10_000 })).toEqual(before)
   })
 
-  test('names are taken within an account only', async () => {
+  test('names are unique within an account only', async () => {
     const { account } = await newServiceUser(subject())
     const other = await newServiceUser(subject())
     expect(other.account.account).not.toBe(account.account)
     expect(other.user.name).toBe('robot')
   })
 
-  /** What is deleted, and whether it can be found. */
+  /** Records to delete, and how to find them. */
   const DELETED: readonly [
     what: string,
     remove: (change: DirectoryChange, people: People) => Promise<unknown>,
@@ -295,20 +295,17 @@ export function recordsContract(subject: () => Subject): void {
       ({ store }, { account }) => store.records.user(account.account, 'robot', 'service_user'),
     ],
   ]
-  test.each(DELETED)(
-    '%s that is deleted leaves its name free for another',
-    async (_what, remove, make, find) => {
-      const people = await withToken(subject())
-      const before = await find(subject(), people)
-      expect(before).toBeDefined()
-      await changing(subject(), (change) => remove(change, people))
-      expect(await find(subject(), people)).toBeUndefined()
-      await changing(subject(), (change) => make(change, people))
-      expect((await find(subject(), people))?.id).not.toBe(before?.id)
-    },
-  )
+  test.each(DELETED)('%s that is deleted frees its name', async (_what, remove, make, find) => {
+    const people = await withToken(subject())
+    const before = await find(subject(), people)
+    expect(before).toBeDefined()
+    await changing(subject(), (change) => remove(change, people))
+    expect(await find(subject(), people)).toBeUndefined()
+    await changing(subject(), (change) => make(change, people))
+    expect((await find(subject(), people))?.id).not.toBe(before?.id)
+  })
 
-  test('with an account goes everything in it, and another of its name starts empty', async () => {
+  test('deleting an account deletes its records, and a new account with the same number is empty', async () => {
     const { store } = subject()
     const { account, user } = await newServiceUser(subject())
     await changing(subject(), (change) => change.deleteAccount(account))
@@ -320,7 +317,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.verification.serviceUser(account.account, 'robot')).toBeUndefined()
   })
 
-  test('a permission for a deleted project is not shown, and one for a project that is not there is refused', async () => {
+  test('a permission for a deleted project is not returned, and one for an unknown project is refused', async () => {
     const { store } = subject()
     const { account, user } = await newServiceUser(subject(), [
       { scope: 'projects', projects: ['alpha', 'beta'] },
@@ -344,7 +341,7 @@ interface People {
   readonly hash: Buffer
 }
 
-/** A service user who also has a static token named `key`. */
+/** Creates a service user with a static token named `key`. */
 async function withToken(subject: Subject): Promise<People> {
   const people = await newServiceUser(subject)
   const hash = randomBytes(32)

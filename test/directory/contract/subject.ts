@@ -1,12 +1,12 @@
-/** What the tests of the contract are about: a directory, its store, and accounts of their own. */
+/** The subject of the contract's tests: a directory, its store, and new accounts. */
 import type { Database } from '../../../sidecar/directory/database.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import type { Location } from '../../support/directory/process.ts'
 
-/** A directory that was just made. */
+/** A new directory. */
 export interface Place {
   readonly location: Location
-  /** Statement that makes it look as if a Portcullis of that version had written it. */
+  /** The statement that sets the schema version, as if a Portcullis of that version had written the directory. */
   readonly asOfVersion: (version: number) => string
   /** @param now wall clock, in milliseconds since the epoch */
   open(now: () => number): Promise<Opened>
@@ -14,16 +14,16 @@ export interface Place {
 
 export interface Opened {
   readonly store: DirectoryStore
-  /** For what the directory itself would never do. */
+  /** Direct access, for statements that the directory itself never runs. */
   readonly database: Database
 }
 
-/** What the tests of a contract share: one directory, a clock that they set, and accounts of their own. */
+/** Shared by the tests of a contract: one directory, a clock that they set, and new accounts. */
 export interface Subject extends Opened {
   readonly place: Place
   readonly newPlace: () => Promise<Place>
   readonly clock: { nowMs: number }
-  /** An account that no other test uses. */
+  /** Creates an account that no other test uses. */
   newAccount(): Promise<Account>
 }
 

@@ -1,4 +1,4 @@
-/** Whether a token active, after everything that can befall what it rests on; and who may be issued one (§5.1). */
+/** Whether a token is active after changes of its user, project or account, and who may get one (§5.1). */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
@@ -11,7 +11,7 @@ interface Holder {
   readonly user: UserRecord
 }
 
-/** One change after the other, each in a transaction of its own. */
+/** Several changes, each in its own transaction. */
 type Event = readonly ((change: DirectoryChange, holder: Holder) => Promise<unknown>)[]
 
 const ACCOUNT_WIDE: Permission = { scope: 'account' }
@@ -56,7 +56,7 @@ export function tokenStatusContract(subject: () => Subject): void {
   const revokeAnother: Event[number] = (change, { account }) =>
     change.revoke('another token', account.account, undefined)
 
-  /** What happens to the holder of an IAM token for the account; whether it active then. */
+  /** Events for the holder of an account-scoped IAM token, and whether the token is active afterwards. */
   const ACCOUNT_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['it is revoked', false, [revokeIt]],
@@ -65,22 +65,29 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['the user is disabled', false, [enableUser(false)]],
     ['the user is disabled and enabled again', false, [enableUser(false), enableUser(true)]],
     ['the user is deleted', false, [deleteUser]],
-    ['the user is deleted, and another of that name is made', false, [deleteUser, createUser]],
+    ['the user is deleted, and a new one with the same name is created', false, [deleteUser, createUser]],
     ['the account is disabled', false, [enableAccount(false)]],
     ['the account is disabled and enabled again', true, [enableAccount(false), enableAccount(true)]],
     ['the account is deleted', false, [deleteAccount]],
-    ['the account is deleted, and another of that name is made', false, [deleteAccount, createAccount]],
-    ['the permission is taken away', false, [permit()]],
+    [
+      'the account is deleted, and a new one with the same number is created',
+      false,
+      [deleteAccount, createAccount],
+    ],
+    ['the permission is removed', false, [permit()]],
     ['the permission is narrowed to projects', false, [permit(ON_ALPHA, ON_BETA)]],
-    ['the permission is taken away and given back', true, [permit(), permit(ACCOUNT_WIDE)]],
+    ['the permission is removed and granted again', true, [permit(), permit(ACCOUNT_WIDE)]],
     ['a project is deleted', true, [deleteProject('alpha')]],
   ]
-  test.each(ACCOUNT_TOKENS)('an account token after this: %s: active: %s', async (_event, active, event) => {
-    const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
-    await expectStatus(groundOf(holder, ['account']), holder, event, active)
-  })
+  test.each(ACCOUNT_TOKENS)(
+    'an account-scoped token after this: %s: active: %s',
+    async (_event, active, event) => {
+      const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
+      await expectStatus(queryOf(holder, ['account']), holder, event, active)
+    },
+  )
 
-  /** The same for a token for the project alpha, whose holder has a permission for it. */
+  /** The same for a token of the project alpha, whose holder has a permission for it. */
   const PROJECT_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['it is revoked', false, [revokeIt]],
@@ -88,21 +95,24 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['the project is disabled and enabled again', true, [enableProject(false), enableProject(true)]],
     ['the project is deleted', false, [deleteProject('alpha')]],
     [
-      'the project is deleted, and another of that name is made',
+      'the project is deleted, and a new one with the same name is created',
       false,
       [deleteProject('alpha'), createProject],
     ],
     ['another project is deleted', true, [deleteProject('beta')]],
-    ['the permission is for another project now', false, [permit(ON_BETA)]],
-    ['the permission is for the whole account now', true, [permit(ACCOUNT_WIDE)]],
+    ['the permission is changed to another project', false, [permit(ON_BETA)]],
+    ['the permission is changed to the whole account', true, [permit(ACCOUNT_WIDE)]],
     ['another permission is added', true, [permit(ON_ALPHA, ON_BETA)]],
     ['the account is deleted', false, [deleteAccount]],
   ]
-  test.each(PROJECT_TOKENS)('a project token after this: %s: active: %s', async (_event, active, event) => {
-    const holder = await newServiceUser(subject(), [ON_ALPHA])
-    const { id } = await theProject(subject().store.records, holder.account, 'alpha')
-    await expectStatus(groundOf(holder, ['account', 'projects'], id), holder, event, active)
-  })
+  test.each(PROJECT_TOKENS)(
+    'a project-scoped token after this: %s: active: %s',
+    async (_event, active, event) => {
+      const holder = await newServiceUser(subject(), [ON_ALPHA])
+      const { id } = await theProject(subject().store.records, holder.account, 'alpha')
+      await expectStatus(queryOf(holder, ['account', 'projects'], id), holder, event, active)
+    },
+  )
 
   /** The same for a control panel user, who needs no permission (§1). */
   const PANEL_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
@@ -116,44 +126,44 @@ export function tokenStatusContract(subject: () => Subject): void {
     'a control panel user’s token after this: %s: active: %s',
     async (_event, active, event) => {
       const holder = await newPanelUser(subject())
-      await expectStatus(groundOf(holder, ['account']), holder, event, active)
+      await expectStatus(queryOf(holder, ['account']), holder, event, active)
     },
   )
 
-  /** Claims that differ in one thing from what is there. */
-  const LIES: readonly [lie: string, lie: Partial<IamTokenQuery>][] = [
-    ['a holder who is not there', { subjectId: '0'.repeat(32) }],
+  /** Queries that differ from the records in one field. */
+  const WRONG_QUERIES: readonly [what: string, change: Partial<IamTokenQuery>][] = [
+    ['an unknown holder', { subjectId: '0'.repeat(32) }],
     ['an earlier generation', { generation: 0 }],
     ['a later generation', { generation: 2 }],
     ['another account', { account: 'another' }],
     ['the account in capitals', { account: 'ACCOUNT-0' }],
-    ['a project that is not there', { projectId: '0'.repeat(32) }],
+    ['an unknown project', { projectId: '0'.repeat(32) }],
     ['an empty project', { projectId: '' }],
     ['a kind that needs a permission for projects', { permissionScopes: ['projects'] }],
     ['a kind that needs a permission that nobody has', { permissionScopes: ['something'] }],
   ]
-  test.each(LIES)('a token that says %s does not stand', async (_lie, lie) => {
+  test.each(WRONG_QUERIES)('a token with %s is not active', async (_what, change) => {
     const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])
     const { verification } = subject().store
-    expect(await verification.iamTokenStatus({ ...groundOf(holder, ['account']), ...lie })).toEqual({
+    expect(await verification.iamTokenStatus({ ...queryOf(holder, ['account']), ...change })).toEqual({
       active: false,
       addresses: [],
     })
   })
 
-  test('a kind of token that needs no permission active without one', async () => {
+  test('a token of a kind that needs no permission is active without one', async () => {
     const holder = await newServiceUser(subject())
-    await expectStatus(groundOf(holder, []), holder, [], true)
+    await expectStatus(queryOf(holder, []), holder, [], true)
   })
 
-  /** What happens to the holder of a static token. */
+  /** Events for the holder of a static token. */
   const STATIC_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
     ['nothing happens', true, []],
     ['another token is revoked', true, [revokeAnother]],
     ['the user is disabled', false, [enableUser(false)]],
     ['the user is disabled and enabled again', true, [enableUser(false), enableUser(true)]],
     ['the user is deleted', false, [deleteUser]],
-    ['the user is deleted, and another of that name is made', false, [deleteUser, createUser]],
+    ['the user is deleted, and a new one with the same name is created', false, [deleteUser, createUser]],
     ['the account is disabled', false, [enableAccount(false)]],
     ['the account is disabled and enabled again', true, [enableAccount(false), enableAccount(true)]],
     ['the account is deleted', false, [deleteAccount]],
@@ -172,7 +182,7 @@ export function tokenStatusContract(subject: () => Subject): void {
     })
   })
 
-  test('a static token that is revoked does not stand, and its name is free again', async () => {
+  test('a revoked static token is not active, and its name is free again', async () => {
     const { id, hash, holder } = await newStaticToken()
     const { verification } = subject().store
     await changing(subject(), (change) => change.revoke(id, holder.account.account, undefined))
@@ -188,13 +198,13 @@ export function tokenStatusContract(subject: () => Subject): void {
     expect(await verification.staticToken(hash)).toMatchObject({ id, active: false })
   })
 
-  test('a static token that nobody made is not known', async () => {
+  test('an unknown static token is not found', async () => {
     const { verification } = subject().store
     expect(await verification.staticToken(randomBytes(32))).toBeUndefined()
     expect(await verification.staticToken(Buffer.alloc(0))).toBeUndefined()
   })
 
-  test('the address ranges of the account come with every token of it', async () => {
+  test('the address ranges of the account are returned with every token of it', async () => {
     const { hash, holder } = await newStaticToken()
     const other = await newServiceUser(subject(), [ACCOUNT_WIDE])
     const ranges = ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32']
@@ -202,13 +212,13 @@ export function tokenStatusContract(subject: () => Subject): void {
       await changing(subject(), (change) => change.setAddressRules(account, ranges))
     const { verification } = subject().store
     expect(await verification.staticToken(hash)).toMatchObject({ active: true, addresses: ranges })
-    expect(await verification.iamTokenStatus(groundOf(other, ['account']))).toEqual({
+    expect(await verification.iamTokenStatus(queryOf(other, ['account']))).toEqual({
       active: true,
       addresses: ranges,
     })
   })
 
-  /** §5.1: what a service user holds, and for which scopes a token of that kind may be issued. */
+  /** §5.1: permissions of a service user, and the scopes for which they may get a token. */
   const GRANTS: readonly [held: string, permissions: readonly Permission[], grants: string[]][] = [
     ['nothing', [], []],
     ['a permission with scope Account', [ACCOUNT_WIDE], ['account', 'alpha', 'beta']],
@@ -216,7 +226,7 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['a permission with scope Projects, both selected', [ON_ALPHA, ON_BETA], ['alpha', 'beta']],
     ['both permissions', [ACCOUNT_WIDE, ON_ALPHA], ['account', 'alpha', 'beta']],
   ]
-  test.each(GRANTS)('§5.1: who holds %s', async (_held, permissions, grants) => {
+  test.each(GRANTS)('§5.1: a user with %s', async (_held, permissions, grants) => {
     const { account, user } = await newServiceUser(subject(), permissions)
     await changing(subject(), (change) => change.createProject(account, 'disabled'))
     await changing(subject(), async (change) =>
@@ -250,21 +260,21 @@ export function tokenStatusContract(subject: () => Subject): void {
     return { id, hash, holder }
   }
 
-  /** It active before anything happens, so that what happens is what fells it. */
+  /** Expects the token to be active before the event, so that the event is what changes its status. */
   async function expectStatus(
-    ground: IamTokenQuery,
+    query: IamTokenQuery,
     holder: Holder,
     event: Event,
     active: boolean,
   ): Promise<void> {
     const { verification } = subject().store
-    expect(await verification.iamTokenStatus(ground)).toEqual({ active: true, addresses: [] })
+    expect(await verification.iamTokenStatus(query)).toEqual({ active: true, addresses: [] })
     for (const step of event) await changing(subject(), (change) => step(change, holder))
-    expect(await verification.iamTokenStatus(ground)).toEqual({ active, addresses: [] })
+    expect(await verification.iamTokenStatus(query)).toEqual({ active, addresses: [] })
   }
 }
 
-function groundOf(
+function queryOf(
   { account, user }: Holder,
   permissionScopes: readonly string[],
   projectId?: string,

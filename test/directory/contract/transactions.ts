@@ -1,11 +1,11 @@
-/** A change holds as a whole or not at all, nobody sees half of it, and two of them do not get in each other's way. */
+/** Transactions: a change takes effect completely or not at all, nobody sees half of it, and changes do not interfere. */
 import { expect, test } from 'vitest'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theUser } from './people.ts'
 import type { Subject } from './subject.ts'
 
 export function transactionsContract(subject: () => Subject): void {
-  test('what throws in the middle leaves nothing behind', async () => {
+  test('a change that throws has no effect', async () => {
     const { store } = subject()
     const before = await store.records.audit('', { after: '0', size: 10_000 })
     await expect(
@@ -18,7 +18,7 @@ export function transactionsContract(subject: () => Subject): void {
     expect(await store.records.audit('', { after: '0', size: 10_000 })).toEqual(before)
   })
 
-  test('what goes on after a statement that failed leaves nothing behind either', async () => {
+  test('a change that continues after a failed statement has no effect either', async () => {
     const { store, newAccount } = subject()
     const { account } = await newAccount()
     await expect(
@@ -32,14 +32,14 @@ export function transactionsContract(subject: () => Subject): void {
     expect(await store.records.account('after')).toBeUndefined()
   })
 
-  test('the store goes on after a change that failed', async () => {
+  test('the store works after a failed change', async () => {
     const { store, newAccount } = subject()
     await expect(changing(subject(), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     const { account } = await newAccount()
     expect(await store.records.account(account)).toBeDefined()
   })
 
-  test('a change sees what it wrote itself, and nobody else does before it ends', async () => {
+  test('a change sees its own writes, and nobody else sees them before it ends', async () => {
     const { store } = subject()
     const { account, user } = await newServiceUser(subject(), [{ scope: 'account' }])
     const ground = {
@@ -67,7 +67,7 @@ export function transactionsContract(subject: () => Subject): void {
     expect(await seen()).toEqual([false, 2, true, Number(audited) + 2])
   })
 
-  test('of two who take one name at once, one wins', async () => {
+  test('if two changes create the same name at the same time, one succeeds', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     const outcomes = await Promise.allSettled(
@@ -85,7 +85,7 @@ export function transactionsContract(subject: () => Subject): void {
     )
   })
 
-  test('of many passwords at once each raises the generation', async () => {
+  test('of many passwords that are set at the same time, each one raises the generation', async () => {
     const { store } = subject()
     const { account, user } = await newServiceUser(subject())
     await Promise.all(
@@ -103,10 +103,10 @@ export function transactionsContract(subject: () => Subject): void {
     )
   })
 
-  test('what a change reads still holds when it writes', async () => {
+  test('what a change reads is still true when it writes', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
-    // Each adds one to what it read: a change that read too early would lose another's.
+    // Each change adds one to the value that it read. A change that read too early would lose another one's addition.
     await Promise.all(
       Array.from({ length: 20 }, () =>
         changing(subject(), async (change) => {

@@ -1,4 +1,4 @@
-/** gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is gone. */
+/** gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is no longer active. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -69,7 +69,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
       ['an unknown user', () => ({ ...sidecar.user, user: 'nosuch' }), ''],
       ['an unknown project', () => sidecar.user, 'nosuch'],
       ['a missing permission (§5.1)', () => sidecar.nobody, ''],
-    ])('%s is Unauthorized, with the one message', async (_claim, who, project) => {
+    ])('%s is Unauthorized, always with the same message', async (_claim, who, project) => {
       expect(await session(who(), project)).toEqual({
         refused: 401,
         message: expect.stringContaining('the login failed'),
@@ -143,7 +143,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
       }
     })
 
-    /** Starts the application; the login is the middleware's own. @returns its address */
+    /** Starts the application, whose middleware uses this login. @returns its address */
     async function startGuard(login: Login): Promise<string> {
       const child = spawn(programOf('python'), [pythonProgram('guard.py')], {
         stdio: ['pipe', 'pipe', 'pipe'],
@@ -165,7 +165,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
     }
     const askWith = (address: string, headers: Record<string, string>) => fetch(address, { headers })
 
-    test('lets in whom a token names, until that is revoked', async () => {
+    test('accepts a token until it is revoked', async () => {
       const address = await startGuard(sidecar.administrator)
       const { identityUrl, user, project } = sidecar
       const names = { user_name: user.user, user_domain_name: user.account, identity_status: 'Confirmed' }
@@ -195,8 +195,8 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
     test.each<[claim: string, headers: Record<string, string>]>([
       ['no token', {}],
       ['garbage', { 'x-auth-token': 'garbage' }],
-      ['identity headers of its own making', { 'x-identity-status': 'Confirmed', 'x-user-name': 'demo' }],
-    ])('keeps out %s', async (_claim, headers) => {
+      ['forged identity headers', { 'x-identity-status': 'Confirmed', 'x-user-name': 'demo' }],
+    ])('refuses a request with %s', async (_claim, headers) => {
       const address = await startGuard(sidecar.administrator)
       const refused = await askWith(address, headers)
       expect(refused.status).toBe(401)
@@ -204,9 +204,9 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
     })
 
     test.each<[claim: string, who: () => Login]>([
-      ['has no role to ask about others', () => sidecar.user],
+      ['has no role to validate tokens of others', () => sidecar.user],
       ['has a wrong password', () => ({ ...sidecar.administrator, password: 'wrong' })],
-    ])('lets nobody in where its own user %s', async (_claim, who) => {
+    ])('refuses every request if the middleware’s own user %s', async (_claim, who) => {
       const address = await startGuard(who())
       const token = await tokenFor(sidecar.identityUrl, sidecar.administrator)
       expect((await askWith(address, { 'x-auth-token': token })).status).toBeGreaterThanOrEqual(401)

@@ -1,4 +1,4 @@
-/** The contract of the directory on a real PostgreSQL, remembered answers included. */
+/** The contract of the directory on a real PostgreSQL, with the cache. */
 import { afterAll, beforeAll, describe, inject } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { CachedDirectory } from '../../../sidecar/directory/cached.ts'
@@ -24,7 +24,7 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
       asOfVersion: (version) => `UPDATE schema_version SET version = ${version}`,
       open: async (now) => {
         const database = await openPostgres({ url: new Secret(url), poolSize: 5, timeoutMs: 5_000 })
-        // As `openDirectory` puts them together: what is remembered must not outlive a change.
+        // Connected as in `openDirectory`: a change must clear the cache.
         const cached = new CachedDirectory(new DirectoryVerification(database), { stalenessMs: 3_600_000 })
         await database.watch({ changed: () => cached.clear(), listening: () => {} })
         return { database, store: new DirectoryStore(database, now, cached) }

@@ -1,4 +1,4 @@
-/** What PostgreSQL and the way to it can do wrong, and what the directory makes of it. No secret is in any of it. */
+/** Failures of PostgreSQL and of the connection to it, and the errors of the directory, which contain no secret. */
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { CallError } from '../../../sidecar/base/call-error.ts'
@@ -27,7 +27,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
   const open = (url: string, poolSize = 3) =>
     openPostgres({ url: new Secret(url), poolSize, timeoutMs: TIMEOUT_MS })
 
-  /** Runs with a directory of its own, which is closed afterwards. */
+  /** Runs with a new directory, and closes it afterwards. */
   async function withDirectory(
     work: (store: DirectoryStore, database: PostgresDatabase, name: string) => Promise<void>,
     { port, poolSize }: { port?: number; poolSize?: number } = {},
@@ -41,7 +41,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     }
   }
 
-  describe('refuses to be opened', () => {
+  describe('cannot be opened', () => {
     const refused = (reason: string) =>
       `directory.url: expected a directory that can be opened (PostgreSQL: ${reason})`
 
@@ -51,29 +51,29 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
         () => server.url('postgres', { password: `${CANARY}-wrong` }),
         refused('28P01: the password is not accepted'),
       ],
+      ['an unknown database', () => server.url('nowhere'), refused('3D000: there is no such database')],
       [
-        'a database that is not there',
-        () => server.url('nowhere'),
-        refused('3D000: there is no such database'),
-      ],
-      [
-        'nobody who listens',
+        'an address where nothing listens',
         () => server.url('postgres', { port: 1 }),
         refused('ECONNREFUSED: nothing listens on that address'),
       ],
       [
-        'a name that leads nowhere',
+        'an unknown host name',
         () => `postgres://owner:${CANARY}@name.invalid/directory`,
         refused('ENOTFOUND: there is no such host'),
       ],
-      ['no URL', () => `postgres://owner:${CANARY}@[/directory`, refused('ERR_INVALID_URL: it is not a URL')],
       [
-        'a certificate file that is not there',
+        'an invalid URL',
+        () => `postgres://owner:${CANARY}@[/directory`,
+        refused('ERR_INVALID_URL: it is not a URL'),
+      ],
+      [
+        'a missing certificate file',
         () => `${server.url('postgres')}?sslrootcert=/nowhere`,
         refused('ENOENT'),
       ],
       [
-        'TLS that the server does not speak',
+        'TLS that the server does not support',
         () => `${server.url('postgres')}?sslmode=verify-full`,
         refused('The server does not support SSL connections'),
       ],
@@ -114,7 +114,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       expectNoSecret(error)
     })
 
-    test('a server that goes silent, within the time that it is given', async () => {
+    test('a server that stops responding, within the timeout', async () => {
       proxy.goSilent(true)
       const error = await open(server.url('postgres', { port: proxy.port })).catch(
         (caught: unknown) => caught,
@@ -125,7 +125,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     })
   })
 
-  test('a login with no more than the right to read and write serves a directory that is there', async () => {
+  test('a login that may only read and write can use an existing directory', async () => {
     await withDirectory(async (_store, _database, name) => {
       await server.query(
         name,
@@ -141,7 +141,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     })
   })
 
-  /** What the server says to a change, and what the caller hears. */
+  /** Errors of the server during a change, and the errors that the caller gets. */
   test.each([
     [
       'the disk is full',
@@ -180,7 +180,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       'DIRECTORY_UNAVAILABLE',
     ],
   ])(
-    '%s: nothing is changed, the caller hears %j, and the next change is made',
+    '%s: nothing is changed, the caller gets %j, and the next change succeeds',
     async (_fault, plpgsql, code, reason) => {
       await withDirectory(async (store, _database, name) => {
         await store.change('a test', (change) => change.createAccount('before'))
@@ -211,7 +211,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     },
   )
 
-  test('a name that is taken quotes nothing', async () => {
+  test('the error for a name that is taken quotes nothing', async () => {
     await withDirectory(async (store) => {
       const twice = () => store.change('a test', (change) => change.createAccount(CANARY))
       await twice()
@@ -221,7 +221,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     })
   })
 
-  test('a text that PostgreSQL cannot hold is the caller’s mistake, not an outage', async () => {
+  test('a text that PostgreSQL cannot store is an invalid argument, not an outage', async () => {
     await withDirectory(async (store) => {
       const error = await Promise.resolve(store.verification.serviceUser('123456', `${CANARY}\0`)).catch(
         (caught: unknown) => caught,
@@ -231,7 +231,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     })
   })
 
-  test('a question that waits too long gets no answer, and the next one does', async () => {
+  test('a query that waits too long fails, and the next one succeeds', async () => {
     await withDirectory(async (store, _database, name) => {
       const locking = server.query(name, 'BEGIN; LOCK TABLE accounts; SELECT pg_sleep(4); COMMIT')
       await new Promise((resolve) => setTimeout(resolve, 500))
@@ -245,7 +245,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     })
   })
 
-  test('a server that goes silent is waited for no longer than it is given, and closing ends', async () => {
+  test('a query does not wait longer than the timeout for a server that stops responding, and closing ends', async () => {
     await withDirectory(
       async (store, database) => {
         await database.watch({ changed: () => {}, listening: () => {} })
@@ -257,7 +257,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
             Array.from({ length: 20 }, (_, index) => store.records.account(String(index))),
           )
           for (const answer of answers) expect(answer).toMatchObject({ reason: { code: 'UNAVAILABLE' } })
-          // Connecting and asking, each within its time; far less than a network takes to give up.
+          // Connecting and querying each end within their timeouts, which are far shorter than those of the network.
           expect(performance.now() - asked).toBeLessThan(10 * TIMEOUT_MS)
           await database.close()
         } finally {
@@ -268,7 +268,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     )
   })
 
-  test('however many changes wait, questions are answered', async () => {
+  test('queries are answered, however many changes wait', async () => {
     await withDirectory(
       async (store) => {
         const held = Promise.withResolvers<void>()
@@ -287,7 +287,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     )
   })
 
-  test('a host that stops in the middle of a change does not keep the others from theirs for long', async () => {
+  test('a host that stops in the middle of a change does not block other hosts for long', async () => {
     await withDirectory(async (stopped, _database, name) => {
       const begun = Promise.withResolvers<void>()
       const resumed = Promise.withResolvers<void>()
@@ -301,7 +301,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       await begun.promise
       const database = await open(server.url(name))
       const store = new DirectoryStore(database, Date.now)
-      // Until the server ends the other session, a change waits, and may be told to come again.
+      // A change waits until the server ends the other session, and may get an error that allows a retry.
       await eventually(() => store.change('a test', (change) => change.createAccount('other')))
       resumed.resolve()
       await expect(half).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -324,7 +324,7 @@ async function eventually(attempt: () => Promise<unknown>): Promise<void> {
     }
 }
 
-/** Searches whatever a log or a debugger could print of an error. */
+/** Searches everything that a log or a debugger could print of an error. */
 function expectNoSecret(error: unknown): void {
   for (let each = error; each !== undefined; each = (each as { cause?: unknown }).cause) {
     const printed = [

@@ -1,4 +1,4 @@
-/** Two hosts, each a real sidecar with a data folder of its own, that share a directory on PostgreSQL. */
+/** Hosts that share a directory on PostgreSQL. Each one is a real sidecar with its own data folder. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 50
-/** Short enough to wait for, long enough for a busy machine to ask twice within it. */
+/** Short enough for a test to wait for, and long enough for two checks on a busy machine. */
 const STALENESS_MS = 5_000
 const TIMEOUT_MS = 1_000
 
@@ -21,15 +21,15 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
   let server: PostgresServer
   let proxy: PostgresProxy
   let url: string
-  /** The authority of host A in this process, for what the contract has no call for. */
+  /** The authority of host A in this process, for changes that the contract has no call for. */
   let authority: OpenedAuthority
   let a: Host
-  /** Hears of changes, and relies on nothing else: what it remembers would be good for an hour. */
+  /** Receives notifications, and depends on them, because its staleness bound is an hour. */
   let b: Host
-  /** Reaches PostgreSQL over the proxy, and remembers for a short time. */
+  /** Connects to PostgreSQL through the proxy, and has a short staleness bound. */
   let c: Host
 
-  /** A host with the keys and the pepper of the first. */
+  /** Starts a host with the keys and the pepper of the first host. */
   async function newHost(directory: string, stalenessMs: number): Promise<Host> {
     const data = newData()
     return startHost(data, {
@@ -80,7 +80,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     expect(logs).not.toContain(CANARY)
   })
 
-  /** Waits until the host has heard of every change so far: what it remembers from then on, it keeps. */
+  /** Waits until the host has received the notifications of all changes so far, so that they do not clear its cache later. */
   async function caughtUp(host: Host): Promise<void> {
     const { account, password } = await newScene(authority)
     for (;;) {
@@ -89,12 +89,12 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
       expect(await ask(host, 'account', value)).toBe('ALLOWED')
       await a.client.revoke({ value })
       await until(async () => (await ask(host, 'account', value)) === 'CREDENTIAL_REVOKED')
-      // Otherwise it may have grown old instead.
+      // Otherwise the status may have expired instead.
       if (performance.now() - askedAtMs < STALENESS_MS) return
     }
   }
 
-  test('a token that one host issues, the others know', async () => {
+  test('a token that one host issues is valid on the others', async () => {
     const { account, password, tokens } = await newScene(authority)
     const issued = await a.client.issue({
       password: { userName: 'robot', account, password },
@@ -108,7 +108,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
   })
 
   test.each(DENYING)(
-    '%s on one host: another denies without waiting for what it remembers to grow old',
+    '%s on one host: another host denies before its cache expires',
     async (_change, sort, reason, apply) => {
       const scene = await newScene(authority)
       expect(await ask(b, sort, scene.tokens[sort])).toBe('ALLOWED')
@@ -117,7 +117,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     },
   )
 
-  test(`what a host revoked it denies in its very next check, and the other soon: ${REVOCATIONS} times`, async () => {
+  test(`a host denies a token that it revoked at the next check, and another host soon after: ${REVOCATIONS} times`, async () => {
     const { account, password } = await newScene(authority)
     const delaysMs: number[] = []
     let already = 0
@@ -142,36 +142,38 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     )
   })
 
-  test('a host that hears of no change denies when the staleness bound is over, and at once when it hears again', async () => {
+  test('a host without notifications denies after the staleness bound, and immediately when notifications arrive again', async () => {
     const { account, password } = await newScene(authority)
     const first = await issueTo(authority, account, password)
     proxy.refuseListeners(true)
     await until(async () => c.log().includes('no notifications of changes on other hosts'))
     expect(await ask(c, 'account', first)).toBe('ALLOWED')
     await a.client.revoke({ value: first })
-    const deafMs = performance.now()
+    const unnotifiedMs = performance.now()
     expect(await ask(c, 'account', first)).toBe('ALLOWED')
-    await delay(STALENESS_MS - (performance.now() - deafMs))
+    await delay(STALENESS_MS - (performance.now() - unnotifiedMs))
     expect(await ask(c, 'account', first)).toBe('CREDENTIAL_REVOKED')
 
-    // What was remembered while it was deaf does not outlive the moment when it hears again.
+    // The cache is cleared when notifications arrive again.
     const second = await issueTo(authority, account, password)
     expect(await ask(c, 'account', second)).toBe('ALLOWED')
     await a.client.revoke({ value: second })
-    const heard = c.log().length
+    const logLength = c.log().length
     proxy.refuseListeners(false)
-    await until(async () => c.log().slice(heard).includes('are notified'))
+    await until(async () =>
+      c.log().slice(logLength).includes('receiving notifications of changes on other hosts'),
+    )
     expect(await ask(c, 'account', second)).toBe('CREDENTIAL_REVOKED')
   })
 
-  /** How PostgreSQL goes away from the host that reaches it over the proxy, and how it comes back. */
+  /** Outages of PostgreSQL for the host behind the proxy: how they begin and end. */
   const OUTAGES: readonly [outage: string, begin: () => Promise<void>, end: () => Promise<void>][] = [
     ['PostgreSQL is killed and started again', () => server.kill(), () => server.start()],
     ['PostgreSQL is stopped and started again', () => server.stop(), () => server.start()],
     ['the network goes silent', async () => proxy.goSilent(true), async () => proxy.goSilent(false)],
   ]
   test.each(OUTAGES)(
-    '%s: what is known is answered within the bound, nothing beyond it, and all of it again afterwards',
+    '%s: cached tokens are answered within the bound, nothing is answered after it, and everything again afterwards',
     async (_outage, begin, end) => {
       const known = await newScene(authority)
       const unknown = await newScene(authority)
@@ -182,7 +184,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
       expect(await ask(c, 'static', known.tokens.static)).toBe('ALLOWED')
       await begin()
       try {
-        // Asked for within the bound, unless this machine took so long to end the server.
+        // Within the bound, unless this machine took very long to stop the server.
         const answers = await Promise.all([
           ask(c, 'account', known.tokens.account),
           ask(c, 'static', known.tokens.static),
@@ -196,20 +198,20 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
         for (const { tokens } of [known, unknown])
           for (const sort of ['account', 'static'] as const)
             await expect(ask(c, sort, tokens[sort])).rejects.toMatchObject(noAnswer)
-        // What needs no directory is answered throughout.
+        // Calls that need no directory are always answered.
         expect((await c.client.getMatrix()).digest).toMatch(/./)
       } finally {
         await end()
       }
       await until(async () => (await ask(c, 'account', known.tokens.account)) === 'ALLOWED')
-      // Changes of others are heard of again too: what is remembered for an hour is denied at once.
+      // Notifications of other hosts arrive again too: a token that is cached for an hour is denied immediately.
       await until(async () => (await ask(b, 'account', unknown.tokens.account)) === 'ALLOWED')
       await until(async () => (await a.client.revoke({ value: unknown.tokens.account })).tokenId !== '')
       await until(async () => (await ask(b, 'account', unknown.tokens.account)) === 'CREDENTIAL_REVOKED')
     },
   )
 
-  test('a host does not start where its directory cannot be opened, and says so without the password', async () => {
+  test('a host does not start if its directory cannot be opened, and the error does not show the password', async () => {
     const wrong = server.url('nowhere', { password: `${CANARY}-wrong` })
     const said = await startHost(newData(), { PORTCULLIS_DIRECTORY_URL: wrong }).catch(String)
     expect(said).toContain('directory.url: expected a directory that can be opened (PostgreSQL: 28P01')
@@ -217,12 +219,12 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
   })
 })
 
-/** Tries until it holds; no answer is none yet. The deadline only ends a failure. */
+/** Tries until the condition is true. An error counts as not yet true. The deadline only ends a failed test. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 30_000
   for (;;) {
     const failure = await holds().then(
-      (held) => (held ? undefined : new Error('what was waited for did not come about')),
+      (held) => (held ? undefined : new Error('the condition did not become true')),
       (error: unknown) => error,
     )
     if (failure === undefined) return

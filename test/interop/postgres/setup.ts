@@ -1,11 +1,11 @@
-/** Before the first test: finds PostgreSQL's programs, or installs Debian's package. Where neither can be, a printed line says why. */
+/** Runs before the first test: finds PostgreSQL's programs, or installs Debian's package. If both fail, a printed line says why. */
 import { execFile } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 
-/** The folder of PostgreSQL's programs, or the reason why there is none. */
+/** The folder of PostgreSQL's programs, or the reason why they are missing. */
 export type Programs =
   | { readonly ok: true; readonly folder: string }
   | { readonly ok: false; readonly why: string }
@@ -16,7 +16,7 @@ declare module 'vitest' {
   }
 }
 
-/** What hangs for as long is given up. */
+/** After this time an installation that hangs is given up. */
 const INSTALL_MS_MAX = 300_000
 
 export default async function setup(project: TestProject): Promise<void> {
@@ -43,7 +43,7 @@ async function obtain(): Promise<Programs> {
     : { ok: true, folder }
 }
 
-/** On the path, or where Debian keeps them: the newest version. */
+/** Finds the programs on the path, or the newest version in Debian's folder. */
 function found(): string | undefined {
   const onPath = (process.env.PATH ?? '').split(':').map((folder) => `${folder}/initdb`)
   const debian = globSync('/usr/lib/postgresql/*/bin/initdb').toSorted((one, other) =>

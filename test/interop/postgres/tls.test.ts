@@ -1,4 +1,4 @@
-/** The way to PostgreSQL over TLS, as `directory.url` asks for it: encrypted for every connection, and to no other server. */
+/** TLS to PostgreSQL, as `directory.url` requires it: every connection is encrypted, and no other server is accepted. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
 
   const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 5_000 })
 
-  test('with sslmode=verify-full every connection is encrypted, the one that listens too', async () => {
+  test('with sslmode=verify-full every connection is encrypted, including the one for notifications', async () => {
     const url = await server.newDatabase()
     const database = await open(`${url}?sslmode=verify-full&sslrootcert=${authority}`)
     try {
@@ -58,21 +58,21 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
 
   test.each<[server: string, url: () => string, why: string]>([
     [
-      'one that no authority of the system has signed for',
+      'a server whose certificate no authority of the system has signed',
       () => `${server.url('postgres')}?sslmode=verify-full`,
       UNTRUSTED,
     ],
     [
-      'one that another authority has signed for',
+      'a server whose certificate another authority has signed',
       () => `${server.url('postgres')}?sslmode=verify-full&sslrootcert=${stranger}`,
       UNTRUSTED,
     ],
     [
-      'one whose certificate is for another name',
+      'a server whose certificate is for another name',
       () => `${server.url('postgres', { host: 'localhost' })}?sslmode=verify-full&sslrootcert=${authority}`,
       'ERR_TLS_CERT_ALTNAME_INVALID: the certificate is for another name',
     ],
-  ])('with sslmode=verify-full nothing is said to %s', async (_server, url, why) => {
+  ])('with sslmode=verify-full nothing is sent to %s', async (_server, url, why) => {
     const error = await open(url()).catch((caught: unknown) => caught)
     expect((error as Error).message).toBe(
       `directory.url: expected a directory that can be opened (PostgreSQL: ${why})`,

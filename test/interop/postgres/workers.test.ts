@@ -1,4 +1,4 @@
-/** Several workers of one host on PostgreSQL: a change through one of them is acknowledged when all of them know. */
+/** Several workers of one host on PostgreSQL: a change is acknowledged when all workers have cleared their caches. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
@@ -11,7 +11,7 @@ import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 30
-/** What a worker remembers is good for an hour, and PostgreSQL's notifications do not reach it: siblings alone tell it. */
+/** The staleness bound is an hour and PostgreSQL's notifications do not arrive, so only siblings can notify a worker. */
 const STALENESS_MS = 3_600_000
 
 describe.skipIf(!programs.ok)('two workers that share a directory', () => {
@@ -21,7 +21,7 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
   let authority: OpenedAuthority
   let host: Host
   let scene: Scene
-  /** Connections that the workers have in turn. */
+  /** Connections, which the workers get in turn. */
   let boxes: BlackBox[]
 
   beforeAll(async () => {
@@ -64,24 +64,24 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
     return (await box.ask('Check', { api: 'balance', credentials })).reason
   }
 
-  /** Every worker has the answer in memory, and would give it for an hour. */
-  async function remembered(value: string): Promise<void> {
+  /** Checks over every connection, so that every worker caches the status, which it would use for an hour. */
+  async function cacheInAllWorkers(value: string): Promise<void> {
     for (const box of boxes) expect(await reasonOf(box, value)).toBe('REASON_ALLOWED')
   }
 
-  test(`what one revokes, the very next check through any of them denies: ${REVOCATIONS} times`, async () => {
+  test(`a token that one worker revokes is denied at the next check by any of them: ${REVOCATIONS} times`, async () => {
     expect(host.log()).not.toContain('"receiving notifications of changes on other hosts"')
     for (let round = 0; round < REVOCATIONS; round++) {
       const value = await newToken()
-      await remembered(value)
+      await cacheInAllWorkers(value)
       await boxes[round % boxes.length]?.ask('Revoke', { value })
       for (const box of boxes) expect(await reasonOf(box, value)).toBe('REASON_CREDENTIAL_REVOKED')
     }
   })
 
-  test('a worker that does not answer is waited for, and no longer when it dies', async () => {
+  test('a change waits for a worker that does not answer, until that worker dies', async () => {
     const value = await newToken()
-    await remembered(value)
+    await cacheInAllWorkers(value)
     const [stopped = 0] = Array.from(
       host.log().matchAll(/"worker":(\d+),"msg":"a worker is ready"/g),
       (found) => Number(found[1]),
@@ -92,7 +92,7 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
     const revoking = awake.ask('Revoke', { value }).then(() => {
       acknowledged = true
     })
-    // Long enough for the change itself, which the stopped worker's sibling knows of at once.
+    // Waits until the change itself is made, which the other worker notices immediately.
     while ((await reasonOf(awake, value)) !== 'REASON_CREDENTIAL_REVOKED') await delay(10)
     expect(acknowledged).toBe(false)
     process.kill(stopped, 'SIGKILL')
