@@ -142,7 +142,11 @@ describe('a page of another origin', async () => {
         ...(method === 'POST' && { body: '{}' }),
       })
       expect(response.json).toEqual(
-        errorOf(403, 'Forbidden', expect.stringMatching(/^expected a Host header with a name of this server/)),
+        errorOf(
+          403,
+          'Forbidden',
+          expect.stringMatching(/^expected a Host header with a name of this server/),
+        ),
       )
       expect(Object.keys(response.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
     }
