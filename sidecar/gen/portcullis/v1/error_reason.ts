@@ -53,13 +53,13 @@ export const ErrorReason = {
   ERROR_REASON_NO_KIND_FOR_SCOPE: 16,
   /** ERROR_REASON_NO_SINGLE_KIND - FAILED_PRECONDITION: "no single kind of token opens all of these APIs; {plan}". Do not retry. */
   ERROR_REASON_NO_SINGLE_KIND: 17,
-  /** ERROR_REASON_NO_STATIC_KIND - FAILED_PRECONDITION: "expected one token kind of the matrix to be obtained by control_panel, found {count}". Do not retry. */
+  /** ERROR_REASON_NO_STATIC_KIND - FAILED_PRECONDITION: "expected the matrix to have one token kind that is obtained by control_panel, found {count}". Do not retry. */
   ERROR_REASON_NO_STATIC_KIND: 18,
   /** ERROR_REASON_NO_SUCH_PROJECT - FAILED_PRECONDITION: "account `{account}` has no project `{project}`". Do not retry. */
   ERROR_REASON_NO_SUCH_PROJECT: 19,
   /** ERROR_REASON_NOT_ISSUABLE - FAILED_PRECONDITION: "{kind} is not issued by an API request{steps}". Do not retry. */
   ERROR_REASON_NOT_ISSUABLE: 20,
-  /** ERROR_REASON_NO_SIGNING_KEY - FAILED_PRECONDITION: "this host checks tokens and has no key to sign them". Do not retry. */
+  /** ERROR_REASON_NO_SIGNING_KEY - FAILED_PRECONDITION: "this host only checks tokens: it has no private key to sign them with". Do not retry. */
   ERROR_REASON_NO_SIGNING_KEY: 21,
   /** ERROR_REASON_CREDENTIAL_EXPIRED - FAILED_PRECONDITION: "the IAM token of control panel user `{user}` has expired; reissue it". Do not retry. */
   ERROR_REASON_CREDENTIAL_EXPIRED: 22,
@@ -67,7 +67,7 @@ export const ErrorReason = {
   ERROR_REASON_CREDENTIAL_REVOKED: 23,
   /** ERROR_REASON_NOT_FOUND - NOT_FOUND: "there is no {what}". Do not retry. */
   ERROR_REASON_NOT_FOUND: 24,
-  /** ERROR_REASON_CREDENTIAL_INVALID - NOT_FOUND: "no authority vouches for the token, so there is nothing to revoke". Do not retry. */
+  /** ERROR_REASON_CREDENTIAL_INVALID - NOT_FOUND: "the token is unknown or not genuine, so there is nothing to revoke". Do not retry. */
   ERROR_REASON_CREDENTIAL_INVALID: 25,
   /** ERROR_REASON_ALREADY_EXISTS - ALREADY_EXISTS: "{what} already exists". Do not retry. */
   ERROR_REASON_ALREADY_EXISTS: 26,
