@@ -172,7 +172,10 @@ export function refusalOf(error: unknown): Refusal {
     code: status[code] as keyof typeof status,
     message: details,
     reason: (info?.reason ?? '') as string,
-    metadata: (info?.metadata ?? {}) as Record<string, string>,
+    // A map is a list of entries on the wire, and proto-loader knows maps only from the text of a proto.
+    metadata: Object.fromEntries(
+      ((info?.metadata ?? []) as { key: string; value: string }[]).map(({ key, value }) => [key, value]),
+    ),
     violations: violations.map(({ field, description }) => [field, description] as const),
   }
 }
