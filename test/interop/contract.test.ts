@@ -135,8 +135,10 @@ describe.skipIf(!python.ok)('protoc without flags makes', () => {
   ])('--%s_out: %s', async (flag, file, content) => {
     const output = await generate(flag)
     expect(readFileSync(join(output, file), 'utf8')).toMatch(content)
-    const made = globSync('**/*.*', { cwd: output }).join('\n').toLowerCase()
-    expect(NAMED.filter((name) => !made.includes(name))).toEqual([])
+    // Languages write `error_reason` in their own ways.
+    const plain = (name: string) => name.toLowerCase().replaceAll('_', '')
+    const made = plain(globSync('**/*.*', { cwd: output }).join('\n'))
+    expect(NAMED.filter((name) => !made.includes(plain(name)))).toEqual([])
   })
 
   test.skipIf(!go.ok).each([
