@@ -51,7 +51,7 @@ describe.skipIf(!grpcurl.ok)('grpcurl, by reflection (v1)', () => {
 
   test('describes with the comments of the protos', async () => {
     expect(await ask(sidecar.address, 'describe', SERVICE)).toContain(
-      'Verifies the credential that arrived, or takes claims as given, and decides.',
+      'Verifies a credential, or trusts the given claims, and decides whether it opens the API.',
     )
   })
 

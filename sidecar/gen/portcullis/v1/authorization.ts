@@ -39,42 +39,42 @@ export interface Header {
   value: string;
 }
 
-/** Headers as they arrived; the credential among them is verified. Other headers are ignored. */
+/** Request headers as they arrived. The credential in them is verified, and other headers are ignored. */
 export interface Credentials {
-  /** All headers of the request, or just the credential headers; repetitions included. */
+  /** All headers of the request, or only the credential headers. Repeated headers must be included. */
   headers: Header[];
 }
 
-/** Claims that the caller already trusts. Only the matrix is asked; the answer says `verified: false`. */
+/** Claims about a token that the client has already verified. Only the matrix decides, and `verified` is false in the answer. */
 export interface TokenClaims {
   /** Token kind id. */
   kind: string;
-  /** What the token is bound to. */
+  /** The scope of the token. */
   scope: Scope | undefined;
 }
 
-/** May this credential open this API? */
+/** Asks whether a credential opens an API. */
 export interface CheckRequest {
   /** API id, for example `balance`. Required. */
   api: string;
-  /** Exactly one of the two. Both on the wire are refused, not merged. */
+  /** Exactly one is required. A request with both is refused. */
   subject:
     | //
-    /** To be verified. */
+    /** A credential to verify. */
     { $case: "credentials"; value: Credentials }
     | //
-    /** Taken as given. */
+    /** Claims that are trusted without verification. */
     { $case: "token"; value: TokenClaims }
     | undefined;
-  /** The account, and the project if any, that owns the resource asked for. Unset: only the matrix is asked. */
+  /** The account, and the project if any, that owns the requested resource. Unset: only the matrix decides. */
   target:
     | Scope
     | undefined;
-  /** IP address of the client, for accounts that restrict addresses (§1). */
+  /** IP address of the client. Needed for accounts that restrict addresses. */
   clientAddress: string;
 }
 
-/** Who holds a verified token. */
+/** The holder of a verified token. */
 export interface Subject {
   /** The holder's id in the directory. */
   id: string;
@@ -84,125 +84,125 @@ export interface Subject {
   type: string;
 }
 
-/** A credential that an authority vouches for. */
+/** A genuine token. */
 export interface VerifiedToken {
   /** Token kind id. */
   kind: string;
-  /** What it is bound to. */
+  /** The scope of the token. */
   scope:
     | Scope
     | undefined;
-  /** Its holder. */
+  /** The holder of the token. */
   subject:
     | Subject
     | undefined;
-  /** Names the token without revealing it; `Revoke` takes it. */
+  /** Identifies the token without revealing it. `Revoke` accepts it. */
   tokenId: string;
   /** When it was issued. */
   issuedAt:
     | Date
     | undefined;
-  /** When it expires. Unset: never (static tokens). */
+  /** When it expires. Unset: the token never expires. Static tokens never do. */
   expiresAt: Date | undefined;
 }
 
-/** The decision, and what it rests on. */
+/** The decision and the facts behind it. */
 export interface CheckResponse {
   /** Whether the credential opens the API. */
   allowed: boolean;
-  /** Why. */
+  /** The reason for the decision. */
   reason: Reason;
-  /** One sentence a person can act on. */
+  /** An explanation for people, with what to do. */
   message: string;
-  /** Header that carries this kind. Empty where the kind is not known. */
+  /** Request header for tokens of this kind. Empty if the kind is not known. */
   header: string;
-  /** On a denial: every kind that this API would take. */
+  /** On a denial: every token kind that the API accepts. */
   accepted: AcceptedKind[];
-  /** Conflicts of the source that bear on this cell. */
+  /** Conflicts of the matrix about this API and token kind. */
   conflicts: Conflict[];
-  /** What the source recommends, for example that a control panel user's IAM token is for testing only. */
+  /** Recommendations, for example that a control panel user's IAM token is for testing only. */
   advice: string[];
   /** Digest of the matrix that decided. */
   digest: string;
   /** Whether the credential was verified. False for claims. */
   verified: boolean;
-  /** The verified token, where there is one, on denials too. */
+  /** The verified token, if there is one. It is set on denials too. */
   token:
     | VerifiedToken
     | undefined;
-  /** How long the caller may reuse this answer. Unset: not at all. */
+  /** How long the client may reuse this answer. Unset: the answer must not be reused. */
   cacheFor: Duration | undefined;
 }
 
-/** Many checks. */
+/** Several checks. */
 export interface CheckBatchRequest {
-  /** Up to the configured batch length (1,000 by default). */
+  /** The checks. Their maximum number is configured; the default is 1,000. */
   checks: CheckRequest[];
 }
 
-/** Their answers. */
+/** The answers to the checks. */
 export interface CheckBatchResponse {
-  /** One for each check, in the same order. */
+  /** One answer for each check, in the same order. */
   results: CheckResponse[];
 }
 
-/** One question of a stream. */
+/** One check of a stream. */
 export interface CheckStreamRequest {
-  /** Chosen by the caller; comes back with the answer. */
+  /** Chosen by the client and returned with the answer. */
   id: string;
-  /** The question. */
+  /** The check. */
   check: CheckRequest | undefined;
 }
 
 /** One answer of a stream. */
 export interface CheckStreamResponse {
-  /** The id of the question. */
+  /** The id of the check. */
   id: string;
   /** The answer. */
   result: CheckResponse | undefined;
 }
 
-/** A service user's own name and password (§2.2). */
+/** The name and the password of a service user. */
 export interface PasswordRequester {
-  /** Service user name (`<username>`). */
+  /** Name of the service user. */
   userName: string;
-  /** Account number (`<account_id>`). */
+  /** Account number. */
   account: string;
-  /** Service user password (`<password>`). */
+  /** Password of the service user. */
   password: string;
 }
 
-/** APIs that the token has to open. */
+/** The APIs that the token must open. */
 export interface ApiSelection {
-  /** API ids; the matrix chooses a kind that every one of them accepts. */
+  /** API ids. The token has a kind that all of them accept. */
   apis: string[];
-  /** Project name, where the chosen kind needs one. */
+  /** Project name. Needed if the APIs only accept project-scoped tokens. */
   project: string;
 }
 
-/** A token, please. */
+/** Asks for a token. */
 export interface IssueRequest {
-  /** Who asks. Exactly one. */
+  /** Exactly one is required. */
   requester:
     | //
-    /** The caller's own password. */
+    /** The requester's own name and password. */
     { $case: "password"; value: PasswordRequester }
     | //
-    /** Name of a credential that the sidecar's configuration holds. Needs a caller token. */
+    /** Name of a profile of the sidecar's configuration. Needs a caller token. */
     { $case: "profile"; value: string }
     | undefined;
-  /** What for. Exactly one. */
+  /** Exactly one is required. */
   purpose:
     | //
-    /** This scope: with a project, a project-scoped token; without, an account-scoped one (§4.1). */
+    /** The scope of the token. With a project the token is project-scoped, otherwise it is account-scoped. */
     { $case: "scope"; value: Scope }
     | //
-    /** These APIs. */
+    /** The APIs that the token must open. */
     { $case: "apis"; value: ApiSelection }
     | undefined;
 }
 
-/** The token, and how to send it. */
+/** The token, and the header to send it in. */
 export interface IssueResponse {
   /** Request header to send it in. */
   header: string;
@@ -210,7 +210,7 @@ export interface IssueResponse {
   value: string;
   /** Token kind id. */
   kind: string;
-  /** What it is bound to. */
+  /** The scope of the token. */
   scope:
     | Scope
     | undefined;
@@ -218,40 +218,40 @@ export interface IssueResponse {
   issuedAt:
     | Date
     | undefined;
-  /** When it expires: 24 hours later (§8). */
+  /** When it expires. Unset: the token never expires. */
   expiresAt:
     | Date
     | undefined;
-  /** Conflicts of the source that bear on it. */
+  /** Conflicts of the matrix about this token kind and the requested APIs. */
   conflicts: Conflict[];
-  /** Names the token without revealing it. */
+  /** Identifies the token without revealing it. */
   tokenId: string;
 }
 
-/** Which token is to be revoked. */
+/** Identifies the token to revoke. */
 export interface RevokeRequest {
-  /** Exactly one. */
+  /** Exactly one is required. */
   token:
     | //
-    /** The token itself: whoever holds it may revoke it. */
+    /** The token itself. */
     { $case: "value"; value: string }
     | //
-    /** Its token id. Needs a caller token (metadata `authorization: Bearer …`). */
+    /** The id of the token. Needs the caller token of an operator (metadata `authorization: Bearer …`). */
     { $case: "tokenId"; value: string }
     | undefined;
 }
 
-/** It is revoked. Revoking twice is no error. */
+/** The token is revoked. Revoking a token twice is not an error. */
 export interface RevokeResponse {
-  /** The token that is revoked. */
+  /** The id of the revoked token. */
   tokenId: string;
   /** When it was first revoked. */
   revokedAt: Date | undefined;
 }
 
-/** Which tokens does a job need? */
+/** Asks for the tokens that a job needs. */
 export interface PlanRequest {
-  /** The API ids that the job calls. */
+  /** The ids of the APIs that the job calls. */
   apis: string[];
 }
 
@@ -261,45 +261,45 @@ export interface PlannedToken {
   kind: string;
   /** `account` or `project`. */
   scopeLevel: string;
-  /** Request header that carries it. */
+  /** Request header to send it in. */
   header: string;
-  /** Whether `Issue` can obtain it. */
+  /** Whether `Issue` can issue it. */
   issuable: boolean;
-  /** Permission scopes of which the holder needs one (§5.1). */
+  /** The holder needs a permission with one of these scopes. */
   permissionScopes: string[];
-  /** How a person obtains one where `Issue` cannot (§4.2). */
+  /** How a person gets one, if `Issue` cannot issue it. */
   steps: string[];
-  /** The APIs among those asked for that it is to be used with. */
+  /** The requested APIs to use this token for. */
   apis: string[];
-  /** Conflicts of the source that bear on those cells. */
+  /** Conflicts of the matrix about these APIs and this token kind. */
   conflicts: Conflict[];
 }
 
-/** The smallest set of tokens that opens all the APIs that any kind opens. */
+/** The smallest set of tokens for the requested APIs. */
 export interface PlanResponse {
   /** The tokens, in the order of the matrix. */
   tokens: PlannedToken[];
-  /** API ids that no kind opens (strict mode can leave an API without any). */
+  /** The ids of APIs that no token kind opens. In strict mode this can happen. */
   unopened: string[];
-  /** Digest of the matrix that planned. */
+  /** Digest of the matrix that the plan follows. */
   digest: string;
 }
 
-/** The matrix that decides now. */
+/** Asks for the current matrix. */
 export interface GetMatrixRequest {
 }
 
-/** The matrix that decides now. */
+/** The current matrix. */
 export interface GetMatrixResponse {
   /** The matrix. */
   matrix: Matrix | undefined;
 }
 
-/** The matrix now, and on every change. */
+/** Asks for the current matrix and its changes. */
 export interface WatchMatrixRequest {
 }
 
-/** A matrix that decides from now on. */
+/** The matrix that decides from now on. */
 export interface WatchMatrixResponse {
   /** The matrix. */
   matrix: Matrix | undefined;
@@ -1965,12 +1965,12 @@ export const WatchMatrixResponse: MessageFns<WatchMatrixResponse> = {
 };
 
 /**
- * Decides, and issues tokens. A denial is an answer (status OK, `allowed: false`); an error status
- * means that there is no answer, and a client must treat it as a denial.
+ * Decides whether credentials open APIs, and issues tokens. A denial is an answer: its status is OK and `allowed` is
+ * false. An error status means that there is no answer, and a client must treat it as a denial.
  */
 export type AuthorizationServiceService = typeof AuthorizationServiceService;
 export const AuthorizationServiceService = {
-  /** Verifies the credential that arrived, or takes claims as given, and decides. */
+  /** Verifies a credential, or trusts the given claims, and decides whether it opens the API. */
   check: {
     path: "/portcullis.v1.AuthorizationService/Check" as const,
     requestStream: false as const,
@@ -1980,7 +1980,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: CheckResponse): Buffer => Buffer.from(CheckResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckResponse => CheckResponse.decode(value),
   },
-  /** Many checks in one round trip: same order, same length. */
+  /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
   checkBatch: {
     path: "/portcullis.v1.AuthorizationService/CheckBatch" as const,
     requestStream: false as const,
@@ -1990,7 +1990,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: CheckBatchResponse): Buffer => Buffer.from(CheckBatchResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckBatchResponse => CheckBatchResponse.decode(value),
   },
-  /** Checks as they come: answers in order, each with the id of its question. */
+  /** Makes checks as they arrive. The answers have the same order, and each one has the id of its check. */
   checkStream: {
     path: "/portcullis.v1.AuthorizationService/CheckStream" as const,
     requestStream: true as const,
@@ -2000,7 +2000,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: CheckStreamResponse): Buffer => Buffer.from(CheckStreamResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckStreamResponse => CheckStreamResponse.decode(value),
   },
-  /** Obtains a token for a scope, or for a set of APIs. */
+  /** Issues a token for a scope, or for a set of APIs. */
   issue: {
     path: "/portcullis.v1.AuthorizationService/Issue" as const,
     requestStream: false as const,
@@ -2010,7 +2010,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: IssueResponse): Buffer => Buffer.from(IssueResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): IssueResponse => IssueResponse.decode(value),
   },
-  /** Revokes a token. Whoever presents its value may; by token id a caller token is needed. */
+  /** Revokes a token. Anybody who has its value may do so. By token id it needs the caller token of an operator. */
   revoke: {
     path: "/portcullis.v1.AuthorizationService/Revoke" as const,
     requestStream: false as const,
@@ -2020,7 +2020,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: RevokeResponse): Buffer => Buffer.from(RevokeResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeResponse => RevokeResponse.decode(value),
   },
-  /** The smallest set of tokens that opens all the given APIs. */
+  /** Returns the smallest set of tokens that opens all of the given APIs. */
   plan: {
     path: "/portcullis.v1.AuthorizationService/Plan" as const,
     requestStream: false as const,
@@ -2030,7 +2030,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: PlanResponse): Buffer => Buffer.from(PlanResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PlanResponse => PlanResponse.decode(value),
   },
-  /** The matrix that decides now. */
+  /** Returns the current matrix. */
   getMatrix: {
     path: "/portcullis.v1.AuthorizationService/GetMatrix" as const,
     requestStream: false as const,
@@ -2040,7 +2040,7 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: GetMatrixResponse): Buffer => Buffer.from(GetMatrixResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetMatrixResponse => GetMatrixResponse.decode(value),
   },
-  /** The matrix that decides now, and each one that replaces it. */
+  /** Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops. */
   watchMatrix: {
     path: "/portcullis.v1.AuthorizationService/WatchMatrix" as const,
     requestStream: false as const,
@@ -2053,26 +2053,26 @@ export const AuthorizationServiceService = {
 } as const;
 
 export interface AuthorizationServiceServer extends UntypedServiceImplementation {
-  /** Verifies the credential that arrived, or takes claims as given, and decides. */
+  /** Verifies a credential, or trusts the given claims, and decides whether it opens the API. */
   check: handleUnaryCall<CheckRequest, CheckResponse>;
-  /** Many checks in one round trip: same order, same length. */
+  /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
   checkBatch: handleUnaryCall<CheckBatchRequest, CheckBatchResponse>;
-  /** Checks as they come: answers in order, each with the id of its question. */
+  /** Makes checks as they arrive. The answers have the same order, and each one has the id of its check. */
   checkStream: handleBidiStreamingCall<CheckStreamRequest, CheckStreamResponse>;
-  /** Obtains a token for a scope, or for a set of APIs. */
+  /** Issues a token for a scope, or for a set of APIs. */
   issue: handleUnaryCall<IssueRequest, IssueResponse>;
-  /** Revokes a token. Whoever presents its value may; by token id a caller token is needed. */
+  /** Revokes a token. Anybody who has its value may do so. By token id it needs the caller token of an operator. */
   revoke: handleUnaryCall<RevokeRequest, RevokeResponse>;
-  /** The smallest set of tokens that opens all the given APIs. */
+  /** Returns the smallest set of tokens that opens all of the given APIs. */
   plan: handleUnaryCall<PlanRequest, PlanResponse>;
-  /** The matrix that decides now. */
+  /** Returns the current matrix. */
   getMatrix: handleUnaryCall<GetMatrixRequest, GetMatrixResponse>;
-  /** The matrix that decides now, and each one that replaces it. */
+  /** Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops. */
   watchMatrix: handleServerStreamingCall<WatchMatrixRequest, WatchMatrixResponse>;
 }
 
 export interface AuthorizationServiceClient extends Client {
-  /** Verifies the credential that arrived, or takes claims as given, and decides. */
+  /** Verifies a credential, or trusts the given claims, and decides whether it opens the API. */
   check(
     request: CheckRequest,
     callback: (error: ServiceError | null, response: CheckResponse) => void,
@@ -2088,7 +2088,7 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckResponse) => void,
   ): ClientUnaryCall;
-  /** Many checks in one round trip: same order, same length. */
+  /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
   checkBatch(
     request: CheckBatchRequest,
     callback: (error: ServiceError | null, response: CheckBatchResponse) => void,
@@ -2104,14 +2104,14 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckBatchResponse) => void,
   ): ClientUnaryCall;
-  /** Checks as they come: answers in order, each with the id of its question. */
+  /** Makes checks as they arrive. The answers have the same order, and each one has the id of its check. */
   checkStream(): ClientDuplexStream<CheckStreamRequest, CheckStreamResponse>;
   checkStream(options: Partial<CallOptions>): ClientDuplexStream<CheckStreamRequest, CheckStreamResponse>;
   checkStream(
     metadata: Metadata,
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<CheckStreamRequest, CheckStreamResponse>;
-  /** Obtains a token for a scope, or for a set of APIs. */
+  /** Issues a token for a scope, or for a set of APIs. */
   issue(
     request: IssueRequest,
     callback: (error: ServiceError | null, response: IssueResponse) => void,
@@ -2127,7 +2127,7 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: IssueResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a token. Whoever presents its value may; by token id a caller token is needed. */
+  /** Revokes a token. Anybody who has its value may do so. By token id it needs the caller token of an operator. */
   revoke(
     request: RevokeRequest,
     callback: (error: ServiceError | null, response: RevokeResponse) => void,
@@ -2143,7 +2143,7 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeResponse) => void,
   ): ClientUnaryCall;
-  /** The smallest set of tokens that opens all the given APIs. */
+  /** Returns the smallest set of tokens that opens all of the given APIs. */
   plan(request: PlanRequest, callback: (error: ServiceError | null, response: PlanResponse) => void): ClientUnaryCall;
   plan(
     request: PlanRequest,
@@ -2156,7 +2156,7 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PlanResponse) => void,
   ): ClientUnaryCall;
-  /** The matrix that decides now. */
+  /** Returns the current matrix. */
   getMatrix(
     request: GetMatrixRequest,
     callback: (error: ServiceError | null, response: GetMatrixResponse) => void,
@@ -2172,7 +2172,7 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetMatrixResponse) => void,
   ): ClientUnaryCall;
-  /** The matrix that decides now, and each one that replaces it. */
+  /** Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops. */
   watchMatrix(request: WatchMatrixRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchMatrixResponse>;
   watchMatrix(
     request: WatchMatrixRequest,

@@ -12,41 +12,41 @@ export const protobufPackage = "portcullis.v1";
 export const protobufFileName = "portcullis/v1/decision.proto";
 
 /**
- * Why a decision came out as it did. Several faults: the lowest number is reported.
- * A client must treat 0 and every number it does not know as a denial.
+ * The reason for a decision. If there are several reasons for a denial, the lowest number is reported.
+ * A client must treat 0 and every unknown number as a denial.
  */
 export const Reason = {
-  /** REASON_UNSPECIFIED - Never sent. A client that sees it treats it as a denial. */
+  /** REASON_UNSPECIFIED - Never sent. A client must treat it as a denial. */
   REASON_UNSPECIFIED: 0,
   /** REASON_UNKNOWN_API - The API id is not in the matrix. */
   REASON_UNKNOWN_API: 1,
   /** REASON_CREDENTIAL_MISSING - No credential header, or an empty one. */
   REASON_CREDENTIAL_MISSING: 2,
-  /** REASON_CREDENTIAL_AMBIGUOUS - More than one credential: a header repeated or comma-joined, or two credential headers. */
+  /** REASON_CREDENTIAL_AMBIGUOUS - More than one credential: a repeated or comma-joined header, or two credential headers. */
   REASON_CREDENTIAL_AMBIGUOUS: 3,
-  /** REASON_CREDENTIAL_MALFORMED - Control characters, whitespace inside, longer than the limit, or not visible ASCII. */
+  /** REASON_CREDENTIAL_MALFORMED - The credential contains other characters than visible ASCII, or is longer than the limit. */
   REASON_CREDENTIAL_MALFORMED: 4,
-  /** REASON_WRONG_HEADER - A token of one family in the header of another. */
+  /** REASON_WRONG_HEADER - A token of one family is in the header of another family. */
   REASON_WRONG_HEADER: 5,
-  /** REASON_CREDENTIAL_INVALID - No authority vouches for the credential. */
+  /** REASON_CREDENTIAL_INVALID - The credential is unknown or not genuine. */
   REASON_CREDENTIAL_INVALID: 6,
-  /** REASON_CREDENTIAL_EXPIRED - Past its lifetime. */
+  /** REASON_CREDENTIAL_EXPIRED - The token has expired. */
   REASON_CREDENTIAL_EXPIRED: 7,
-  /** REASON_CREDENTIAL_REVOKED - Revoked, or its holder's password was replaced, or the holder or the permission is gone. */
+  /** REASON_CREDENTIAL_REVOKED - The token was revoked, or its holder's password was replaced, or the holder or the permission was removed. */
   REASON_CREDENTIAL_REVOKED: 8,
-  /** REASON_ADDRESS_NOT_ALLOWED - The account restricts client addresses and this one is outside. */
+  /** REASON_ADDRESS_NOT_ALLOWED - The account restricts client addresses, and this address is not allowed. */
   REASON_ADDRESS_NOT_ALLOWED: 9,
   /** REASON_UNKNOWN_TOKEN_KIND - The token kind is not in the matrix. */
   REASON_UNKNOWN_TOKEN_KIND: 10,
-  /** REASON_INVALID_SCOPE - The scope does not fit the kind: a project-scoped kind without a project, and so on. */
+  /** REASON_INVALID_SCOPE - The scope does not fit the token kind, for example a project-scoped kind without a project. */
   REASON_INVALID_SCOPE: 11,
-  /** REASON_TOKEN_KIND_NOT_ACCEPTED - The matrix says that the API does not take this kind. */
+  /** REASON_TOKEN_KIND_NOT_ACCEPTED - The API does not accept this token kind. */
   REASON_TOKEN_KIND_NOT_ACCEPTED: 12,
-  /** REASON_CONTESTED - Strict mode, and a conflict of the source names this cell. */
+  /** REASON_CONTESTED - Strict mode is on, and a conflict of the matrix is about this API and token kind. */
   REASON_CONTESTED: 13,
   /** REASON_ACCOUNT_MISMATCH - The target belongs to another account. */
   REASON_ACCOUNT_MISMATCH: 14,
-  /** REASON_PROJECT_MISMATCH - The token is bound to a project, and the target is in another or in none. */
+  /** REASON_PROJECT_MISMATCH - The token is for a project, and the target is in another project or in no project. */
   REASON_PROJECT_MISMATCH: 15,
   /** REASON_ALLOWED - The credential opens the API. */
   REASON_ALLOWED: 16,
@@ -76,21 +76,21 @@ export namespace Reason {
   export type UNRECOGNIZED = typeof Reason.UNRECOGNIZED;
 }
 
-/** What a token is bound to, or what a resource belongs to. */
+/** The scope of a token, or the owner of a resource. */
 export interface Scope {
-  /** Account number (`<account_id>` of the source, §2.2). */
+  /** Account number. */
   account: string;
   /** Project name within the account. Empty: the whole account. */
   project: string;
 }
 
-/** A kind that the API would take, named on a denial. */
+/** A token kind that the API accepts. Denials name these. */
 export interface AcceptedKind {
   /** Token kind id, for example `iam_token_account_scoped`. */
   kind: string;
-  /** Request header that carries it (§5.2). */
+  /** Request header to send it in. */
   header: string;
-  /** Whether `Issue` can obtain it. A static token cannot be issued by a call (§4.2). */
+  /** Whether `Issue` can issue it. A static token can only be created in the control panel. */
   issuable: boolean;
 }
 
@@ -102,23 +102,23 @@ export interface Cell {
   kind: string;
 }
 
-/** Two statements of the source that cannot both be the whole truth, and how that is resolved. */
+/** Two statements of the source document that contradict each other, and how the matrix resolves that. */
 export interface Conflict {
   /** Conflict id, for example `audit-logs-project-contradiction`. */
   id: string;
   /** `contradiction`, `omission`, `duplicate_row` or `overstatement`. */
   type: string;
-  /** Which side rules: `table` or `prose`. */
+  /** Which side is followed: `table` or `prose`. */
   resolution: string;
-  /** Why it is resolved so. */
+  /** The reason for this resolution. */
   reason: string;
   /** The contested cells. Strict mode denies them. */
   cells: Cell[];
-  /** APIs that the conflict speaks of without contesting a cell. */
+  /** APIs that the conflict is about without making a cell contested. */
   apis: string[];
-  /** Token kinds that the conflict speaks of without contesting a cell. */
+  /** Token kinds that the conflict is about without making a cell contested. */
   kinds: string[];
-  /** Sections of the source where the statements stand, for example `§5.3`. */
+  /** Sections of the source document with the statements, for example `§5.3`. */
   sections: string[];
 }
 

@@ -26,13 +26,13 @@ export const protobufPackage = "portcullis.v1";
 
 export const protobufFileName = "portcullis/v1/directory.proto";
 
-/** What a permission is for (§5.1). */
+/** The scope of a permission. */
 export const PermissionScope = {
-  /** PERMISSION_SCOPE_UNSPECIFIED - Refused. */
+  /** PERMISSION_SCOPE_UNSPECIFIED - Invalid in a request. */
   PERMISSION_SCOPE_UNSPECIFIED: 0,
-  /** PERMISSION_SCOPE_ACCOUNT - Account: tokens for the account and for each of its projects. */
+  /** PERMISSION_SCOPE_ACCOUNT - The user may get tokens for the account and for each of its projects. */
   PERMISSION_SCOPE_ACCOUNT: 1,
-  /** PERMISSION_SCOPE_PROJECTS - Projects: tokens for the selected projects. */
+  /** PERMISSION_SCOPE_PROJECTS - The user may get tokens for the selected projects. */
   PERMISSION_SCOPE_PROJECTS: 2,
   UNRECOGNIZED: -1,
 } as const;
@@ -48,11 +48,11 @@ export namespace PermissionScope {
 
 /** An account. */
 export interface Account {
-  /** Account number (`<account_id>`, §2.2). */
+  /** Account number. */
   account: string;
-  /** 32 hex digits; Keystone's domain id. */
+  /** 32 hex digits. Keystone's clients use it as the domain id. */
   id: string;
-  /** While false, no token of the account opens anything. */
+  /** While it is false, the account's tokens open no API. */
   enabled: boolean;
   /** When it was created. */
   createdAt: Date | undefined;
@@ -62,11 +62,11 @@ export interface Account {
 export interface Project {
   /** Account number. */
   account: string;
-  /** Project name (`<project_name>`, §2.2). */
+  /** Project name. */
   name: string;
   /** 32 hex digits. */
   id: string;
-  /** While false, no token bound to it opens anything. */
+  /** While it is false, the project's tokens open no API. */
   enabled: boolean;
   /** When it was created. */
   createdAt: Date | undefined;
@@ -74,37 +74,37 @@ export interface Project {
 
 /** A permission of a service user. */
 export interface Permission {
-  /** Account or Projects. */
+  /** The scope of the permission. */
   scope: PermissionScope;
-  /** Names of the selected projects, where the scope is Projects. */
+  /** Names of the selected projects. Only for the scope PERMISSION_SCOPE_PROJECTS. */
   projects: string[];
 }
 
-/** Permissions as one value, so that none can be told from not said. */
+/** A list of permissions. It is a message so that an empty list differs from an unset field. */
 export interface Permissions {
-  /** All of them. */
+  /** All permissions of the user. */
   permissions: Permission[];
 }
 
-/** Roles as one value, so that none can be told from not said. */
+/** A list of roles. It is a message so that an empty list differs from an unset field. */
 export interface Roles {
   /** For example `iam.admin`. */
   roles: string[];
 }
 
-/** A service user: a machine that gets IAM tokens with its password. */
+/** A service user: a program that gets IAM tokens with its password. */
 export interface ServiceUser {
   /** Account number. */
   account: string;
-  /** Name (`<username>`, §2.2). */
+  /** Name of the service user. */
   name: string;
   /** 32 hex digits. */
   id: string;
-  /** While false, the user gets no token. IAM tokens from before stay revoked once the user is enabled again. */
+  /** While it is false, the user gets no tokens. Disabling revokes the user's IAM tokens for good. */
   enabled: boolean;
-  /** What tokens the user may have. */
+  /** The permissions of the user. They decide which tokens the user may get. */
   permissions: Permission[];
-  /** For example `iam.admin`: may validate other users' tokens of the account. */
+  /** For example `iam.admin`: the user may administer the account, and validate its tokens. */
   roles: string[];
   /** When it was created. */
   createdAt: Date | undefined;
@@ -118,11 +118,11 @@ export interface ControlPanelUser {
   name: string;
   /** 32 hex digits. */
   id: string;
-  /** While false, none of the user's tokens opens anything. */
+  /** While it is false, the user's tokens open no API. */
   enabled: boolean;
   /** Whether the user owns the account. */
   owner: boolean;
-  /** For example `iam.admin` (§5.1). */
+  /** For example `iam.admin`. */
   roles: string[];
   /** When it was created. */
   createdAt: Date | undefined;
@@ -130,23 +130,23 @@ export interface ControlPanelUser {
 
 /** A static token, without its value. */
 export interface StaticToken {
-  /** Names the token without revealing it; `Revoke` takes it. */
+  /** Identifies the token without revealing it. `Revoke` accepts it. */
   tokenId: string;
   /** Account number. */
   account: string;
   /** Name of the control panel user. */
   userName: string;
-  /** Key name (§4.2). */
+  /** Key name. */
   name: string;
   /** When it was created. */
   createdAt:
     | Date
     | undefined;
-  /** When it was revoked. Unset: it was not. */
+  /** When it was revoked. Unset: it is not revoked. */
   revokedAt: Date | undefined;
 }
 
-/** A token that a control panel user holds. */
+/** An IAM token of a control panel user. */
 export interface ControlPanelUserToken {
   /** Request header to send it in. */
   header: string;
@@ -154,7 +154,7 @@ export interface ControlPanelUserToken {
   value: string;
   /** Token kind id. */
   kind: string;
-  /** What it is bound to. */
+  /** The scope of the token. */
   scope:
     | Scope
     | undefined;
@@ -166,53 +166,53 @@ export interface ControlPanelUserToken {
   expiresAt:
     | Date
     | undefined;
-  /** Names the token without revealing it. */
+  /** Identifies the token without revealing it. */
   tokenId: string;
-  /** That it is for testing only (§5.1). */
+  /** Recommendations: the token is for testing only. */
   advice: string[];
 }
 
-/** A revocation. */
+/** The revocation of a token. */
 export interface Revocation {
-  /** The token that is revoked. */
+  /** The id of the revoked token. */
   tokenId: string;
   /** When it was first revoked. */
   revokedAt: Date | undefined;
 }
 
-/** One change of the directory. Never holds a secret. */
+/** One change of the directory. It never contains a secret. */
 export interface AuditRecord {
-  /** Ascends with every change. */
+  /** Number of the change. Later changes have higher numbers. */
   sequence: number;
-  /** When. */
+  /** When it was made. */
   at:
     | Date
     | undefined;
-  /** Who. */
+  /** Who made it. */
   actor: string;
-  /** What, for example `service_user.create`. */
+  /** The action, for example `service_user.create`. */
   action: string;
-  /** Account number, where an account is concerned. */
+  /** Account number. Empty if the change is about no account. */
   account: string;
-  /** Name or id of what was changed. */
+  /** Name or id of the changed record. */
   subject: string;
-  /** What it was changed to, where the action does not say. */
+  /** The new values, if the action alone does not tell them. */
   details: { [key: string]: any } | undefined;
 }
 
-/** An account to be. */
+/** The account to create. */
 export interface CreateAccountRequest {
   /** Account number: 1 to 64 letters, digits, dots, hyphens and underscores. */
   account: string;
 }
 
-/** The account. */
+/** The created account. */
 export interface CreateAccountResponse {
-  /** As created. */
+  /** The created account. */
   account: Account | undefined;
 }
 
-/** Which account. */
+/** Identifies the account. */
 export interface GetAccountRequest {
   /** Account number. */
   account: string;
@@ -220,27 +220,27 @@ export interface GetAccountRequest {
 
 /** The account. */
 export interface GetAccountResponse {
-  /** As it is now. */
+  /** The account in its current state. */
   account: Account | undefined;
 }
 
-/** Which part of the list. */
+/** Selects a page of the list. */
 export interface ListAccountsRequest {
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Accounts by number. */
+/** A page of the accounts, ordered by number. */
 export interface ListAccountsResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` accounts. */
   accounts: Account[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Identifies the account, and contains the changes. */
 export interface UpdateAccountRequest {
   /** Account number. */
   account: string;
@@ -248,27 +248,27 @@ export interface UpdateAccountRequest {
   enabled?: boolean | undefined;
 }
 
-/** The account. */
+/** The changed account. */
 export interface UpdateAccountResponse {
-  /** As it is now. */
+  /** The account after the change. */
   account: Account | undefined;
 }
 
-/** Which account. */
+/** Identifies the account. */
 export interface DeleteAccountRequest {
   /** Account number. */
   account: string;
 }
 
-/** It is gone. */
+/** The account is deleted. */
 export interface DeleteAccountResponse {
-  /** How many projects went with it. */
+  /** Number of deleted projects. */
   projects: number;
-  /** How many users of either type went with it. Their tokens are revoked. */
+  /** Number of deleted users of both types. Their tokens are revoked. */
   users: number;
 }
 
-/** A project to be. */
+/** The project to create. */
 export interface CreateProjectRequest {
   /** Account number. */
   account: string;
@@ -276,13 +276,13 @@ export interface CreateProjectRequest {
   name: string;
 }
 
-/** The project. */
+/** The created project. */
 export interface CreateProjectResponse {
-  /** As created. */
+  /** The created project. */
   project: Project | undefined;
 }
 
-/** Which project. */
+/** Identifies the project. */
 export interface GetProjectRequest {
   /** Account number. */
   account: string;
@@ -292,29 +292,29 @@ export interface GetProjectRequest {
 
 /** The project. */
 export interface GetProjectResponse {
-  /** As it is now. */
+  /** The project in its current state. */
   project: Project | undefined;
 }
 
-/** Which part of the list. */
+/** Selects a page of the list. */
 export interface ListProjectsRequest {
   /** Account number. */
   account: string;
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Projects by name. */
+/** A page of the projects, ordered by name. */
 export interface ListProjectsResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` projects. */
   projects: Project[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Identifies the project, and contains the changes. */
 export interface UpdateProjectRequest {
   /** Account number. */
   account: string;
@@ -324,13 +324,13 @@ export interface UpdateProjectRequest {
   enabled?: boolean | undefined;
 }
 
-/** The project. */
+/** The changed project. */
 export interface UpdateProjectResponse {
-  /** As it is now. */
+  /** The project after the change. */
   project: Project | undefined;
 }
 
-/** Which project. */
+/** Identifies the project. */
 export interface DeleteProjectRequest {
   /** Account number. */
   account: string;
@@ -338,33 +338,33 @@ export interface DeleteProjectRequest {
   name: string;
 }
 
-/** It is gone. */
+/** The project is deleted. */
 export interface DeleteProjectResponse {
 }
 
-/** A service user to be. */
+/** The service user to create. */
 export interface CreateServiceUserRequest {
   /** Account number. */
   account: string;
   /** Name: 1 to 255 characters without control characters. */
   name: string;
-  /** What tokens the user may have. */
+  /** The permissions of the user. They decide which tokens the user may get. */
   permissions: Permission[];
   /** For example `iam.admin`. */
   roles: string[];
 }
 
-/** The service user, and the secret. */
+/** The created service user and the password. */
 export interface CreateServiceUserResponse {
-  /** As created. */
+  /** The created service user. */
   user:
     | ServiceUser
     | undefined;
-  /** The password. Shown this once. */
+  /** The password. No other call returns it. */
   password: string;
 }
 
-/** Which service user. */
+/** Identifies the service user. */
 export interface GetServiceUserRequest {
   /** Account number. */
   account: string;
@@ -374,29 +374,29 @@ export interface GetServiceUserRequest {
 
 /** The service user. */
 export interface GetServiceUserResponse {
-  /** As it is now. */
+  /** The service user in its current state. */
   user: ServiceUser | undefined;
 }
 
-/** Which part of the list. */
+/** Selects a page of the list. */
 export interface ListServiceUsersRequest {
   /** Account number. */
   account: string;
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Service users by name. */
+/** A page of the service users, ordered by name. */
 export interface ListServiceUsersResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` users. */
   users: ServiceUser[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Identifies the service user, and contains the changes. */
 export interface UpdateServiceUserRequest {
   /** Account number. */
   account: string;
@@ -406,21 +406,21 @@ export interface UpdateServiceUserRequest {
   enabled?:
     | boolean
     | undefined;
-  /** All the permissions from now on. Unset: unchanged. */
+  /** The new permissions, which replace all old ones. Unset: they are not changed. */
   permissions:
     | Permissions
     | undefined;
-  /** All the roles from now on. Unset: unchanged. */
+  /** The new roles, which replace all old ones. Unset: they are not changed. */
   roles: Roles | undefined;
 }
 
-/** The service user. */
+/** The changed service user. */
 export interface UpdateServiceUserResponse {
-  /** As it is now. */
+  /** The service user after the change. */
   user: ServiceUser | undefined;
 }
 
-/** Which service user. */
+/** Identifies the service user. */
 export interface DeleteServiceUserRequest {
   /** Account number. */
   account: string;
@@ -428,11 +428,11 @@ export interface DeleteServiceUserRequest {
   name: string;
 }
 
-/** It is gone. */
+/** The service user is deleted. */
 export interface DeleteServiceUserResponse {
 }
 
-/** Which service user. */
+/** Identifies the service user. */
 export interface ReplaceServiceUserPasswordRequest {
   /** Account number. */
   account: string;
@@ -440,13 +440,13 @@ export interface ReplaceServiceUserPasswordRequest {
   name: string;
 }
 
-/** The secret. */
+/** The new password. */
 export interface ReplaceServiceUserPasswordResponse {
-  /** The new password. Shown this once. */
+  /** The new password. No other call returns it. */
   password: string;
 }
 
-/** A control panel user to be. */
+/** The control panel user to create. */
 export interface CreateControlPanelUserRequest {
   /** Account number. */
   account: string;
@@ -454,17 +454,17 @@ export interface CreateControlPanelUserRequest {
   name: string;
   /** Whether the user owns the account. */
   owner: boolean;
-  /** For example `iam.admin` (§5.1). */
+  /** For example `iam.admin`. */
   roles: string[];
 }
 
-/** The control panel user. */
+/** The created control panel user. */
 export interface CreateControlPanelUserResponse {
-  /** As created. */
+  /** The created control panel user. */
   user: ControlPanelUser | undefined;
 }
 
-/** Which control panel user. */
+/** Identifies the control panel user. */
 export interface GetControlPanelUserRequest {
   /** Account number. */
   account: string;
@@ -474,29 +474,29 @@ export interface GetControlPanelUserRequest {
 
 /** The control panel user. */
 export interface GetControlPanelUserResponse {
-  /** As it is now. */
+  /** The control panel user in its current state. */
   user: ControlPanelUser | undefined;
 }
 
-/** Which part of the list. */
+/** Selects a page of the list. */
 export interface ListControlPanelUsersRequest {
   /** Account number. */
   account: string;
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Control panel users by name. */
+/** A page of the control panel users, ordered by name. */
 export interface ListControlPanelUsersResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` users. */
   users: ControlPanelUser[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Identifies the control panel user, and contains the changes. */
 export interface UpdateControlPanelUserRequest {
   /** Account number. */
   account: string;
@@ -510,17 +510,17 @@ export interface UpdateControlPanelUserRequest {
   owner?:
     | boolean
     | undefined;
-  /** All the roles from now on. Unset: unchanged. */
+  /** The new roles, which replace all old ones. Unset: they are not changed. */
   roles: Roles | undefined;
 }
 
-/** The control panel user. */
+/** The changed control panel user. */
 export interface UpdateControlPanelUserResponse {
-  /** As it is now. */
+  /** The control panel user after the change. */
   user: ControlPanelUser | undefined;
 }
 
-/** Which control panel user. */
+/** Identifies the control panel user. */
 export interface DeleteControlPanelUserRequest {
   /** Account number. */
   account: string;
@@ -528,85 +528,85 @@ export interface DeleteControlPanelUserRequest {
   name: string;
 }
 
-/** It is gone. */
+/** The control panel user is deleted. */
 export interface DeleteControlPanelUserResponse {
 }
 
-/** Whose token. */
+/** Identifies the token. */
 export interface CopyControlPanelUserTokenRequest {
   /** Account number. */
   account: string;
   /** Name of the control panel user. */
   name: string;
-  /** Project name; empty: the account's token. */
+  /** Project name. Empty: the account-scoped token. */
   project: string;
 }
 
-/** The token. */
+/** The current token. */
 export interface CopyControlPanelUserTokenResponse {
-  /** The same that was last reissued. */
+  /** The token that was issued last. */
   token: ControlPanelUserToken | undefined;
 }
 
-/** Whose token. */
+/** Identifies the token to replace. */
 export interface ReissueControlPanelUserTokenRequest {
   /** Account number. */
   account: string;
   /** Name of the control panel user. */
   name: string;
-  /** Project name; empty: a token for the account. */
+  /** Project name. Empty: an account-scoped token. */
   project: string;
 }
 
-/** The token. */
+/** The new token. */
 export interface ReissueControlPanelUserTokenResponse {
-  /** The new one. */
+  /** The new token. */
   token: ControlPanelUserToken | undefined;
 }
 
-/** A static token to be. */
+/** The static token to create. */
 export interface CreateStaticTokenRequest {
   /** Account number. */
   account: string;
   /** Name of the control panel user. */
   userName: string;
-  /** Key name (§4.2). */
+  /** Key name. */
   name: string;
 }
 
-/** The token, and the secret. */
+/** The created token and its value. */
 export interface CreateStaticTokenResponse {
-  /** As created. */
+  /** The created static token. */
   token:
     | StaticToken
     | undefined;
   /** Request header to send it in. */
   header: string;
-  /** The token itself. Shown this once. */
+  /** The token itself. No other call returns it. */
   value: string;
 }
 
-/** Which part of the list. */
+/** Selects a page of the list. */
 export interface ListStaticTokensRequest {
   /** Account number. */
   account: string;
   /** Name of the control panel user. */
   userName: string;
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Static tokens by token id, revoked ones included. */
+/** A page of the static tokens, ordered by token id. Revoked ones are included. */
 export interface ListStaticTokensResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` tokens. */
   tokens: StaticToken[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** Which static token. */
+/** Identifies the static token. */
 export interface RevokeStaticTokenRequest {
   /** Account number. */
   account: string;
@@ -616,69 +616,69 @@ export interface RevokeStaticTokenRequest {
   name: string;
 }
 
-/** The token. */
+/** The revoked token. */
 export interface RevokeStaticTokenResponse {
-  /** With the time of its revocation. */
+  /** The token with the time of its revocation. */
   token: StaticToken | undefined;
 }
 
-/** Which account. */
+/** Identifies the account. */
 export interface GetAddressRestrictionRequest {
   /** Account number. */
   account: string;
 }
 
-/** The restriction. */
+/** The current restriction. */
 export interface GetAddressRestrictionResponse {
-  /** Ranges in canonical form, for example `10.0.0.0/8`; none: no restriction. */
+  /** Ranges in canonical form, for example `10.0.0.0/8`. Empty: there is no restriction. */
   ranges: string[];
 }
 
-/** The restriction to be. */
+/** The new restriction. */
 export interface SetAddressRestrictionRequest {
   /** Account number. */
   account: string;
-  /** IPv4 and IPv6 addresses and ranges (CIDR); none: no restriction. */
+  /** IPv4 and IPv6 addresses and ranges (CIDR). Empty: there is no restriction. */
   ranges: string[];
 }
 
-/** The restriction. */
+/** The current restriction. */
 export interface SetAddressRestrictionResponse {
   /** Ranges in canonical form. */
   ranges: string[];
 }
 
-/** Which part of the list. */
+/** Selects a page of the list. */
 export interface ListRevocationsRequest {
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Revocations by token id. */
+/** A page of the revocations, ordered by token id. */
 export interface ListRevocationsResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` revocations. */
   revocations: Revocation[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** Which part of the trail. */
+/** Selects a page of the audit trail. */
 export interface ListAuditRecordsRequest {
-  /** Account number; empty: every account, for operators alone. */
+  /** Account number. Empty: all accounts, which only operators may list. */
   account: string;
-  /** At most so many. */
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** From the answer before; empty: from the beginning. */
+  /** `next_page_token` of the previous answer. Empty: the first page. */
   pageToken: string;
 }
 
-/** Changes, oldest first. */
+/** A page of the changes, oldest first. */
 export interface ListAuditRecordsResponse {
-  /** At most `page_size`. */
+  /** At most `page_size` records. */
   records: AuditRecord[];
-  /** For the next call; empty: that was all. */
+  /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
@@ -4994,18 +4994,18 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
 /**
  * Administers the directory. Every call needs a requester:
  *
- * - An operator, by a caller token with administrator rights (metadata `authorization: Bearer …`). Operators may do
- *   everything.
- * - A user, by their own account-scoped IAM token (metadata `x-auth-token`). Account administrators, that is the owner of
- *   the account and its users with the role `iam.admin`, administer their account. A control panel user has some calls
- *   about themselves.
+ * - An operator, with a caller token that has administrator rights (metadata `authorization: Bearer …`). Operators may make
+ *   every call.
+ * - A user, with their own account-scoped IAM token (metadata `x-auth-token`). Account administrators are the owner of the
+ *   account and its users with the role `iam.admin`. They administer their own account. A control panel user may make some
+ *   calls about themselves.
  *
- * What makes an owner, or is done to an owner, is for owners. Every change is recorded in the audit trail. Lists page:
- * `page_size` up to 1,000 (default 100), `page_token` from the answer before.
+ * Only owners may create, change or delete an owner. Every change is recorded in the audit trail. Lists are returned by page:
+ * `page_size` is at most 1,000 (default 100), and `page_token` is the `next_page_token` of the previous answer.
  */
 export type DirectoryServiceService = typeof DirectoryServiceService;
 export const DirectoryServiceService = {
-  /** Opens an account. For operators alone. */
+  /** Creates an account. Only operators may do this. */
   createAccount: {
     path: "/portcullis.v1.DirectoryService/CreateAccount" as const,
     requestStream: false as const,
@@ -5016,7 +5016,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateAccountResponse => CreateAccountResponse.decode(value),
   },
-  /** One account. For account administrators. */
+  /** Returns an account. Account administrators may do this. */
   getAccount: {
     path: "/portcullis.v1.DirectoryService/GetAccount" as const,
     requestStream: false as const,
@@ -5026,7 +5026,7 @@ export const DirectoryServiceService = {
     responseSerialize: (value: GetAccountResponse): Buffer => Buffer.from(GetAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAccountResponse => GetAccountResponse.decode(value),
   },
-  /** All accounts. For operators alone. */
+  /** Lists all accounts. Only operators may do this. */
   listAccounts: {
     path: "/portcullis.v1.DirectoryService/ListAccounts" as const,
     requestStream: false as const,
@@ -5037,7 +5037,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListAccountsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
   },
-  /** Enables or disables an account. While it is disabled, no token of it opens anything. For operators alone. */
+  /** Enables or disables an account. While it is disabled, its tokens open no API. Only operators may do this. */
   updateAccount: {
     path: "/portcullis.v1.DirectoryService/UpdateAccount" as const,
     requestStream: false as const,
@@ -5048,7 +5048,7 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateAccountResponse => UpdateAccountResponse.decode(value),
   },
-  /** Deletes an account with everything in it. For operators alone. */
+  /** Deletes an account with its projects and users, and revokes its tokens. Only operators may do this. */
   deleteAccount: {
     path: "/portcullis.v1.DirectoryService/DeleteAccount" as const,
     requestStream: false as const,
@@ -5059,7 +5059,7 @@ export const DirectoryServiceService = {
       Buffer.from(DeleteAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteAccountResponse => DeleteAccountResponse.decode(value),
   },
-  /** Creates a project in an account. For account administrators. */
+  /** Creates a project in an account. Account administrators may do this. */
   createProject: {
     path: "/portcullis.v1.DirectoryService/CreateProject" as const,
     requestStream: false as const,
@@ -5070,7 +5070,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateProjectResponse => CreateProjectResponse.decode(value),
   },
-  /** One project. For account administrators. */
+  /** Returns a project. Account administrators may do this. */
   getProject: {
     path: "/portcullis.v1.DirectoryService/GetProject" as const,
     requestStream: false as const,
@@ -5080,7 +5080,7 @@ export const DirectoryServiceService = {
     responseSerialize: (value: GetProjectResponse): Buffer => Buffer.from(GetProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetProjectResponse => GetProjectResponse.decode(value),
   },
-  /** The projects of an account. For account administrators. */
+  /** Lists the projects of an account. Account administrators may do this. */
   listProjects: {
     path: "/portcullis.v1.DirectoryService/ListProjects" as const,
     requestStream: false as const,
@@ -5091,7 +5091,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListProjectsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListProjectsResponse => ListProjectsResponse.decode(value),
   },
-  /** Enables or disables a project. For account administrators. */
+  /** Enables or disables a project. Account administrators may do this. */
   updateProject: {
     path: "/portcullis.v1.DirectoryService/UpdateProject" as const,
     requestStream: false as const,
@@ -5102,7 +5102,7 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateProjectResponse => UpdateProjectResponse.decode(value),
   },
-  /** Deletes a project. A later project of the same name is another project. For account administrators. */
+  /** Deletes a project. A later project with the same name is a different project. Account administrators may do this. */
   deleteProject: {
     path: "/portcullis.v1.DirectoryService/DeleteProject" as const,
     requestStream: false as const,
@@ -5113,7 +5113,7 @@ export const DirectoryServiceService = {
       Buffer.from(DeleteProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteProjectResponse => DeleteProjectResponse.decode(value),
   },
-  /** Creates a service user. The password is in this answer and nowhere else. For account administrators. */
+  /** Creates a service user. Only this answer contains the password. Account administrators may do this. */
   createServiceUser: {
     path: "/portcullis.v1.DirectoryService/CreateServiceUser" as const,
     requestStream: false as const,
@@ -5125,7 +5125,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateServiceUserResponse => CreateServiceUserResponse.decode(value),
   },
-  /** One service user. For account administrators (§5.1). */
+  /** Returns a service user. Account administrators may do this. */
   getServiceUser: {
     path: "/portcullis.v1.DirectoryService/GetServiceUser" as const,
     requestStream: false as const,
@@ -5137,7 +5137,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetServiceUserResponse => GetServiceUserResponse.decode(value),
   },
-  /** The service users of an account. For account administrators (§5.1). */
+  /** Lists the service users of an account. Account administrators may do this. */
   listServiceUsers: {
     path: "/portcullis.v1.DirectoryService/ListServiceUsers" as const,
     requestStream: false as const,
@@ -5150,8 +5150,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListServiceUsersResponse => ListServiceUsersResponse.decode(value),
   },
   /**
-   * Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. For
-   * account administrators.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
+   * the user's tokens. Account administrators may do this.
    */
   updateServiceUser: {
     path: "/portcullis.v1.DirectoryService/UpdateServiceUser" as const,
@@ -5164,7 +5164,7 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateServiceUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateServiceUserResponse => UpdateServiceUserResponse.decode(value),
   },
-  /** Deletes a service user. Their tokens are revoked. For account administrators. */
+  /** Deletes a service user, and revokes their tokens. Account administrators may do this. */
   deleteServiceUser: {
     path: "/portcullis.v1.DirectoryService/DeleteServiceUser" as const,
     requestStream: false as const,
@@ -5177,8 +5177,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): DeleteServiceUserResponse => DeleteServiceUserResponse.decode(value),
   },
   /**
-   * Gives a new password (§5.1), which is in this answer and nowhere else. Tokens obtained with the old one are revoked.
-   * For account administrators.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
+   * Account administrators may do this.
    */
   replaceServiceUserPassword: {
     path: "/portcullis.v1.DirectoryService/ReplaceServiceUserPassword" as const,
@@ -5193,7 +5193,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ReplaceServiceUserPasswordResponse =>
       ReplaceServiceUserPasswordResponse.decode(value),
   },
-  /** Creates a control panel user. For account administrators; an owner: for owners. */
+  /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
   createControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/CreateControlPanelUser" as const,
     requestStream: false as const,
@@ -5206,7 +5206,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): CreateControlPanelUserResponse =>
       CreateControlPanelUserResponse.decode(value),
   },
-  /** One control panel user. For that user and account administrators. */
+  /** Returns a control panel user. That user and account administrators may do this. */
   getControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/GetControlPanelUser" as const,
     requestStream: false as const,
@@ -5218,7 +5218,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetControlPanelUserResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetControlPanelUserResponse => GetControlPanelUserResponse.decode(value),
   },
-  /** The control panel users of an account. For account administrators. */
+  /** Lists the control panel users of an account. Account administrators may do this. */
   listControlPanelUsers: {
     path: "/portcullis.v1.DirectoryService/ListControlPanelUsers" as const,
     requestStream: false as const,
@@ -5230,7 +5230,10 @@ export const DirectoryServiceService = {
       Buffer.from(ListControlPanelUsersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListControlPanelUsersResponse => ListControlPanelUsersResponse.decode(value),
   },
-  /** Changes what is set in the request. For account administrators; an owner, or who is one: for owners. */
+  /**
+   * Changes the fields that are set in the request. Account administrators may do this. Only owners may change an owner, or
+   * make a user an owner.
+   */
   updateControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/UpdateControlPanelUser" as const,
     requestStream: false as const,
@@ -5243,7 +5246,10 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): UpdateControlPanelUserResponse =>
       UpdateControlPanelUserResponse.decode(value),
   },
-  /** Deletes a control panel user. Their tokens are revoked. For account administrators; an owner: for owners. */
+  /**
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
+   * owner.
+   */
   deleteControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/DeleteControlPanelUser" as const,
     requestStream: false as const,
@@ -5256,7 +5262,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): DeleteControlPanelUserResponse =>
       DeleteControlPanelUserResponse.decode(value),
   },
-  /** The control panel user's IAM token once more (§5.1). For testing only. For that user alone. */
+  /** Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this. */
   copyControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/CopyControlPanelUserToken" as const,
     requestStream: false as const,
@@ -5270,7 +5276,10 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): CopyControlPanelUserTokenResponse =>
       CopyControlPanelUserTokenResponse.decode(value),
   },
-  /** A new IAM token for the control panel user (§5.1). The one before is revoked. For testing only. For that user alone. */
+  /**
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
+   * do this.
+   */
   reissueControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/ReissueControlPanelUserToken" as const,
     requestStream: false as const,
@@ -5284,10 +5293,7 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ReissueControlPanelUserTokenResponse =>
       ReissueControlPanelUserTokenResponse.decode(value),
   },
-  /**
-   * Creates a static token of a control panel user (§4.2). The value is in this answer and nowhere else. For that user
-   * alone.
-   */
+  /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
   createStaticToken: {
     path: "/portcullis.v1.DirectoryService/CreateStaticToken" as const,
     requestStream: false as const,
@@ -5299,7 +5305,7 @@ export const DirectoryServiceService = {
       Buffer.from(CreateStaticTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateStaticTokenResponse => CreateStaticTokenResponse.decode(value),
   },
-  /** The static tokens of a control panel user, without their values. For that user and account administrators. */
+  /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
   listStaticTokens: {
     path: "/portcullis.v1.DirectoryService/ListStaticTokens" as const,
     requestStream: false as const,
@@ -5311,7 +5317,7 @@ export const DirectoryServiceService = {
       Buffer.from(ListStaticTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListStaticTokensResponse => ListStaticTokensResponse.decode(value),
   },
-  /** Revokes a static token by its key name. For its user and account administrators. */
+  /** Revokes a static token by its key name. That user and account administrators may do this. */
   revokeStaticToken: {
     path: "/portcullis.v1.DirectoryService/RevokeStaticToken" as const,
     requestStream: false as const,
@@ -5323,7 +5329,7 @@ export const DirectoryServiceService = {
       Buffer.from(RevokeStaticTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeStaticTokenResponse => RevokeStaticTokenResponse.decode(value),
   },
-  /** The address ranges that an account restricts its tokens to (§1). For account administrators. */
+  /** Returns the address ranges that an account restricts its tokens to. Account administrators may do this. */
   getAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/GetAddressRestriction" as const,
     requestStream: false as const,
@@ -5335,7 +5341,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAddressRestrictionResponse => GetAddressRestrictionResponse.decode(value),
   },
-  /** Sets the address ranges; none: no restriction. For account administrators. */
+  /** Replaces the address ranges. Without any range there is no restriction. Account administrators may do this. */
   setAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/SetAddressRestriction" as const,
     requestStream: false as const,
@@ -5347,7 +5353,7 @@ export const DirectoryServiceService = {
       Buffer.from(SetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetAddressRestrictionResponse => SetAddressRestrictionResponse.decode(value),
   },
-  /** What was revoked and may still be presented. For operators alone. */
+  /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: {
     path: "/portcullis.v1.DirectoryService/ListRevocations" as const,
     requestStream: false as const,
@@ -5359,7 +5365,10 @@ export const DirectoryServiceService = {
       Buffer.from(ListRevocationsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListRevocationsResponse => ListRevocationsResponse.decode(value),
   },
-  /** Who changed what, and when; oldest first. For account administrators; of every account: for operators alone. */
+  /**
+   * Lists changes, oldest first: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
+   */
   listAuditRecords: {
     path: "/portcullis.v1.DirectoryService/ListAuditRecords" as const,
     requestStream: false as const,
@@ -5374,82 +5383,91 @@ export const DirectoryServiceService = {
 } as const;
 
 export interface DirectoryServiceServer extends UntypedServiceImplementation {
-  /** Opens an account. For operators alone. */
+  /** Creates an account. Only operators may do this. */
   createAccount: handleUnaryCall<CreateAccountRequest, CreateAccountResponse>;
-  /** One account. For account administrators. */
+  /** Returns an account. Account administrators may do this. */
   getAccount: handleUnaryCall<GetAccountRequest, GetAccountResponse>;
-  /** All accounts. For operators alone. */
+  /** Lists all accounts. Only operators may do this. */
   listAccounts: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
-  /** Enables or disables an account. While it is disabled, no token of it opens anything. For operators alone. */
+  /** Enables or disables an account. While it is disabled, its tokens open no API. Only operators may do this. */
   updateAccount: handleUnaryCall<UpdateAccountRequest, UpdateAccountResponse>;
-  /** Deletes an account with everything in it. For operators alone. */
+  /** Deletes an account with its projects and users, and revokes its tokens. Only operators may do this. */
   deleteAccount: handleUnaryCall<DeleteAccountRequest, DeleteAccountResponse>;
-  /** Creates a project in an account. For account administrators. */
+  /** Creates a project in an account. Account administrators may do this. */
   createProject: handleUnaryCall<CreateProjectRequest, CreateProjectResponse>;
-  /** One project. For account administrators. */
+  /** Returns a project. Account administrators may do this. */
   getProject: handleUnaryCall<GetProjectRequest, GetProjectResponse>;
-  /** The projects of an account. For account administrators. */
+  /** Lists the projects of an account. Account administrators may do this. */
   listProjects: handleUnaryCall<ListProjectsRequest, ListProjectsResponse>;
-  /** Enables or disables a project. For account administrators. */
+  /** Enables or disables a project. Account administrators may do this. */
   updateProject: handleUnaryCall<UpdateProjectRequest, UpdateProjectResponse>;
-  /** Deletes a project. A later project of the same name is another project. For account administrators. */
+  /** Deletes a project. A later project with the same name is a different project. Account administrators may do this. */
   deleteProject: handleUnaryCall<DeleteProjectRequest, DeleteProjectResponse>;
-  /** Creates a service user. The password is in this answer and nowhere else. For account administrators. */
+  /** Creates a service user. Only this answer contains the password. Account administrators may do this. */
   createServiceUser: handleUnaryCall<CreateServiceUserRequest, CreateServiceUserResponse>;
-  /** One service user. For account administrators (§5.1). */
+  /** Returns a service user. Account administrators may do this. */
   getServiceUser: handleUnaryCall<GetServiceUserRequest, GetServiceUserResponse>;
-  /** The service users of an account. For account administrators (§5.1). */
+  /** Lists the service users of an account. Account administrators may do this. */
   listServiceUsers: handleUnaryCall<ListServiceUsersRequest, ListServiceUsersResponse>;
   /**
-   * Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. For
-   * account administrators.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
+   * the user's tokens. Account administrators may do this.
    */
   updateServiceUser: handleUnaryCall<UpdateServiceUserRequest, UpdateServiceUserResponse>;
-  /** Deletes a service user. Their tokens are revoked. For account administrators. */
+  /** Deletes a service user, and revokes their tokens. Account administrators may do this. */
   deleteServiceUser: handleUnaryCall<DeleteServiceUserRequest, DeleteServiceUserResponse>;
   /**
-   * Gives a new password (§5.1), which is in this answer and nowhere else. Tokens obtained with the old one are revoked.
-   * For account administrators.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
+   * Account administrators may do this.
    */
   replaceServiceUserPassword: handleUnaryCall<ReplaceServiceUserPasswordRequest, ReplaceServiceUserPasswordResponse>;
-  /** Creates a control panel user. For account administrators; an owner: for owners. */
+  /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
   createControlPanelUser: handleUnaryCall<CreateControlPanelUserRequest, CreateControlPanelUserResponse>;
-  /** One control panel user. For that user and account administrators. */
+  /** Returns a control panel user. That user and account administrators may do this. */
   getControlPanelUser: handleUnaryCall<GetControlPanelUserRequest, GetControlPanelUserResponse>;
-  /** The control panel users of an account. For account administrators. */
+  /** Lists the control panel users of an account. Account administrators may do this. */
   listControlPanelUsers: handleUnaryCall<ListControlPanelUsersRequest, ListControlPanelUsersResponse>;
-  /** Changes what is set in the request. For account administrators; an owner, or who is one: for owners. */
+  /**
+   * Changes the fields that are set in the request. Account administrators may do this. Only owners may change an owner, or
+   * make a user an owner.
+   */
   updateControlPanelUser: handleUnaryCall<UpdateControlPanelUserRequest, UpdateControlPanelUserResponse>;
-  /** Deletes a control panel user. Their tokens are revoked. For account administrators; an owner: for owners. */
+  /**
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
+   * owner.
+   */
   deleteControlPanelUser: handleUnaryCall<DeleteControlPanelUserRequest, DeleteControlPanelUserResponse>;
-  /** The control panel user's IAM token once more (§5.1). For testing only. For that user alone. */
+  /** Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this. */
   copyControlPanelUserToken: handleUnaryCall<CopyControlPanelUserTokenRequest, CopyControlPanelUserTokenResponse>;
-  /** A new IAM token for the control panel user (§5.1). The one before is revoked. For testing only. For that user alone. */
+  /**
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
+   * do this.
+   */
   reissueControlPanelUserToken: handleUnaryCall<
     ReissueControlPanelUserTokenRequest,
     ReissueControlPanelUserTokenResponse
   >;
-  /**
-   * Creates a static token of a control panel user (§4.2). The value is in this answer and nowhere else. For that user
-   * alone.
-   */
+  /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
   createStaticToken: handleUnaryCall<CreateStaticTokenRequest, CreateStaticTokenResponse>;
-  /** The static tokens of a control panel user, without their values. For that user and account administrators. */
+  /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
   listStaticTokens: handleUnaryCall<ListStaticTokensRequest, ListStaticTokensResponse>;
-  /** Revokes a static token by its key name. For its user and account administrators. */
+  /** Revokes a static token by its key name. That user and account administrators may do this. */
   revokeStaticToken: handleUnaryCall<RevokeStaticTokenRequest, RevokeStaticTokenResponse>;
-  /** The address ranges that an account restricts its tokens to (§1). For account administrators. */
+  /** Returns the address ranges that an account restricts its tokens to. Account administrators may do this. */
   getAddressRestriction: handleUnaryCall<GetAddressRestrictionRequest, GetAddressRestrictionResponse>;
-  /** Sets the address ranges; none: no restriction. For account administrators. */
+  /** Replaces the address ranges. Without any range there is no restriction. Account administrators may do this. */
   setAddressRestriction: handleUnaryCall<SetAddressRestrictionRequest, SetAddressRestrictionResponse>;
-  /** What was revoked and may still be presented. For operators alone. */
+  /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: handleUnaryCall<ListRevocationsRequest, ListRevocationsResponse>;
-  /** Who changed what, and when; oldest first. For account administrators; of every account: for operators alone. */
+  /**
+   * Lists changes, oldest first: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
+   */
   listAuditRecords: handleUnaryCall<ListAuditRecordsRequest, ListAuditRecordsResponse>;
 }
 
 export interface DirectoryServiceClient extends Client {
-  /** Opens an account. For operators alone. */
+  /** Creates an account. Only operators may do this. */
   createAccount(
     request: CreateAccountRequest,
     callback: (error: ServiceError | null, response: CreateAccountResponse) => void,
@@ -5465,7 +5483,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateAccountResponse) => void,
   ): ClientUnaryCall;
-  /** One account. For account administrators. */
+  /** Returns an account. Account administrators may do this. */
   getAccount(
     request: GetAccountRequest,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,
@@ -5481,7 +5499,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,
   ): ClientUnaryCall;
-  /** All accounts. For operators alone. */
+  /** Lists all accounts. Only operators may do this. */
   listAccounts(
     request: ListAccountsRequest,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
@@ -5497,7 +5515,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
   ): ClientUnaryCall;
-  /** Enables or disables an account. While it is disabled, no token of it opens anything. For operators alone. */
+  /** Enables or disables an account. While it is disabled, its tokens open no API. Only operators may do this. */
   updateAccount(
     request: UpdateAccountRequest,
     callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
@@ -5513,7 +5531,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes an account with everything in it. For operators alone. */
+  /** Deletes an account with its projects and users, and revokes its tokens. Only operators may do this. */
   deleteAccount(
     request: DeleteAccountRequest,
     callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
@@ -5529,7 +5547,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteAccountResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a project in an account. For account administrators. */
+  /** Creates a project in an account. Account administrators may do this. */
   createProject(
     request: CreateProjectRequest,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
@@ -5545,7 +5563,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** One project. For account administrators. */
+  /** Returns a project. Account administrators may do this. */
   getProject(
     request: GetProjectRequest,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
@@ -5561,7 +5579,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetProjectResponse) => void,
   ): ClientUnaryCall;
-  /** The projects of an account. For account administrators. */
+  /** Lists the projects of an account. Account administrators may do this. */
   listProjects(
     request: ListProjectsRequest,
     callback: (error: ServiceError | null, response: ListProjectsResponse) => void,
@@ -5577,7 +5595,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListProjectsResponse) => void,
   ): ClientUnaryCall;
-  /** Enables or disables a project. For account administrators. */
+  /** Enables or disables a project. Account administrators may do this. */
   updateProject(
     request: UpdateProjectRequest,
     callback: (error: ServiceError | null, response: UpdateProjectResponse) => void,
@@ -5593,7 +5611,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a project. A later project of the same name is another project. For account administrators. */
+  /** Deletes a project. A later project with the same name is a different project. Account administrators may do this. */
   deleteProject(
     request: DeleteProjectRequest,
     callback: (error: ServiceError | null, response: DeleteProjectResponse) => void,
@@ -5609,7 +5627,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a service user. The password is in this answer and nowhere else. For account administrators. */
+  /** Creates a service user. Only this answer contains the password. Account administrators may do this. */
   createServiceUser(
     request: CreateServiceUserRequest,
     callback: (error: ServiceError | null, response: CreateServiceUserResponse) => void,
@@ -5625,7 +5643,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** One service user. For account administrators (§5.1). */
+  /** Returns a service user. Account administrators may do this. */
   getServiceUser(
     request: GetServiceUserRequest,
     callback: (error: ServiceError | null, response: GetServiceUserResponse) => void,
@@ -5641,7 +5659,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** The service users of an account. For account administrators (§5.1). */
+  /** Lists the service users of an account. Account administrators may do this. */
   listServiceUsers(
     request: ListServiceUsersRequest,
     callback: (error: ServiceError | null, response: ListServiceUsersResponse) => void,
@@ -5658,8 +5676,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListServiceUsersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes what is set in the request. Taking a permission away, or disabling, takes effect on tokens at once. For
-   * account administrators.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
+   * the user's tokens. Account administrators may do this.
    */
   updateServiceUser(
     request: UpdateServiceUserRequest,
@@ -5676,7 +5694,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateServiceUserResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a service user. Their tokens are revoked. For account administrators. */
+  /** Deletes a service user, and revokes their tokens. Account administrators may do this. */
   deleteServiceUser(
     request: DeleteServiceUserRequest,
     callback: (error: ServiceError | null, response: DeleteServiceUserResponse) => void,
@@ -5693,8 +5711,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteServiceUserResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives a new password (§5.1), which is in this answer and nowhere else. Tokens obtained with the old one are revoked.
-   * For account administrators.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
+   * Account administrators may do this.
    */
   replaceServiceUserPassword(
     request: ReplaceServiceUserPasswordRequest,
@@ -5711,7 +5729,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReplaceServiceUserPasswordResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a control panel user. For account administrators; an owner: for owners. */
+  /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
   createControlPanelUser(
     request: CreateControlPanelUserRequest,
     callback: (error: ServiceError | null, response: CreateControlPanelUserResponse) => void,
@@ -5727,7 +5745,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** One control panel user. For that user and account administrators. */
+  /** Returns a control panel user. That user and account administrators may do this. */
   getControlPanelUser(
     request: GetControlPanelUserRequest,
     callback: (error: ServiceError | null, response: GetControlPanelUserResponse) => void,
@@ -5743,7 +5761,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** The control panel users of an account. For account administrators. */
+  /** Lists the control panel users of an account. Account administrators may do this. */
   listControlPanelUsers(
     request: ListControlPanelUsersRequest,
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
@@ -5758,75 +5776,81 @@ export interface DirectoryServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
-  ): ClientUnaryCall;
-  /** Changes what is set in the request. For account administrators; an owner, or who is one: for owners. */
-  updateControlPanelUser(
-    request: UpdateControlPanelUserRequest,
-    callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
-  ): ClientUnaryCall;
-  updateControlPanelUser(
-    request: UpdateControlPanelUserRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
-  ): ClientUnaryCall;
-  updateControlPanelUser(
-    request: UpdateControlPanelUserRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
-  ): ClientUnaryCall;
-  /** Deletes a control panel user. Their tokens are revoked. For account administrators; an owner: for owners. */
-  deleteControlPanelUser(
-    request: DeleteControlPanelUserRequest,
-    callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
-  ): ClientUnaryCall;
-  deleteControlPanelUser(
-    request: DeleteControlPanelUserRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
-  ): ClientUnaryCall;
-  deleteControlPanelUser(
-    request: DeleteControlPanelUserRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
-  ): ClientUnaryCall;
-  /** The control panel user's IAM token once more (§5.1). For testing only. For that user alone. */
-  copyControlPanelUserToken(
-    request: CopyControlPanelUserTokenRequest,
-    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  copyControlPanelUserToken(
-    request: CopyControlPanelUserTokenRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  copyControlPanelUserToken(
-    request: CopyControlPanelUserTokenRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  /** A new IAM token for the control panel user (§5.1). The one before is revoked. For testing only. For that user alone. */
-  reissueControlPanelUserToken(
-    request: ReissueControlPanelUserTokenRequest,
-    callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  reissueControlPanelUserToken(
-    request: ReissueControlPanelUserTokenRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  reissueControlPanelUserToken(
-    request: ReissueControlPanelUserTokenRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Creates a static token of a control panel user (§4.2). The value is in this answer and nowhere else. For that user
-   * alone.
+   * Changes the fields that are set in the request. Account administrators may do this. Only owners may change an owner, or
+   * make a user an owner.
    */
+  updateControlPanelUser(
+    request: UpdateControlPanelUserRequest,
+    callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
+  ): ClientUnaryCall;
+  updateControlPanelUser(
+    request: UpdateControlPanelUserRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
+  ): ClientUnaryCall;
+  updateControlPanelUser(
+    request: UpdateControlPanelUserRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
+   * owner.
+   */
+  deleteControlPanelUser(
+    request: DeleteControlPanelUserRequest,
+    callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
+  ): ClientUnaryCall;
+  deleteControlPanelUser(
+    request: DeleteControlPanelUserRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
+  ): ClientUnaryCall;
+  deleteControlPanelUser(
+    request: DeleteControlPanelUserRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this. */
+  copyControlPanelUserToken(
+    request: CopyControlPanelUserTokenRequest,
+    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  copyControlPanelUserToken(
+    request: CopyControlPanelUserTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  copyControlPanelUserToken(
+    request: CopyControlPanelUserTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
+   * do this.
+   */
+  reissueControlPanelUserToken(
+    request: ReissueControlPanelUserTokenRequest,
+    callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  reissueControlPanelUserToken(
+    request: ReissueControlPanelUserTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  reissueControlPanelUserToken(
+    request: ReissueControlPanelUserTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
   createStaticToken(
     request: CreateStaticTokenRequest,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
@@ -5842,7 +5866,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
   ): ClientUnaryCall;
-  /** The static tokens of a control panel user, without their values. For that user and account administrators. */
+  /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
   listStaticTokens(
     request: ListStaticTokensRequest,
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
@@ -5858,7 +5882,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a static token by its key name. For its user and account administrators. */
+  /** Revokes a static token by its key name. That user and account administrators may do this. */
   revokeStaticToken(
     request: RevokeStaticTokenRequest,
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
@@ -5874,7 +5898,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
   ): ClientUnaryCall;
-  /** The address ranges that an account restricts its tokens to (§1). For account administrators. */
+  /** Returns the address ranges that an account restricts its tokens to. Account administrators may do this. */
   getAddressRestriction(
     request: GetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
@@ -5890,7 +5914,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
-  /** Sets the address ranges; none: no restriction. For account administrators. */
+  /** Replaces the address ranges. Without any range there is no restriction. Account administrators may do this. */
   setAddressRestriction(
     request: SetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
@@ -5906,7 +5930,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
-  /** What was revoked and may still be presented. For operators alone. */
+  /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations(
     request: ListRevocationsRequest,
     callback: (error: ServiceError | null, response: ListRevocationsResponse) => void,
@@ -5922,7 +5946,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListRevocationsResponse) => void,
   ): ClientUnaryCall;
-  /** Who changed what, and when; oldest first. For account administrators; of every account: for operators alone. */
+  /**
+   * Lists changes, oldest first: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
+   */
   listAuditRecords(
     request: ListAuditRecordsRequest,
     callback: (error: ServiceError | null, response: ListAuditRecordsResponse) => void,

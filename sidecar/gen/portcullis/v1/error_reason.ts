@@ -11,10 +11,9 @@ export const protobufPackage = "portcullis.v1";
 export const protobufFileName = "portcullis/v1/error_reason.proto";
 
 /**
- * Why a call got no answer: `reason` of the `google.rpc.ErrorInfo` in its status, which is the name without the
- * prefix `ERROR_REASON_`. Each value says the status code, the shape of the message, and whether the same call may
- * succeed later although the client changes nothing. A client treats every error as a denial, and a reason that it does
- * not know as any other.
+ * Why a call got no answer. The `reason` of the `google.rpc.ErrorInfo` in its status is the name of a value without the
+ * prefix `ERROR_REASON_`. Each value documents the status code, the template of the message, and whether the same call may
+ * succeed later without a change by the client. A client must treat every error as a denial, also with an unknown reason.
  */
 export const ErrorReason = {
   /** ERROR_REASON_UNSPECIFIED - Never sent. */

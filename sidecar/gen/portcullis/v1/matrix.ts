@@ -13,59 +13,59 @@ export const protobufPackage = "portcullis.v1";
 
 export const protobufFileName = "portcullis/v1/matrix.proto";
 
-/** A kind of token (§1). */
+/** A kind of token. */
 export interface TokenKind {
   /** Token kind id, for example `static_token`. */
   id: string;
   /** Name for people. */
   title: string;
-  /** `iam_token` or `static_token`: tokens of one family share a header. */
+  /** `iam_token` or `static_token`. Tokens of one family use the same header. */
   family: string;
-  /** `account` or `project`: what a token of this kind is bound to. */
+  /** The scope of tokens of this kind: `account` or `project`. */
   scopeLevel: string;
-  /** Request header that carries it (§5.2). */
+  /** Request header to send it in. */
   header: string;
-  /** Who it is issued to: `service_user` or `control_panel_user` (§5.1). */
+  /** The type of its holders: `service_user` or `control_panel_user`. */
   issuedTo: string;
-  /** Whether `Issue` can obtain it. */
+  /** Whether `Issue` can issue it. */
   issuable: boolean;
-  /** Permission scopes of which the holder needs one: `account`, `projects` (§5.1). */
+  /** The holder needs a permission with one of these scopes: `account`, `projects`. */
   permissionScopes: string[];
-  /** How long a token lives (§8). Unset: no expiry. */
+  /** Lifetime of a token. Unset: tokens of this kind never expire. */
   lifetime:
     | Duration
     | undefined;
-  /** How a person obtains one where `Issue` cannot (§4.2). */
+  /** How a person gets one, if `Issue` cannot issue it. */
   steps: string[];
-  /** Section of the source. */
+  /** Section of the source document about this kind. */
   section: string;
 }
 
-/** A product API and the kinds that it accepts (§5.4). */
+/** A product API and the token kinds that it accepts. */
 export interface Api {
   /** API id, for example `audit-logs`. */
   id: string;
-  /** Name for people, as the source prints it. */
+  /** Name for people, as in the source document. */
   title: string;
-  /** Token kind ids that open it, strict mode already applied. */
+  /** Ids of the token kinds that open it. In strict mode contested kinds are left out. */
   accepted: string[];
-  /** Token kind ids whose cell a conflict names. */
+  /** Ids of the token kinds that a conflict names for this API. */
   contested: string[];
-  /** Section of the source. */
+  /** Section of the source document about this API. */
   section: string;
 }
 
-/** The matrix that decides, whole. */
+/** The complete matrix. */
 export interface Matrix {
   /** SHA-256 of the matrix in canonical JSON (RFC 8785), as `sha256:` and 64 hex digits. */
   digest: string;
-  /** Whether contested cells are denied. */
+  /** Whether strict mode is on, in which contested cells are denied. */
   strict: boolean;
-  /** The kinds, in the order of the source. */
+  /** The token kinds, in the order of the source document. */
   tokenKinds: TokenKind[];
-  /** The APIs, in the order of the source. */
+  /** The APIs, in the order of the source document. */
   apis: Api[];
-  /** The conflicts of the source. */
+  /** The conflicts of the source document. */
   conflicts: Conflict[];
 }
 
