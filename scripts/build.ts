@@ -1,8 +1,8 @@
 /**
- * Builds what is published of a package: declarations by the compiler, and code in a few files by esbuild, because a start
- * reads and links every module on its way. What a package takes from another one of this checkout becomes part of it, so
- * that each installs alone; so does what it names in `devDependencies`. Dependencies stay outside, so that their updates and
- * advisories are npm's business.
+ * Builds the published files of a package: declarations by the compiler, and code by esbuild. The code has few files, because
+ * a start reads and links every module. Code from other packages of this checkout is included, so that each package installs
+ * alone. Packages in `devDependencies` are included too. `dependencies` are not, so that npm handles their updates and
+ * advisories.
  *
  *     node scripts/build.ts                     every package, into its own `dist/`
  *     node scripts/build.ts FOLDER [OUTPUT]     one package, into its `dist/` or into OUTPUT
@@ -23,7 +23,7 @@ if (import.meta.main) {
     await buildPackage(each, output === undefined ? join(ROOT, each.folder, 'dist') : resolve(output))
 }
 
-/** Builds into a folder, which is emptied first. Paths in it are those of the sources. */
+/** Builds into a folder, which is emptied first. The paths in it are the same as those of the sources. */
 export async function buildPackage(built: Package, output: string): Promise<void> {
   rmSync(output, { recursive: true, force: true })
   const { metafile } = await build({
@@ -41,7 +41,7 @@ export async function buildPackage(built: Package, output: string): Promise<void
     target: built.target,
     minifyWhitespace: built.compact,
     ...(built.compact && { lineLimit: 110 }),
-    // Packages for bundlers name their modules so; `neutral` knows no name.
+    // The keys of modules in package.json for bundlers. The platform `neutral` has no default for them.
     mainFields: ['module', 'main'],
     metafile: true,
   })
@@ -55,7 +55,7 @@ function dependenciesOf({ folder }: Package): Readonly<Record<string, string>> {
   return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')).dependencies ?? {}
 }
 
-/** The licenses of the packages that these files are from: who passes their code on has to pass them on too. */
+/** The licenses of the packages that these files come from: published code of others must include their licenses. */
 function licensesOf(files: readonly string[]): string {
   const packages = files.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
   return [...new Set(packages)]
@@ -63,13 +63,13 @@ function licensesOf(files: readonly string[]): string {
     .map((name) => {
       const folder = join(ROOT, 'node_modules', name)
       const [license] = globSync('LICEN[CS]E*', { cwd: folder })
-      if (license === undefined) throw new Error(`${name} becomes part of a package, and has no license file`)
+      if (license === undefined) throw new Error(`${name} becomes part of a package, but has no license file`)
       return `${name}\n\n${readFileSync(join(folder, license), 'utf8').trim()}\n`
     })
     .join('\n')
 }
 
-/** The declarations that a user can get to; the compiler makes those of every source on the way. */
+/** Copies the declarations that the entry point imports, directly or indirectly. The compiler makes them for all sources. */
 function copyDeclarations(folder: string, entry: string, output: string): void {
   const all = mkdtempSync(join(tmpdir(), 'portcullis-declarations-'))
   try {
@@ -81,7 +81,7 @@ function copyDeclarations(folder: string, entry: string, output: string): void {
       { stdio: 'inherit' },
     )
     const found = new Set([entry])
-    // The set grows on the way.
+    // The loop adds to the set that it iterates over.
     for (const path of found) {
       const text = readFileSync(join(all, path), 'utf8')
       for (const [, imported = ''] of text.matchAll(/\b(?:from\s+|import\()["'](\.[^"']+)["']/g))

@@ -1,7 +1,7 @@
 /**
- * Generates `sidecar/gen` from the descriptors that `buf` compiled (`npm run gen`): it runs ts-proto's plugin as a compiler
- * would. The committed descriptors are enough for it, so `npm test` compares without `buf`. With a folder as its
- * argument, writes there instead of into the checkout.
+ * Generates `sidecar/gen` from the descriptors that `buf` compiled (`npm run gen`). It runs ts-proto's plugin as a compiler
+ * would. It only needs the committed descriptors, so `npm test` can compare the result without `buf`. With a folder as its
+ * argument, it writes there instead of into the checkout.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,10 +17,10 @@ import {
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Descriptors in `proto/` → the files of them to generate; what these import is generated with them. */
+/** Descriptors in `proto/`, and the files in them to generate. Imported files are generated too. */
 const SOURCES: readonly (readonly [descriptors: string, wanted: RegExp])[] = [
   ['portcullis.binpb', /^portcullis\//],
-  // google.rpc.Status and its details travel in `grpc-status-details-bin`.
+  // google.rpc.Status and its details are sent in `grpc-status-details-bin`.
   ['google_rpc.binpb', /^google\/rpc\//],
   ['health.binpb', /^health\//],
 ]
@@ -43,15 +43,15 @@ const output = join(process.argv[2] ?? ROOT, 'sidecar', 'gen')
 rmSync(output, { recursive: true, force: true })
 for (const [descriptors, wanted] of SOURCES) {
   const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(join(ROOT, 'proto', descriptors)))
-  for (const { name, content } of generated(file, wanted)) {
+  for (const { name, content } of generateMessages(file, wanted)) {
     const path = join(output, name)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)
   }
 }
 
-/** What the plugin makes of the wanted files. */
-function generated(protoFile: FileDescriptorProto[], wanted: RegExp) {
+/** Returns the files that the plugin generates. */
+function generateMessages(protoFile: FileDescriptorProto[], wanted: RegExp) {
   const request = create(CodeGeneratorRequestSchema, {
     fileToGenerate: protoFile.map(({ name }) => name).filter((name) => wanted.test(name)),
     parameter: OPTIONS.join(','),

@@ -1,13 +1,14 @@
 /**
- * What `npm pack` and `npm publish` run in the folder of a package: before, the package is built, and gets what lies elsewhere in
- * the checkout (npm takes nothing from outside of the folder); after, with `--clean`, the copies are removed again.
+ * `npm pack` and `npm publish` run this in the folder of a package. Before packing it builds the package, and copies files from
+ * elsewhere in the checkout into the folder, because npm packs only files of the folder. After packing, with `--clean`, it
+ * removes the copies.
  */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildPackage } from './build.ts'
 import { packageIn, ROOT } from './packages.ts'
 
-/** The contract of the last release is what changes are compared with, and nothing that a user needs. */
+/** The contract of the last release is only needed to find breaking changes, so it is not published. */
 const published = (path: string) => !path.endsWith('released.binpb')
 
 const args = process.argv.slice(2)

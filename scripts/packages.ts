@@ -1,20 +1,20 @@
-/** The packages of this checkout, and what becomes of each when it is built. */
+/** The packages of this checkout, and how each one is built. */
 import { join } from 'node:path'
 
 export const ROOT: string = join(import.meta.dirname, '..')
 
 export interface Package {
-  /** Path from the root; its package.json has the name. */
+  /** Path of its folder from the root. The package.json there has its name. */
   readonly folder: string
-  /** What package.json, the launcher or Node itself names; everything else becomes part of these, or a shared chunk. */
+  /** The modules that package.json, the launcher or Node names. All other modules become part of these or of shared chunks. */
   readonly entryPoints: readonly string[]
-  /** `neutral`: whatever needs Node's own modules does not build. */
+  /** `neutral`: the build fails if the code imports modules of Node. */
   readonly platform: 'neutral' | 'node'
-  /** Oldest edition of the language that runs it. */
+  /** The oldest edition of the language that can run the code. */
   readonly target: string
-  /** Printed without white space, of which a generated validator has a third; names stay, so that a stack tells where. */
+  /** Whether the code is written without white space, which is a third of a generated validator. Names stay for stack traces. */
   readonly compact: boolean
-  /** What of the root folder is part of it, beside the license. */
+  /** Files of the root folder that the package contains, besides the license. */
   readonly copies: readonly string[]
 }
 
@@ -48,7 +48,7 @@ export const PACKAGES: readonly Package[] = [
     entryPoints: [
       'sidecar/index.ts',
       'sidecar/cli/main.ts',
-      // The primary starts the worker by the name of the file beside it.
+      // The primary starts the worker by the name of the file next to it.
       'sidecar/workers/primary.ts',
       'sidecar/workers/worker.ts',
     ],
@@ -59,7 +59,7 @@ export const PACKAGES: readonly Package[] = [
   },
 ]
 
-/** @throws Error that lists the packages there are */
+/** @throws Error that lists the packages */
 export function packageIn(folder: string): Package {
   const found = PACKAGES.find((each) => each.folder === folder)
   if (found === undefined)
