@@ -2,36 +2,36 @@
 import { userInfo } from 'node:os'
 import type { UserRecord } from '../directory/directory.ts'
 
-/** Who makes a change, and what they may do to a user. */
+/** The person or program that makes a change, and its rights. */
 export interface Actor {
-  /** As the audit trail names them. */
+  /** The name in the audit trail. */
   readonly name: string
   /**
-   * Decides inside the change's transaction, about the user whom it changes as that user is then.
+   * Called inside the change's transaction, with the user before the change.
    *
-   * @throws CallError where the actor may not do this to that user
+   * @throws CallError if the actor may not change that user
    */
   readonly authorize: (user: UserRecord) => void
 }
 
-/** Whoever runs this process or holds the data folder: they may do everything. @param name for the audit trail */
+/** An actor with all rights, such as the owner of this process or of the data folder. @param name for the audit trail */
 export function trusted(name: string): Actor {
   return { name, authorize: () => {} }
 }
 
 /**
- * Whoever works on the data folder itself. The audit trail has them as `command line (alice)`. In a container the user
- * often has no name, so then it is the number.
+ * The operating system user who changes the data folder directly. The audit trail names them as `command line (alice)`. In a
+ * container the user often has no name, and then their number is used.
  */
 export function commandLine(
   nameOf: () => string = () => userInfo().username,
   uidOf: () => number | undefined = () => process.geteuid?.(),
 ): Actor {
-  const user = nameOrNone(nameOf) || uidOf()
+  const user = nameOrEmpty(nameOf) || uidOf()
   return trusted(user === undefined ? 'command line' : `command line (${user})`)
 }
 
-function nameOrNone(nameOf: () => string): string {
+function nameOrEmpty(nameOf: () => string): string {
   try {
     return nameOf()
   } catch {

@@ -1,10 +1,10 @@
-/** How long names of records are, and which characters they have. */
+/** The rules for names of records: their length and their characters. */
 import { invalidArgument } from '../base/call-error.ts'
 
-/** Longest name of a record, in characters. */
+/** Length of the longest name of a record, in characters. */
 export const NAME_LENGTH_MAX = 255
 
-/** Whether a record can have this name. No store is asked for any other text: some stores fail on it. */
+/** Whether a record can have this name. Stores are never queried for other texts, because some stores fail on them. */
 export function canBeName(text: string): boolean {
   return (
     text.length >= 1 &&
@@ -14,13 +14,13 @@ export function canBeName(text: string): boolean {
   )
 }
 
-/** @param field of the request that has the name @throws CallError where no record can have it */
+/** @param field the field of the request, for the error @throws CallError if no record can have this name */
 export function checkName(field: string, name: string): void {
   if (!canBeName(name))
     throw invalidArgument({ field, expected: 'a name of 1 to 255 characters without control characters' })
 }
 
-/** @throws CallError where no account can have this number */
+/** @throws CallError if no account can have this number */
 export function checkAccountNumber(field: string, account: string): void {
   if (!/^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$/.test(account))
     throw invalidArgument({ field, expected: '1 to 64 letters, digits, dots, hyphens and underscores' })

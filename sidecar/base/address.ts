@@ -34,18 +34,18 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-/** Which of the two listeners could not start, and on which address. */
+/** A listener that could not start, and its address. */
 export interface TakenAddress {
   readonly listener: 'grpc' | 'http'
   readonly address: string
 }
 
-/** Another process listens on the address already. */
+/** The error for an address that another process already listens on. */
 export function addressInUse({ listener, address }: TakenAddress): Error {
   return new Error(`${listener} address ${address} is in use`)
 }
 
-/** Reads the error of `addressInUse` again: from a worker only its message arrives. */
+/** Reads an error of `addressInUse` from its message, because a worker only sends the message. */
 export function takenAddressOf(error: unknown): TakenAddress | undefined {
   const [, listener, address] =
     /^(grpc|http) address (.+) is in use$/.exec(String((error as Error)?.message)) ?? []

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 
-/** The folder that holds package.json. */
+/** The folder with package.json. */
 const packageFolder = findPackageFolder(import.meta.dirname)
 
-/** The protos and their descriptors: in a checkout beside the packages, when installed a part of this one. */
+/** The folder with the protos and their descriptors: at the root of a checkout, or in the installed package. */
 export const protoFolder: string = join(
   packageFolder,
   extname(import.meta.filename) === '.ts' ? '../proto' : 'proto',
