@@ -203,7 +203,7 @@ function violationsOf(
   },
 ): CallError {
   const violations: FieldViolation[] = []
-  if (check.api === '') violations.push({ field: `${path}api`, expected: 'the id of an api' })
+  if (check.api === '') violations.push({ field: `${path}api`, expected: 'the id of an API' })
   if ((check.headers === undefined) === (check.claims === undefined))
     violations.push({
       field: `${path}subject`,

@@ -111,7 +111,7 @@ function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type:
 /** @param field of the request that has them @throws CallError that names the unknown ones */
 export function refuseUnknownApis(engine: Engine, apis: readonly string[], field: string): void {
   const unknown = apis.flatMap((api, index) =>
-    engine.apis.has(api) ? [] : [{ field: `${field}[${index}]`, expected: 'the id of an api of the matrix' }],
+    engine.apis.has(api) ? [] : [{ field: `${field}[${index}]`, expected: 'the id of an API of the matrix' }],
   )
   if (unknown.length > 0) throw invalidArgument(...unknown)
 }

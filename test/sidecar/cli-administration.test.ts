@@ -1,4 +1,4 @@
-/** The administration commands as a person meets them: what they say they did, and what they refuse to do by accident. */
+/** The administration commands: what they report, and the mistakes that they prevent. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { run, serve } from '../support/processes.ts'
@@ -15,8 +15,8 @@ const done = async (...args: string[]) => {
 }
 await done('account', 'create', '777')
 
-describe('what reaches further than it looks', () => {
-  test('an address restriction is lifted only where that is asked for', async () => {
+describe('commands with far-reaching effects', () => {
+  test('an address restriction is removed only by --none', async () => {
     await done('address-restriction', 'set', '777', '10.0.0.0/8')
     for (const given of [[], ['10.0.0.1', '--none']])
       expect(await portcullis('address-restriction', 'set', '777', ...given)).toEqual({
@@ -29,7 +29,7 @@ describe('what reaches further than it looks', () => {
     expect(await done('address-restriction', 'show', '777')).toBe('no ranges\n')
   })
 
-  test('deleting an account says what went with it', async () => {
+  test('deleting an account reports the number of deleted records', async () => {
     await done('account', 'create', '778')
     for (const name of ['alpha', 'beta']) await done('project', 'create', '778', name)
     await done('service-user', 'create', '778', 'job')
@@ -39,7 +39,7 @@ describe('what reaches further than it looks', () => {
 })
 
 test.each(['project', 'service-user', 'control-panel-user'])(
-  'an account without a %s has none, and one that is not there is not found',
+  'an account without a %s has an empty list, and an unknown account is NOT_FOUND',
   async (group) => {
     expect(await done(group, 'list', '777')).toMatch(/^no (projects|users)\n$/)
     expect(await portcullis(group, 'list', '999')).toEqual({
@@ -50,7 +50,7 @@ test.each(['project', 'service-user', 'control-panel-user'])(
   },
 )
 
-test('a user with iam.admin administers with the line that issue prints', async () => {
+test('a user with iam.admin can administer with the output of `issue`', async () => {
   const made = await done(
     ...['service-user', 'create', '777', 'admin', '--json'],
     ...['--permission', 'account', '--role', 'iam.admin'],
@@ -69,7 +69,7 @@ test('a token is revoked by its id with the administrator token of the same data
   expect(await done('revoke', '--token-id', id)).toMatch(`revoked ${id} at `)
 })
 
-test('the keys are those of the same data folder', async () => {
+test('the keys commands use the same data folder', async () => {
   expect(await done('keys', 'show')).toMatch(/^[0-9a-f]{16} +active +since .*\n[0-9a-f]{16} +staged /)
   expect(await done('keys', 'public')).not.toContain('private_key')
 })
@@ -80,10 +80,10 @@ test.each<[args: string[], line: string]>([
   [['keys', 'show', '--help'], '(default: PORTCULLIS_DATA or ./portcullis-data)'],
   [['keys', 'rotate', '--help'], '--json'],
 ])('the help of %j says %j', async (args, line) => {
-  // Lines are broken where the terminal ends.
+  // Lines are wrapped at the width of the terminal.
   expect((await done(...args)).replaceAll(/\s+/g, ' ')).toContain(line)
 })
 
-test('keys public is JSON already', async () => {
+test('keys public always prints JSON, so it has no --json', async () => {
   expect((await portcullis('keys', 'public', '--json')).stderr).toContain("unknown option '--json'")
 })

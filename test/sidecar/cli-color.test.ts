@@ -1,4 +1,4 @@
-/** Colour: only where it is shown, never in JSON, and without an effect on the width of a table. */
+/** Colour: only on a terminal, never in JSON, and without an effect on the width of a table. */
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { columns } from '../../sidecar/base/text-table.ts'
@@ -42,10 +42,10 @@ describe('with colours', () => {
     [['account', 'show', ACCOUNT, ...data], color('dim', 'enabled')],
     [['check', '--help'], color('bold', 'Examples:')],
     [['check', '--help'], color('bold', 'Options:')],
-  ])('%j has %j', async (line, styled) => {
+  ])('%j prints %j', async (line, styled) => {
     const { stdout } = await forced(...line)
     expect(stdout).toContain(styled)
-    // Colours are all that is added: columns are as wide as without them.
+    // Only colours are added: columns have the same width as without them.
     expect(stripVTControlCharacters(stdout)).toBe((await plain(...line)).stdout)
   })
 
@@ -70,7 +70,7 @@ describe('with colours', () => {
 })
 
 describe('without colours', () => {
-  test('where the output is no terminal', async () => {
+  test('if the output is not a terminal', async () => {
     for (const line of [['matrix'], ['check', '--help'], ['nope']]) {
       const { stdout, stderr } = await run(line)
       expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
@@ -80,7 +80,7 @@ describe('without colours', () => {
   test.each<[claim: string, environment: Record<string, string>, args: string[]]>([
     ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
     ['FORCE_COLOR=0', { FORCE_COLOR: '0' }, []],
-  ])('where %s says so', async (_claim, environment, args) => {
+  ])('if %s says so', async (_claim, environment, args) => {
     for (const line of [['matrix'], ['nope'], ['check', '--help']]) {
       const { stdout, stderr } = await run([...line, ...args], { environment })
       expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
@@ -88,7 +88,7 @@ describe('without colours', () => {
   })
 })
 
-test('a table counts no escape codes as width', () => {
+test('escape codes do not count for the width of a table', () => {
   const rows = (one: string, other: string) => [
     [one, 'x'],
     ['longer', other],

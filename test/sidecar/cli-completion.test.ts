@@ -1,4 +1,4 @@
-/** Completion: what can stand in each place, as the definitions of the commands have it, and the script of bash in bash. */
+/** Completion: the possible words at each position, from the definitions of the commands, and the script for bash in bash. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,16 +21,16 @@ const kinds = supportMatrix.tokenKinds.map(({ id }) => id)
 
 describe('completion offers', () => {
   test.each<[claim: string, words: string[], values: string[]]>([
-    ['commands that begin so', ['se'], ['serve', 'service-user']],
+    ['commands with this beginning', ['se'], ['serve', 'service-user']],
     ['subcommands', ['keys', ''], ['show', 'rotate', 'public', 'help']],
     ['subcommands after help of a group', ['keys', 'help', 'ro'], ['rotate']],
     ['commands after help', ['help', 'ser'], ['serve', 'service-user']],
     ['every API for its argument', ['check', ''], apis],
     ['every API for its option', ['issue', '--api', ''], apis],
-    ['the APIs that a plan does not have yet', ['plan', ...apis.slice(1), ''], apis.slice(0, 1)],
+    ['the APIs that the plan does not contain yet', ['plan', ...apis.slice(1), ''], apis.slice(0, 1)],
     ['kinds for the second argument', ['explain', 'iam', ''], kinds],
     ['kinds for an option', ['check', 'iam', '--kind', ''], kinds],
-    ['kinds behind an equals sign', ['check', '--kind=st'], ['--kind=static_token']],
+    ['kinds after an equals sign', ['check', '--kind=st'], ['--kind=static_token']],
     ['an argument after an option with a value', ['check', '--kind', 'static_token', 'bal'], ['balance']],
     ['an argument after an option without one', ['check', '--json', 'bal'], ['balance']],
     ['an argument after --option=value', ['check', '--kind=static_token', 'bal'], ['balance']],
@@ -44,9 +44,9 @@ describe('completion offers', () => {
       ['account', 'project:'],
     ],
     ['words for a role', ['service-user', 'create', '1', 'a', '--role', 'ia'], ['iam.admin']],
-    ['options that begin so', ['check', '--targ'], ['--target-account', '--target-project']],
-    ['an option that may be repeated once more', ['issue', '--api', 'iam', '--ap'], ['--api']],
-    ['no option that was given', ['check', '--kind', 'static_token', '--ki'], []],
+    ['options with this beginning', ['check', '--targ'], ['--target-account', '--target-project']],
+    ['a repeatable option again', ['issue', '--api', 'iam', '--ap'], ['--api']],
+    ['no option that was already given', ['check', '--kind', 'static_token', '--ki'], []],
     ['nothing for a free value', ['check', '--account', ''], []],
     ['nothing for an unknown option', ['check', '--nope='], []],
     ['no hidden command', ['__'], []],
@@ -64,7 +64,7 @@ describe('completion offers', () => {
     expect(await offered(...words)).toEqual({ values: [], paths })
   })
 
-  test('the options where nothing else can stand', async () => {
+  test('the options if nothing else is possible', async () => {
     const { values } = await offered('keys', 'show', '')
     expect(values).toEqual(['--data', '--json', '--help'])
   })
@@ -80,7 +80,7 @@ describe('completion offers', () => {
   )
 })
 
-test('the scripts are printed by the command, and no other shell is known', async () => {
+test('the command prints the scripts, and refuses other shells', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { code, stdout, stderr } = await command(['completion', shell])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -1,6 +1,6 @@
 /**
- * Destructive commands ask on a terminal, and change nothing unless the answer is yes. That a script is never asked is in
- * test/administration/json.test.ts, which runs them all without a terminal.
+ * Destructive commands ask on a terminal, and change nothing unless the answer is yes. Scripts are never asked:
+ * test/administration/json.test.ts runs all commands without a terminal.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,14 +38,14 @@ async function newAccount(): Promise<void> {
   await admin.createStaticToken({ account, userName: 'olga', name: 'reporting' })
 }
 
-/** Everything in the directory but who looked at it. */
+/** The complete state of the directory, to compare before and after a command. */
 const everything = async () => {
   const listing = await running.sidecar.administration.listing()
   const { records } = await admin.listAuditRecords({ account, pageSize: 1000 })
   return { listing, records }
 }
 
-/** In the order of a life: each still finds what it is about. `ACCOUNT` stands for the account. */
+/** The order matters: each command needs records that the ones before have not deleted. `ACCOUNT` stands for the account. */
 const CASES: readonly (readonly [command: string, question: string])[] = [
   [
     'service-user update ACCOUNT worker --permission project:beta',
@@ -110,7 +110,7 @@ const words = (line: string) => inAccount(line).split(' ')
 describe('on a terminal', () => {
   beforeAll(newAccount)
 
-  test.each(CASES)('%s asks, changes nothing after a no, and is done after a yes', async (line, question) => {
+  test.each(CASES)('%s asks, changes nothing after a no, and runs after a yes', async (line, question) => {
     const before = await everything()
     const terminal = new FakeTerminal('n', 'y')
     expect(await command(words(line), terminal)).toEqual({
@@ -128,7 +128,7 @@ describe('on a terminal', () => {
 describe('with --yes on a terminal', () => {
   beforeAll(newAccount)
 
-  test.each(CASES)('%s is done without a question', async (line) => {
+  test.each(CASES)('%s runs without a question', async (line) => {
     const before = await everything()
     const terminal = new FakeTerminal()
     expect(await command([...words(line), '--yes'], terminal)).toMatchObject({ code: 0, stderr: '' })
@@ -155,7 +155,7 @@ describe('on a terminal with another account', () => {
     })
   })
 
-  test('a missing account is reported, and not asked about', async () => {
+  test('a missing account is reported without a question', async () => {
     const terminal = new FakeTerminal()
     expect(await command(['account', 'delete', 'nowhere'], terminal)).toEqual({
       code: 2,
@@ -173,7 +173,7 @@ describe('on a terminal with another account', () => {
     'address-restriction set ACCOUNT --none',
     'account enable ACCOUNT',
     'project create ACCOUNT gamma',
-  ])('%s takes nothing away, so it does not ask', async (line) => {
+  ])('%s removes nothing, so it does not ask', async (line) => {
     const terminal = new FakeTerminal()
     expect(await command(words(line), terminal)).toMatchObject({ code: 0, stderr: '' })
   })
@@ -212,11 +212,11 @@ describe('revoke', () => {
   })
 })
 
-test('keys rotate asks, and leaves the file as it is where the answer is no', async () => {
+test('keys rotate asks, and does not change the file if the answer is no', async () => {
   const folder = newFolder()
   const file = join(folder, 'signing-keys.json')
   const keys = readFileSync(join(running.folder, 'signing-keys.json'), 'utf8')
-  // A staged key has to be known for a while before it signs.
+  // A key must be staged for some time before it may sign.
   writeFileSync(file, keys.replaceAll(/"since_ms": ?\d+/g, '"since_ms":1'), { mode: 0o600 })
   const before = readFileSync(file, 'utf8')
   const terminal = new FakeTerminal('n', 'y')
@@ -240,7 +240,7 @@ describe('directory apply', () => {
       'directory.json',
     )
 
-  test('asks where the file takes something away, and names it', async () => {
+  test('asks if the file removes something, and names it', async () => {
     const path = file([{ scope: 'projects', projects: ['beta'] }], { roles: [], enabled: false })
     const before = await everything()
     const terminal = new FakeTerminal('n', 'y')
@@ -253,7 +253,7 @@ describe('directory apply', () => {
     expect(await everything()).not.toEqual(before)
   })
 
-  test('does not ask where the file only adds', async () => {
+  test('does not ask if the file only adds', async () => {
     const path = file([{ scope: 'account' }, { scope: 'projects', projects: ['alpha'] }])
     const { code, stdout } = await command(['directory', 'apply', path], new FakeTerminal())
     expect(code).toBe(0)
@@ -286,7 +286,7 @@ test('the commands that may ask are those with --yes', () => {
   expect(having.sort()).toEqual([...new Set(asking)].sort())
 })
 
-test('whatever deletes, disables, revokes or replaces asks', () => {
+test('every command that deletes, disables, revokes or replaces asks', () => {
   const silent = ROWS.filter(
     ({ verb, question }) => /delete|disable|revoke|replace|reissue/.test(verb) && question === undefined,
   )

@@ -1,4 +1,4 @@
-/** What the command line says when it has no answer: exit code 2, and one line on standard error, as text or as JSON. */
+/** Errors of the command line: exit code 2, and one line on standard error, as text or as JSON. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
@@ -13,7 +13,7 @@ const running = await runSidecar()
 await populate(running)
 const environment = { PORTCULLIS_GRPC_ADDRESS: running.address, PORTCULLIS_PASSWORD: 'wrong' }
 Object.assign(process.env, environment)
-// What commands read and make by default must not be in the checkout.
+// Commands read and create files in the current folder by default, which must not be the checkout.
 process.chdir(newFolder())
 
 interface Complaint {
@@ -30,7 +30,7 @@ const state = (message: string): Complaint => ({
   message,
 })
 
-/** In this process where that is possible: a sidecar takes the process over, and standard input is shared. */
+/** Runs in this process if possible. `serve` and commands that read standard input need a separate process. */
 const portcullis = (args: readonly string[]): Promise<Ended> =>
   args[0] === 'serve' || args.includes('-') ? run(args, { environment }) : command(args)
 
@@ -46,7 +46,7 @@ const broken = newFile('accounts: [{account: 1}]\n', 'broken.yaml')
 const misconfigured = newFile('workers: none\n', 'config.yaml')
 const data = join(folder, 'data')
 
-/** Found by the command line itself: the text is the message. */
+/** Errors that the command line itself finds: the text is the message. */
 const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
   [
     ['check', 'balance'],
@@ -166,7 +166,7 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
   ),
 ]
 
-/** The answer of a sidecar, or that there was none: before the message the text says which. */
+/** Errors of a sidecar, or of the connection to it: the text names the code before the message. */
 const FROM_A_SIDECAR: readonly (readonly [args: string[], before: string, complaint: Complaint])[] = [
   [
     ['account', 'list', '--iam-token-file', strange],
@@ -277,7 +277,7 @@ describe('a command without an answer ends with 2', () => {
   })
 })
 
-test('further facts of the sidecar are in the JSON as it sent them', async () => {
+test('the JSON contains the metadata of the sidecar’s error unchanged', async () => {
   const { code, stderr } = await command([...ISSUE, '--api', 'iam', '--api', 'reports', '--json'])
   expect(code).toBe(2)
   expect(JSON.parse(stderr).error).toMatchObject({
@@ -286,10 +286,10 @@ test('further facts of the sidecar are in the JSON as it sent them', async () =>
   })
 })
 
-describe('a matrix that is not valid', () => {
+describe('an invalid matrix', () => {
   const COMMANDS = [['matrix'], ['plan', 'iam'], ['serve', '--http', 'off', '--data', data]]
 
-  test.each(COMMANDS)('is named: %j', async (...args) => {
+  test.each(COMMANDS)('is named in the error: %j', async (...args) => {
     const { code, stdout, stderr } = await portcullis([...args, '--matrix', noMatrix])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(`portcullis: ${noMatrix}: the matrix is not valid:\n`)
@@ -339,7 +339,7 @@ describe('a command line with a mistake', () => {
       ['completion', 'tcsh'],
       /^portcullis: command-argument value 'tcsh' is invalid for argument 'shell'\. Allowed choices are bash, zsh, fish\.\n\(see /,
     ],
-  ])('%j is told what to type instead', async (args, complaint) => {
+  ])('the error for %j says what to type instead', async (args, complaint) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(complaint)
@@ -351,12 +351,12 @@ describe('a command line with a mistake', () => {
     return path
   })
 
-  test('every command is asked below', () => {
+  test('the tests below cover every command', () => {
     expect(names.length).toBeGreaterThan(60)
   })
 
   test.each(names.map((path) => [path.join(' '), path] as const))(
-    'is answered with JSON under --json: %s',
+    'gets JSON with --json: %s',
     async (_name, path) => {
       const { code, stdout, stderr } = await command([...path, '--no-such-option', '--json'])
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -372,7 +372,7 @@ describe('a command line with a mistake', () => {
     },
   )
 
-  test('has its text where --json is a value and not an option', async () => {
+  test('gets text if --json is a value and not an option', async () => {
     const { stderr } = await run(['nope', '--', '--json'])
     expect(stderr).toMatch(/^portcullis: unknown command 'nope'/)
   })

@@ -14,7 +14,7 @@ const shown = everyCommand(buildProgram()).filter(
 const helps: { name: string; each: Command; text: string }[] = []
 for (const each of shown) {
   const path = pathOf(each)
-  // Lines are broken where the terminal ends.
+  // Lines are wrapped at the width of the terminal.
   const text = (await helpOf(path)).replaceAll(/\n {20,}/g, ' ')
   helps.push({ name: path.join(' ') || 'portcullis', each, text })
 }
@@ -101,7 +101,7 @@ describe('the overview', () => {
     expect(stdout.match(/An operator holds a caller token with administrator rights/g)).toHaveLength(1)
   })
 
-  test('is the same by help, --help and -h', async () => {
+  test('is the same with help, --help and -h', async () => {
     const texts: string[] = []
     for (const words of [['help'], ['--help'], ['-h']]) texts.push((await command(words)).stdout)
     expect(new Set(texts).size).toBe(1)

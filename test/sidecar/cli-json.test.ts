@@ -1,4 +1,4 @@
-/** The JSON of every command: one line, keys in snake case, and the field names of the contract where it has a message for the answer. */
+/** The JSON of every command: one line, keys in snake case, and the contract's field names for messages of the contract. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -22,9 +22,9 @@ const data = ['--data', running.folder]
 
 interface Row {
   readonly args: readonly string[]
-  /** The message of the contract that the answer is. */
+  /** The contract's message for the answer. */
   readonly message?: string
-  /** Parts of the answer that are messages of the contract, and which. */
+  /** The contract's messages for parts of the answer. */
   readonly parts?: (json: never) => readonly (readonly [part: unknown, message: string])[]
   readonly code?: number
 }
@@ -52,7 +52,7 @@ const ROWS_HERE: readonly Row[] = [
         ...service_users.map((user) => [user, 'ServiceUser'] as const),
         ...control_panel_users.flatMap(({ static_tokens, ...user }) => [
           [user, 'ControlPanelUser'] as const,
-          // Whether it is revoked; the contract has the time.
+          // Here: whether it is revoked. In the contract: when.
           ...static_tokens.map(({ revoked: _, ...token }) => [token, 'StaticToken'] as const),
         ]),
       ]),
@@ -92,7 +92,7 @@ test('serve', async () => {
 
 test('keys rotate', async () => {
   const folder = newFolder()
-  // A staged key has to be known for a while before it signs.
+  // A key must be staged for some time before it may sign.
   const aged = readFileSync(join(running.folder, 'signing-keys.json'), 'utf8').replaceAll(
     /"since_ms": ?\d+/g,
     '"since_ms":1',
@@ -121,7 +121,7 @@ test('there is no other command with --json', () => {
   expect([...new Set(held)].sort()).toEqual(having.sort())
 })
 
-describe('what a program reads', () => {
+describe('the JSON', () => {
   const read = async (...args: string[]) => JSON.parse((await command([...args, '--json'])).stdout)
 
   test('of an API and of a kind is the same in the matrix and in a plan', async () => {
@@ -160,7 +160,7 @@ describe('what a program reads', () => {
     })
   })
 
-  test('of an answer that may be reused is for how long, and nothing where it may not', async () => {
+  test('of a decision says how long it may be reused, or has no such key if it may not be reused', async () => {
     expect(await read('check', 'iam', '--kind', 'static_token', '--account', '1')).toMatchObject({
       cache_for: expect.stringMatching(/^\d+s$/),
     })

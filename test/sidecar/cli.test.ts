@@ -1,4 +1,4 @@
-/** The command line as a person or a script meets it: exit codes, one line of JSON, one line of complaint. */
+/** The command line for people and scripts: exit codes, JSON on one line, and errors on one line. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ function nobody(): never {
   throw new Error('the development sidecar has no demo account')
 }
 
-/** A command that finds its sidecar and its password as a person would have them: in the environment. */
+/** Runs a command with the sidecar's address and the password in the environment. */
 const portcullis = (args: readonly string[], { input, environment }: RunOptions = {}) =>
   run(args, {
     environment: { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_PASSWORD: user.password, ...environment },
@@ -27,12 +27,12 @@ const ISSUE = ['issue', '--account', account, '--user', user.name]
 const CLAIM = ['--kind', 'static_token', '--account', account]
 
 describe('issue and check', () => {
-  test('a token that is issued goes into check on standard input', async () => {
+  test('an issued token can be piped into check', async () => {
     const issued = await portcullis(ISSUE)
     expect(issued).toMatchObject({ code: 0, stdout: expect.stringMatching(/^X-Auth-Token: eyJ[\w.-]+\n$/) })
-    // A pipe gets the token alone; what a person wants to know of it is on standard error.
+    // The pipe only gets the token. Facts for people are on standard error.
     expect(issued.stderr).toContain(`iam_token_account_scoped, account ${account}, expires `)
-    // As from another command in a pipe, which needs a while.
+    // Written with a delay, as by another command in a pipe.
     const input = new Promise<string>((resolve) => setTimeout(resolve, 1_000, issued.stdout))
     const checked = await portcullis(['check', 'balance', '-H', '@-'], { input })
     expect(checked).toMatchObject({ code: 0, stderr: '' })
@@ -68,7 +68,12 @@ describe('issue and check', () => {
       1,
       { reason: 'CREDENTIAL_AMBIGUOUS' },
     ],
-    ['a target of others', ['reports', ...CLAIM, '--target-account', '1'], 1, { reason: 'ACCOUNT_MISMATCH' }],
+    [
+      'a target of another account',
+      ['reports', ...CLAIM, '--target-account', '1'],
+      1,
+      { reason: 'ACCOUNT_MISMATCH' },
+    ],
   ])('check of %s', async (_claim, args, code, answer) => {
     const ended = await portcullis(['check', '--json', ...args])
     expect(ended).toMatchObject({ code, stderr: '' })
@@ -76,7 +81,7 @@ describe('issue and check', () => {
   })
 })
 
-test('check of an API that is none says which one may have been meant', async () => {
+test('check of an unknown API suggests a known one', async () => {
   const ended = await portcullis(['check', 'balnce', ...CLAIM])
   expect(ended).toMatchObject({ code: 1, stderr: '' })
   expect(ended.stdout).toMatch(/^denied +balnce: UNKNOWN_API\n.*\n +did you mean balance\?\n$/)
@@ -94,13 +99,13 @@ describe('without a sidecar', () => {
     [['plan', 'cdn', '--strict'], 1, { tokens: [], unopened: ['cdn'] }],
     [['matrix'], 0, { digest: compile(supportMatrix).digest, strict: false }],
     [['lint'], 0, { problems: [] }],
-  ])('%j answers with one line of JSON', async (args, code, answer) => {
+  ])('%j prints one line of JSON', async (args, code, answer) => {
     const ended = await portcullis([...args, '--json'])
     expect(ended).toMatchObject({ code, stderr: '' })
     expect(json(ended)).toMatchObject(answer as object)
   })
 
-  test('lint of a broken file ends with 1 and names the place', async () => {
+  test('lint of an invalid file ends with exit code 1 and names the path', async () => {
     const [first, ...rest] = supportMatrix.apis
     const broken = newFile(
       JSON.stringify({ ...supportMatrix, apis: [{ ...first, accepts: ['nothing'] }, ...rest] }),
@@ -150,7 +155,7 @@ describe('directory', () => {
     expect(replaced.value).not.toBe(applied.secrets[0]?.value)
   })
 
-  test('with another pepper than the static tokens were hashed with, there is a warning', async () => {
+  test('a warning says that static tokens were hashed with another pepper', async () => {
     const data = join(newFolder(), 'data')
     const directory = (...args: string[]) => portcullis(['directory', ...args, '--data', data])
     expect(await directory('apply', file)).toMatchObject({ code: 0, stderr: '' })
@@ -162,7 +167,7 @@ describe('directory', () => {
     })
   })
 
-  test('show of a folder that is not there says so, and makes none', async () => {
+  test('show of a missing folder fails, and does not create the folder', async () => {
     const data = join(newFolder(), 'mistyped')
     expect(await portcullis(['directory', 'show', '--data', data])).toMatchObject({ code: 2, stdout: '' })
     expect(await portcullis(['directory', 'show', '--data', join(data, '..')])).toMatchObject({ code: 2 })

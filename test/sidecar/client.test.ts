@@ -105,8 +105,8 @@ describe('errors', () => {
     expect({ code, reason, message, violations, metadata }).toEqual({
       code: 'INVALID_ARGUMENT',
       reason: 'INVALID_ARGUMENT',
-      message: 'api: expected the id of an api',
-      violations: [{ field: 'api', description: 'expected the id of an api' }],
+      message: 'api: expected the id of an API',
+      violations: [{ field: 'api', description: 'expected the id of an API' }],
       metadata: {},
     })
   })
@@ -160,7 +160,7 @@ describe('errors', () => {
     })()
     expect(await errorOf(asking)).toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: 'check.api: expected the id of an api',
+      message: 'check.api: expected the id of an API',
     })
     expect(seen).toEqual([true])
   })

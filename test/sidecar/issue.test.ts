@@ -242,8 +242,8 @@ describe('for a set of APIs', () => {
       {
         apis: ['iam', 'nothing', 'IAM'],
         refusal: invalid(
-          ['apis.apis[1]', 'expected the id of an api of the matrix'],
-          ['apis.apis[2]', 'expected the id of an api of the matrix'],
+          ['apis.apis[1]', 'expected the id of an API of the matrix'],
+          ['apis.apis[2]', 'expected the id of an API of the matrix'],
         ),
       },
     ],

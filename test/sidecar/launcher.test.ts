@@ -1,4 +1,4 @@
-/** The launcher on a Node that is too old says what to do. A real one of that age is tried by test/interop/packages.test.ts. */
+/** The launcher says what to do if Node is too old. test/interop/packages.test.ts tries it with a real old Node. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { newFolder } from '../support/sidecar.ts'
 import { ROOT } from '../support/sources.ts'
 
-/** Makes a Node say that it is an older one. */
+/** Makes Node report an older version. */
 const OLDER = `data:text/javascript,
   Object.defineProperty(process.versions, 'node', { value: '20.1.0' });
   Object.defineProperty(process, 'version', { value: 'v20.1.0' })`
@@ -19,7 +19,7 @@ test.each<[where: string, files: string[], advice: RegExp]>([
     /npm leaves it out where it runs no install scripts\. `npm rebuild node --ignore-scripts=false` installs it\.$/,
   ],
   [
-    'in a checkout, beside its own Node',
+    'in a checkout that has its own Node',
     ['sidecar/cli/main.ts', 'node_modules/node/bin/node'],
     /`npm start`, or `npx portcullis` in place of `node sidecar\/portcullis\.js`\.$/,
   ],

@@ -1,4 +1,4 @@
-/** What a change takes away from a user, and what it does not. */
+/** What a change removes from a user. */
 import { describe, expect, test } from 'vitest'
 import { lossesByFile, lossesOf, type Rights } from '../../sidecar/cli/losses.ts'
 
@@ -40,9 +40,9 @@ test.each<[claim: string, before: Rights, after: Rights, losses: string[]]>([
   ],
   ['a role', { roles: ['a', 'b'] }, { roles: ['b', 'c'] }, ['role a']],
   ['ownership', { owner: true }, { owner: false }, ['ownership of the account']],
-  ['ownership of somebody who is no owner', { owner: false }, { owner: false }, []],
+  ['ownership of a user who is not an owner', { owner: false }, { owner: false }, []],
   ['being enabled', { enabled: true }, { enabled: false }, ['being enabled']],
-  ['being enabled, given back', { enabled: false }, { enabled: true }, []],
+  ['enabling a disabled user', { enabled: false }, { enabled: true }, []],
 ])('%s', (_claim, before, after, losses) => {
   expect(lossesOf(before, after)).toEqual(losses)
 })
@@ -56,7 +56,7 @@ describe('a directory file', () => {
     controlPanelUsers: [{ name: 'olga', enabled: true, owner: true, roles: ['iam.admin'], staticTokens: [] }],
   }
 
-  test('takes away from the users that it names, and from no other', () => {
+  test('removes rights only from the users that it names', () => {
     const file = {
       accounts: [
         {
@@ -72,7 +72,7 @@ describe('a directory file', () => {
     ])
   })
 
-  test('takes nothing from accounts and users that do not exist yet', () => {
+  test('removes nothing from accounts and users that do not exist yet', () => {
     const file = {
       accounts: [
         { account: '1', service_users: [{ name: 'new', permissions: [] }] },

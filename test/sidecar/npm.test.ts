@@ -1,4 +1,4 @@
-/** A server that npm runs ends with npm, whatever ends npm, and one that was put into the background outlives it. */
+/** A server that npm runs ends together with npm. A server in the background keeps running. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -12,7 +12,7 @@ import { ROOT } from '../support/sources.ts'
 
 const SERVE = ['npx', 'portcullis', 'serve', '--dev']
 
-describe.concurrent('what npm runs ends when npm is ended', () => {
+describe.concurrent('a server that npm runs ends when npm ends', () => {
   test.each<[NodeJS.Signals, string[]]>([
     ['SIGTERM', ['npm', 'start']],
     ['SIGKILL', ['npm', 'start']],
@@ -23,13 +23,13 @@ describe.concurrent('what npm runs ends when npm is ended', () => {
     const { address, data } = await served(output)
     child.kill(signal)
     await eventually(async () => !(await answers(address)))
-    // It ended as it does when it is told to: nothing is left.
+    // It stopped normally, and left nothing behind.
     await eventually(() => !existsSync(data))
   })
 })
 
-describe.concurrent('what was put into the background stays', () => {
-  test('when npx has started it there, and ended', async () => {
+describe.concurrent('a server in the background keeps running', () => {
+  test('when npx has started it in the background and has ended', async () => {
     const file = join(newFolder(), 'output')
     const { child } = run(['npx', '-c', `portcullis serve --dev > '${file}' 2>&1 &`])
     await ended(child)
@@ -38,7 +38,7 @@ describe.concurrent('what was put into the background stays', () => {
     expect(await answers(address)).toBe(true)
   })
 
-  test('when the shell ends that put npm there', async () => {
+  test('when the shell that started npm in the background ends', async () => {
     const file = join(newFolder(), 'output')
     const { child } = run(['sh', '-c', `npm start > '${file}' 2>&1 &`])
     await ended(child)
@@ -61,14 +61,14 @@ test.each<[script: string | undefined, waits: boolean]>([
   ['portcullis serve & vitest run', false],
   ['nohup portcullis serve', false],
   ['setsid -f portcullis serve', false],
-  // A program that starts a server is not waited for by npm as the server is.
+  // npm does not wait for the servers of a program that it runs.
   ['bash test.sh', false],
   ['vitest run', false],
 ])('npm waits for a server that it runs by %j: %s', (script, waits) => {
   expect(npmWaits(script)).toBe(waits)
 })
 
-/** Runs a command in the checkout, in a process group of its own, of which nothing is left when the file ends. */
+/** Runs a command in the checkout, in its own process group, which is killed when the test file ends. */
 function run([command = '', ...args]: readonly string[]): { child: ChildProcess; output: () => string } {
   let output = ''
   const child = spawn(command, args, {
@@ -86,13 +86,13 @@ function run([command = '', ...args]: readonly string[]): { child: ChildProcess;
     try {
       process.kill(-pid, 'SIGTERM')
     } catch {
-      // Nothing of it was left.
+      // The group has already ended.
     }
   })
   return { child, output: () => output }
 }
 
-/** Where a development sidecar serves, and its data are, once it has said so. */
+/** The address and the data folder of a development sidecar, from its output. */
 function served(output: () => string): Promise<{ address: string; data: string }> {
   return eventually(() => {
     const [, address, data] = /^ {2}gRPC +(\S+)\n(?:.*\n)*? {2}data +(\S+)\n/m.exec(output()) ?? []
@@ -100,7 +100,7 @@ function served(output: () => string): Promise<{ address: string; data: string }
   })
 }
 
-/** Whether somebody listens there. */
+/** Whether a server listens on the address. */
 function answers(address: string): Promise<boolean> {
   const [host, port] = address.split(':')
   return new Promise((resolve) => {

@@ -9,7 +9,7 @@ const box = new BlackBox((await runSidecar()).address)
 type Violation = readonly [field: string, expected: string]
 const SUBJECT_NEITHER: Violation = ['subject', 'expected exactly one of credentials and token, found neither']
 const SUBJECT_BOTH: Violation = ['subject', 'expected exactly one of credentials and token, found both']
-const API: Violation = ['api', 'expected the id of an api']
+const API: Violation = ['api', 'expected the id of an API']
 const TARGET: Violation = ['target.account', 'expected the account that owns the resource']
 const ADDRESS: Violation = ['client_address', 'expected an IPv4 or IPv6 address']
 
@@ -163,8 +163,8 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     'plan',
     { apis: ['iam', 'nothing', 'cdn', 'IAM'] },
     [
-      ['apis[1]', 'expected the id of an api of the matrix'],
-      ['apis[3]', 'expected the id of an api of the matrix'],
+      ['apis[1]', 'expected the id of an API of the matrix'],
+      ['apis[3]', 'expected the id of an API of the matrix'],
     ],
   ],
 ])('%s is refused', async (_claim, method, request, violations) => {

@@ -1,4 +1,4 @@
-/** An address in use: the message names the place where another one is to be chosen. */
+/** An address in use: the error names the setting for choosing another one. */
 import { expect, test } from 'vitest'
 import { addressInUse, takenAddressOf } from '../../sidecar/base/address.ts'
 import { type AddressSources, withRemedy } from '../../sidecar/cli/taken-address.ts'
@@ -48,7 +48,7 @@ test('any other error stays as it is', () => {
 })
 
 test.each(['127.0.0.1:1', '[::1]:1', 'unix:/with blanks/in it.sock'])(
-  'the address %s is read from the message again',
+  'the address %s can be read from the message',
   (address) => {
     expect(takenAddressOf(new Error(addressInUse({ listener: 'grpc', address }).message))).toEqual({
       listener: 'grpc',
@@ -57,7 +57,7 @@ test.each(['127.0.0.1:1', '[::1]:1', 'unix:/with blanks/in it.sock'])(
   },
 )
 
-test('a sidecar on a taken address ends with 2, under --json with JSON', async () => {
+test('a sidecar on an address in use ends with exit code 2, and with --json the error is JSON', async () => {
   const first = await serve(['--data', newFolder(), '--http', '127.0.0.1:0'])
   const { grpc, http } = first.ready
   const second = async (...args: string[]) => {
