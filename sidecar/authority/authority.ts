@@ -57,19 +57,19 @@ export interface Authority {
    * Returns how tokens that look like this one are obtained. It only looks at the text and does not verify the token.
    * So a credential in the wrong header is found before any verification. `undefined`: the text is not recognised.
    */
-  formOf(value: string): TokenKind['obtained']['by'] | undefined
+  recognize(value: string): TokenKind['obtained']['by'] | undefined
   /**
    * Verifies a credential. A credential of any content gets a result and no exception.
    *
    * @param clientAddress the address that the credential came from, for accounts that restrict addresses (§1)
-   * @param evenExpired whether to accept a token that expired in the last 48 hours
+   * @param acceptExpired whether to accept a token that expired in the last 48 hours
    * @throws CallError if the directory does not answer
    */
   verify(
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
     clientAddress?: string,
-    evenExpired?: boolean,
+    acceptExpired?: boolean,
   ): Verification | Promise<Verification>
   /**
    * Issues a token of a kind for a scope, if §5.1 allows it.

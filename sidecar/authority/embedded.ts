@@ -76,7 +76,7 @@ export class EmbeddedAuthority implements Authority {
     this.#directory = parts.store.verification
   }
 
-  formOf(value: string): TokenKind['obtained']['by'] | undefined {
+  recognize(value: string): TokenKind['obtained']['by'] | undefined {
     if (looksLikeStaticToken(value)) return 'control_panel'
     return looksLikeIamToken(value) ? 'issue' : undefined
   }
@@ -85,10 +85,10 @@ export class EmbeddedAuthority implements Authority {
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
     clientAddress?: string,
-    evenExpired = false,
+    acceptExpired = false,
   ): Verification | Promise<Verification> {
     if (looksLikeStaticToken(value)) return this.#verifyStatic(value, clientAddress)
-    return looksLikeIamToken(value) ? this.#verifyIam(value, kinds, clientAddress, evenExpired) : INVALID
+    return looksLikeIamToken(value) ? this.#verifyIam(value, kinds, clientAddress, acceptExpired) : INVALID
   }
 
   async issue(
@@ -173,14 +173,14 @@ export class EmbeddedAuthority implements Authority {
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
     clientAddress: string | undefined,
-    evenExpired: boolean,
+    acceptExpired: boolean,
   ): Verification | Promise<Verification> {
     const cached = this.#cachedIamToken(value)
     const nowMs = this.#parts.now()
     if (cached === undefined) return INVALID
     const { token, generation } = cached
     if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
-    const graceMs = evenExpired ? EXPIRED_TOKEN_MS_MAX : 0
+    const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
 

@@ -106,7 +106,7 @@ export class DirectoryRecords {
   }
 
   /** Finds the user's static token with that key name that is not revoked. There is at most one. */
-  async liveStaticToken(userId: string, name: string): Promise<StaticTokenRecord | undefined> {
+  async activeStaticToken(userId: string, name: string): Promise<StaticTokenRecord | undefined> {
     const [row] = await this.#queries.all(
       `${STATIC_TOKENS} WHERE user_id = :user AND static_tokens.name = :name AND revoked_at_ms IS NULL`,
       { user: userId, name },

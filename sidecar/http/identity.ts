@@ -30,7 +30,7 @@ export function addIdentityRoutes(server: FastifyInstance, services: Services, s
   })
   // This route answers HEAD too, without a body.
   server.get('/identity/v3/auth/tokens', async (request, reply) => {
-    const question = { ...questionOf(request), evenExpired: allowsExpired(request) }
+    const question = { ...questionOf(request), acceptExpired: allowsExpired(request) }
     const token = await validate(forCall(services), question)
     reply.header('x-subject-token', question.subject)
     return sendJson(reply, 200, tokenBody(token, catalogFor(request)))
@@ -56,7 +56,7 @@ function questionOf(request: FastifyRequest): TokenQuestion {
     clientAddress: addressOf(request),
     // A repeated header counts as missing.
     subject: subjects.length === 1 ? (subjects[0] ?? '') : '',
-    evenExpired: false,
+    acceptExpired: false,
   }
 }
 

@@ -66,7 +66,7 @@ export function checkCredentials(
   const found = engine.extract(question.headers)
   if (!found.ok) return denied(found.reason)
   const header = headersOf(engine).get(found.header)
-  const obtainedBy = authority.formOf(found.value)
+  const obtainedBy = authority.recognize(found.value)
   // A form that tells nothing fits any header.
   if (obtainedBy !== undefined && header?.obtainedBy.has(obtainedBy) !== true) return denied('WRONG_HEADER')
 

@@ -44,7 +44,7 @@ export interface TokenQuestion {
   /** The token that is asked about, as it arrived. */
   readonly subject: string
   /** Whether a token that expired in the last 48 hours counts as active. */
-  readonly evenExpired: boolean
+  readonly acceptExpired: boolean
 }
 
 type IdentityServices = Pick<CallServices, 'engine' | 'authority' | 'administration'>
@@ -126,10 +126,10 @@ async function activeSubject(
 
 async function activeToken(
   { engine, authority }: IdentityServices,
-  { subject, evenExpired }: Pick<TokenQuestion, 'subject' | 'evenExpired'>,
+  { subject, acceptExpired }: Pick<TokenQuestion, 'subject' | 'acceptExpired'>,
 ): Promise<VerifiedToken | undefined> {
-  if (authority.formOf(subject) !== 'issue') return undefined
-  const verification = await authority.verify(subject, engine.tokenKinds, undefined, evenExpired)
+  if (authority.recognize(subject) !== 'issue') return undefined
+  const verification = await authority.verify(subject, engine.tokenKinds, undefined, acceptExpired)
   // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
   const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
   const { token } = verification

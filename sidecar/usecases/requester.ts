@@ -74,7 +74,7 @@ export async function userByIamToken(
     readonly clientAddress: string | undefined
   },
 ): Promise<UserRequester | undefined> {
-  if (authority.formOf(value) !== 'issue') return undefined
+  if (authority.recognize(value) !== 'issue') return undefined
   const verification = await authority.verify(value, engine.tokenKinds, clientAddress)
   const { token } = verification
   if (token === undefined || engine.tokenKinds.get(token.kind)?.obtained.by !== 'issue') return undefined

@@ -148,7 +148,7 @@ export class DirectoryFileChange {
     const what = [...(otherOwner ? (['owner'] as const) : []), ...(await this.#common(user, roles, enabled))]
     if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
     for (const key of static_tokens) {
-      if ((await this.#change.records.liveStaticToken(user.id, key)) !== undefined) continue
+      if ((await this.#change.records.activeStaticToken(user.id, key)) !== undefined) continue
       const value = await this.#maker.addStaticToken(this.#change, user, key)
       this.#created.static_tokens++
       this.#secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })

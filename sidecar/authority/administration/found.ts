@@ -43,7 +43,7 @@ export async function staticTokenOf(
   user: UserRecord,
   name: string,
 ): Promise<StaticTokenRecord> {
-  return found(await records.liveStaticToken(user.id, name), `active static token \`${name}\``)
+  return found(await records.activeStaticToken(user.id, name), `active static token \`${name}\``)
 }
 
 /** Records of an account. A missing account is `NOT_FOUND`, and not an empty list. */

@@ -129,10 +129,10 @@ export function recordsContract(subject: () => Subject): void {
       createdAtMs: clock.nowMs,
       revokedAtMs: undefined,
     }
-    expect(await store.records.liveStaticToken(user.id, 'key')).toEqual(made)
+    expect(await store.records.activeStaticToken(user.id, 'key')).toEqual(made)
     expect(await store.records.staticTokens(user.id, { after: '', size: 10 })).toEqual([made])
     await changing(subject(), (change) => change.revoke(id, account.account, undefined))
-    expect(await store.records.liveStaticToken(user.id, 'key')).toBeUndefined()
+    expect(await store.records.activeStaticToken(user.id, 'key')).toBeUndefined()
     expect(await store.records.staticTokens(user.id, { after: '', size: 10 })).toEqual([
       { ...made, revokedAtMs: clock.nowMs },
     ])
