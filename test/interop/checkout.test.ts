@@ -1,4 +1,4 @@
-/** A fresh checkout on a machine whose Node is older than the checkout needs, and where npm runs no install scripts. */
+/** A fresh checkout on a machine whose Node is too old, and where npm runs no install scripts. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'portcullis-checkout-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const olderNode = await findOlderNode()
-/** As it is on that machine: neither this checkout's Node nor what its npm told the tests. */
+/** The environment of that machine: without this checkout's Node, and without the variables that npm sets for the tests. */
 const env = {
   ...environment,
   PATH: [dirname(olderNode ?? ''), process.env.PATH].join(delimiter),
@@ -33,7 +33,7 @@ const packages =
         return true
       })
 
-test.skipIf(!packages)('npm start says how to come to the right Node, and does start then', async () => {
+test.skipIf(!packages)('npm start says how to install the right Node, and then it starts', async () => {
   const refused = spawnSync('npm', ['start'], { cwd: folder, env, encoding: 'utf8' })
   expect(refused.status).toBe(2)
   expect(refused.stderr).toMatch(/^portcullis: expected Node 24 or later, this is v2\d\./m)

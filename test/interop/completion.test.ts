@@ -1,4 +1,4 @@
-/** Completion in real shells: zsh and fish read their scripts without complaint, and offer what bash offers. */
+/** Completion in real shells: zsh and fish accept their scripts, and offer the same words as bash. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ async function script(shell: typeof zsh, flags: readonly string[], text: string)
 }
 
 describe.skipIf(!zsh.ok)('in zsh', () => {
-  /** The parts of the completion system that the script calls print what they get. */
+  /** Replaces the functions of the completion system that the script calls. They print their arguments. */
   const offered = (typed: string) =>
     script(
       zsh,
@@ -79,7 +79,7 @@ describe.skipIf(!fish.ok)('in fish', () => {
   })
 
   test.each(COMPLETIONS)('%s', async (typed, values) => {
-    // Without the descriptions; fish sorts.
+    // Without the descriptions. fish sorts the words.
     expect((await offered(typed)).map((line) => line.split('\t')[0]).sort()).toEqual([...values].sort())
   })
 
@@ -92,7 +92,7 @@ describe.skipIf(!fish.ok)('in fish', () => {
     expect(await offered(typed)).toEqual(lines)
   })
 
-  test('folders, where an option takes one', async () => {
+  test('folders, if an option takes a folder', async () => {
     expect((await offered('portcullis serve --data portc')).map((line) => line.split('\t')[0])).toEqual([
       'portcullis-data/',
     ])

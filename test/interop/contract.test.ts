@@ -1,4 +1,4 @@
-/** The contract for other languages, with the compilers that they use, and for those who rely on the last release of it. */
+/** The contract with the compilers of other languages, and its compatibility with the last release. */
 import {
   cpSync,
   globSync,
@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const python = inject('python')
 const go = inject('go')
 
-/** Why buf cannot be had, where that is so. */
+/** The reason why buf cannot be obtained, if so. */
 const noBuf = await runBuf(['--version']).then(
   () => undefined,
   (error: CommandFailed) => error.message,
@@ -33,7 +33,7 @@ describe.skipIf(noBuf !== undefined)('buf', () => {
   test.each([
     ['portcullis.binpb', protos],
     ['health.binpb', join(repository, 'node_modules/grpc-health-check/proto')],
-  ])('%s is what it compiles, byte for byte', async (name, sources) => {
+  ])('compiles %s, byte for byte', async (name, sources) => {
     const image = join(folder, name)
     await runBuf(['build', sources, '--as-file-descriptor-set', '-o', image])
     expect(readFileSync(join(protos, name)).equals(readFileSync(image))).toBe(true)
@@ -43,7 +43,7 @@ describe.skipIf(noBuf !== undefined)('buf', () => {
     expect(await breaking((text) => text)).toBe('')
   })
 
-  test('lets a field, a message and a call be added', async () => {
+  test('allows a new field, a new message and a new call', async () => {
     const added = (text: string) =>
       text
         .replace('message CheckRequest {', '$& string note = 1000;')
@@ -71,16 +71,16 @@ describe.skipIf(noBuf !== undefined)('buf', () => {
       'string product = 1;',
       /changed name from "api" to "product"/,
     ],
-    ['a call is gone', /rpc Plan\(PlanRequest\) returns \(PlanResponse\);/, '', /RPC "Plan" .*deleted/],
+    ['a call is removed', /rpc Plan\(PlanRequest\) returns \(PlanResponse\);/, '', /RPC "Plan" .*deleted/],
     [
       'a call answers with a stream',
       /(rpc Plan\(PlanRequest\) returns) \(/,
       '$1 (stream ',
       /server streaming/,
     ],
-    ['a field is gone', /string client_address = \d+;/, '', /with name "client_address" .*deleted/],
+    ['a field is removed', /string client_address = \d+;/, '', /with name "client_address" .*deleted/],
     [
-      'the Go package is another',
+      'the Go package is changed',
       /"portcullis\/v1;portcullisv1"/,
       '"other/v1"',
       /option "go_package" changed/,
@@ -94,14 +94,14 @@ describe.skipIf(noBuf !== undefined)('buf', () => {
   })
 })
 
-/** What buf says of a contract whose file of the authorization service was changed; nothing where it breaks nothing. */
+/** The report of buf about a contract with a changed authorization service; empty: nothing is broken. */
 async function breaking(change: (text: string) => string): Promise<string> {
   const copy = mkdtempSync(join(folder, 'changed-'))
   cpSync(protos, join(copy, 'proto'), { recursive: true })
   cpSync(join(repository, 'buf.yaml'), join(copy, 'buf.yaml'))
   const file = join(copy, 'proto/portcullis/v1/authorization.proto')
   writeFileSync(file, change(readFileSync(file, 'utf8')))
-  // As `npm run check` has it.
+  // The same arguments as in `npm run check`.
   const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
   const [, args = ''] = /buf\.ts (breaking [^&]+)/.exec(scripts['check:protos']) ?? []
   try {
@@ -120,7 +120,7 @@ describe.skipIf(!python.ok)('protoc without flags makes', () => {
 
   const NAMED = readdirSync(join(protos, 'portcullis/v1')).map((name) => name.replace('.proto', ''))
 
-  /** A file that it makes of each proto, or of one message, and what is in there. */
+  /** A file that protoc makes of a proto or of a message, and its content. */
   test.each<[flag: string, file: string, content: RegExp]>([
     ['python', 'portcullis/v1/authorization_pb2.py', /portcullis\/v1\/authorization\.proto/],
     ['java', 'com/portcullis/v1/CheckRequest.java', /^package com\.portcullis\.v1;/m],
@@ -135,7 +135,7 @@ describe.skipIf(!python.ok)('protoc without flags makes', () => {
   ])('--%s_out: %s', async (flag, file, content) => {
     const output = await generate(flag)
     expect(readFileSync(join(output, file), 'utf8')).toMatch(content)
-    // Languages write `error_reason` in their own ways.
+    // Each language spells `error_reason` in its own way.
     const plain = (name: string) => name.toLowerCase().replaceAll('_', '')
     const made = plain(globSync('**/*.*', { cwd: output }).join('\n'))
     expect(NAMED.filter((name) => !made.includes(plain(name)))).toEqual([])
@@ -148,7 +148,7 @@ describe.skipIf(!python.ok)('protoc without flags makes', () => {
     expect(readFileSync(join(await generate(flag), file), 'utf8')).toMatch(/^package portcullisv1$/m)
   })
 
-  /** Runs protoc for every file of the contract. @returns the folder of what it made */
+  /** Runs protoc for every file of the contract. @returns the folder with its output */
   async function generate(flag: string): Promise<string> {
     const output = join(folder, flag)
     mkdirSync(output, { recursive: true })

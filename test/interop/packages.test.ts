@@ -1,6 +1,6 @@
 /**
- * The packages as a user gets them: npm installs each tarball into an empty project, with its dependencies from the registry. The
- * oldest Node that they support, Bun and Deno run them.
+ * The packages as users get them: npm installs each tarball into an empty project, with its dependencies from the registry. The
+ * oldest supported Node, Bun and Deno run them.
  */
 import { globSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,9 +18,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const tarballs = packAll(folder)
 const NAMES = FOLDERS.map((each) => [manifestOf(each).name, each] as const)
 
-/** The project that has this package and its dependencies, and nothing else. */
+/** A project with only this package and its dependencies. */
 const alone = (packageFolder: string): string => join(folder, 'alone', packageFolder)
-/** The project of whoever decides in the own process. */
+/** A project that decides in its own process. */
 const together = join(folder, 'together')
 
 const projects = await unlessMissing('the dependencies of the packages', async () => {
@@ -39,7 +39,7 @@ describe.skipIf(!projects)('npm installs', () => {
 
   test('the engine and the matrix as two packages of less than 500 kB', () => {
     const files = globSync('node_modules/**', { cwd: together }).map((path) => statSync(join(together, path)))
-    // Blocks of 512 bytes, of folders too: what the disk loses.
+    // Blocks of 512 bytes, including those of folders: the space that is used on the disk.
     const bytes = files.reduce((total, { blocks }) => total + blocks * 512, 0)
     expect(bytes).toBeLessThan(500_000)
     const manifests = globSync('node_modules/**/package.json', { cwd: together }).toSorted()
@@ -102,7 +102,7 @@ test.skipIf(attw === undefined).each(NAMES)('attw finds the types of %s right', 
   expect(await run(process.execPath, [attw ?? '', ...args])).toContain(manifestOf(each).name)
 })
 
-/** An empty project into which npm installs packages from their tarballs. */
+/** Makes an empty project, into which npm installs packages from their tarballs. */
 async function install(project: string, packages: readonly string[]): Promise<void> {
   mkdirSync(project, { recursive: true })
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
@@ -112,7 +112,7 @@ async function install(project: string, packages: readonly string[]): Promise<vo
   })
 }
 
-/** What a program prints, read as JSON. */
+/** Runs a program and reads its output as JSON. */
 async function evaluate(node: string, program: string, cwd: string): Promise<unknown> {
   return JSON.parse(await run(node, ['--input-type=module', '--eval', program], { cwd }))
 }

@@ -17,7 +17,7 @@ export type Available =
   | { readonly ok: true; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly why: string }
 
-/** A shell that can be started, or the reason why there is none. */
+/** A shell that can be started, or the reason why it is missing. */
 export type AvailableShell = ({ readonly ok: true } & Shell) | { readonly ok: false; readonly why: string }
 
 declare module 'vitest' {

@@ -1,4 +1,4 @@
-/** The command line on a real terminal: it asks before it destroys something, and shows colours. */
+/** The command line on a real terminal: it asks before destructive changes, and shows colours. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { newFolder, whenTheFileEnds } from '../support/sidecar.ts'
 const terminal = inject('terminal')
 const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
 const PORTCULLIS = [process.execPath, launcher]
-/** A key that a terminal turns into a signal, or into the end of the input. */
+/** Keys that a terminal turns into a signal or into the end of the input. */
 const KEYS = { interrupt: '\u0003', endOfInput: '\u0004' }
 
 interface Shown {
   readonly code: number | null
-  /** Everything on the terminal, what was typed included. */
+  /** Everything on the terminal, including the typed text. */
   readonly screen: string
 }
 
@@ -84,7 +84,7 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
     ['n', 'n\n'],
     ['nothing', '\n'],
     ['the end of the input', KEYS.endOfInput],
-  ])('%s is a no: nothing was changed, with 2', async (_claim, answer) => {
+  ])('%s is a no: nothing is changed, and the exit code is 2', async (_claim, answer) => {
     await newAccount()
     const { code, screen } = await onTerminal(deleting(), { answer })
     expect(code).toBe(2)
@@ -93,7 +93,7 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
     expect(await exists()).toBe(true)
   })
 
-  test('Ctrl-C ends the command, and nothing was changed', async () => {
+  test('Ctrl-C ends the command, and nothing is changed', async () => {
     await newAccount()
     const { code } = await onTerminal(deleting(), { answer: KEYS.interrupt })
     expect(code).toBe(130)
@@ -145,12 +145,12 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
     expect(screen.includes('\u001b[')).toBe(colored)
   })
 
-  test('a pipe gets no colours, although standard error is a terminal', async () => {
+  test('a pipe gets no colours, even if standard error is a terminal', async () => {
     const line = `'${process.execPath}' '${launcher}' matrix | cat`
     expect((await onTerminal(['/bin/sh', '-c', line])).screen).not.toContain('\u001b[')
   })
 
-  test('errors are red, and not under --json', async () => {
+  test('errors are red, except with --json', async () => {
     expect(await onTerminal([...PORTCULLIS, 'nope'])).toMatchObject({
       code: 2,
       screen: expect.stringMatching(/^\u001b\[31mportcullis:\u001b\[39m unknown command 'nope'\n/),

@@ -1,5 +1,5 @@
-// Asks the sidecar through the stubs that protoc-gen-go-grpc generated. A row of JSON in; out comes a line for each
-// response, one for the error if there is one, and one for the end.
+// Calls the sidecar with the stubs that protoc-gen-go-grpc generated. The input is a line of JSON. The output has a line for
+// each response, a line for the error if there is one, and a line for the end.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
-	// Loaded so that the details of errors can be printed.
+	// Imported so that the details of errors can be printed.
 	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -31,13 +31,13 @@ import (
 	portcullisv1 "portcullis.test/interop/gen/portcullis/v1"
 )
 
-// A question: the call, its requests, and how long to wait.
+// The input: the call, its requests, and its deadline.
 type row struct {
 	Call                 string            `json:"call"`
 	Requests             []json.RawMessage `json:"requests"`
 	Metadata             map[string]string `json:"metadata"`
 	DeadlineMilliseconds int64             `json:"deadline_ms"`
-	// A stream is left after so many responses; 0: never.
+	// The number of responses after which a stream is cancelled; 0: it is not cancelled.
 	ResponsesMax int `json:"responses_max"`
 }
 
@@ -53,7 +53,7 @@ type failure struct {
 	Details []json.RawMessage `json:"details"`
 }
 
-// Makes a call and hands each response to `each`, which says whether to go on.
+// Makes a call and passes each response to `each`, which returns whether to continue.
 type caller func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error
 
 func main() {
@@ -117,7 +117,7 @@ func describe(err error) *failure {
 	return &failure{code.Code(found.Code).String(), found.Message, details}
 }
 
-// A pointer to a generated message.
+// A pointer to a generated message type.
 type message[T any] interface {
 	*T
 	proto.Message
@@ -157,7 +157,7 @@ func bidirectional[T any, Request message[T], U any, Response message[U]](
 		}
 		go func() {
 			for _, request := range requests {
-				// A stream that broke says why where it is read.
+				// If the stream has failed, reading from it returns the error.
 				if stream.Send(fromJSON[T, Request](request)) != nil {
 					return
 				}

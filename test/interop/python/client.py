@@ -1,6 +1,7 @@
-"""Asks the sidecar through the stubs that grpcio-tools generated.
+"""Calls the sidecar with the stubs that grpcio-tools generated.
 
-A row of JSON in; out comes a line for each response, one for the error if there is one, and one for the end.
+The input is a line of JSON. The output has a line for each response, a line for the error if there is one, and a line for
+the end.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import sys
 
 import grpc
 from google.protobuf import json_format, message_factory
-from google.rpc import error_details_pb2  # Loaded so that the details of errors can be printed.
+from google.rpc import error_details_pb2  # Imported so that the details of errors can be printed.
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 

@@ -1,4 +1,4 @@
-"""Learns the services of a sidecar by reflection alone, and prints each with its methods as JSON."""
+"""Lists the services of a sidecar by reflection, and prints each one with its methods as JSON."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ with grpc.insecure_channel(sys.argv[1]) as channel:
             {
                 service: [method.name for method in pool.FindServiceByName(service).methods]
                 for service in services
-                # Reflection does not describe itself everywhere; what it serves is what counts.
+                # Not every version describes the reflection service itself, so it is left out.
                 if not service.startswith("grpc.reflection.")
             }
         )

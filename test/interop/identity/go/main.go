@@ -1,4 +1,4 @@
-// Drives the identity endpoint with gophercloud, and prints what came of each step as one JSON object.
+// Uses the identity endpoint with gophercloud, and prints the result of each step as one JSON object.
 package main
 
 import (
@@ -15,32 +15,32 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
 
-// What to do, read from standard input.
+// The input, from standard input.
 type wishes struct {
 	AuthURL  string `json:"auth_url"`
 	Account  string `json:"account"`
 	User     string `json:"user"`
 	Password string `json:"password"`
-	// Empty: account scope.
+	// Empty: an account-scoped token.
 	Project string `json:"project"`
 }
 
 type outcome struct {
-	// Status of the login, where it was refused.
+	// HTTP status of a refused login.
 	Refused int `json:"refused,omitempty"`
 
 	CatalogURL string `json:"catalog_url,omitempty"`
 	User       string `json:"user,omitempty"`
 	Account    string `json:"account,omitempty"`
 	Project    string `json:"project,omitempty"`
-	// Seconds that the token lives, by its own word.
+	// The lifetime of the token in seconds, from its own description.
 	Lifetime float64 `json:"lifetime,omitempty"`
 
 	ValidBefore bool `json:"valid_before"`
 	ValidAfter  bool `json:"valid_after"`
-	// Status of validating a token that is none.
+	// HTTP status of validating an invalid token.
 	Garbage int `json:"garbage,omitempty"`
-	// Whether the client logged in again by itself once its own token was revoked.
+	// Whether the client logged in again by itself after its own token was revoked.
 	Renewed bool `json:"renewed"`
 }
 
@@ -75,7 +75,7 @@ func drive(ctx context.Context, w wishes) outcome {
 		out.Project = project.Name
 	}
 
-	// A second token, so that the first can ask about it once it is revoked.
+	// A second token, so that the first one can be used to validate it after it is revoked.
 	second := tokens.Create(ctx, identity, createOptions(w))
 	subject, err := second.ExtractTokenID()
 	must(err)
@@ -87,7 +87,7 @@ func drive(ctx context.Context, w wishes) outcome {
 	_, err = tokens.Get(ctx, identity, "garbage").ExtractToken()
 	out.Garbage = statusOf(err)
 
-	// Without its own token the client is refused once, logs in again and repeats the question.
+	// After its own token is revoked, the client is refused once, logs in again and repeats the request.
 	must(tokens.Revoke(ctx, identity, own).Err)
 	_, err = tokens.Get(ctx, identity, "garbage").ExtractToken()
 	out.Renewed = statusOf(err) == http.StatusNotFound && provider.TokenID != own
@@ -117,7 +117,7 @@ func createOptions(w wishes) *tokens.AuthOptions {
 	return &tokens.AuthOptions{Username: w.User, Password: w.Password, DomainName: w.Account, Scope: scope}
 }
 
-// The HTTP status in an error; 0 where there is none.
+// The HTTP status in an error; 0 if it has none.
 func statusOf(err error) int {
 	var unexpected gophercloud.ErrUnexpectedResponseCode
 	if errors.As(err, &unexpected) {

@@ -33,7 +33,7 @@ def main():
             "password": wishes["password"],
             "project_name": wishes["project"],
             "project_domain_name": wishes["account"],
-            # Every request is validated: what is revoked is refused at once.
+            # Validate every request, so that a revoked token is refused immediately.
             "token_cache_time": "-1",
             "service_token_roles_required": True,
             "http_request_max_retries": "0",

@@ -1,4 +1,4 @@
-"""Drives the identity endpoint with keystoneauth1, and prints what came of each step as one JSON object."""
+"""Uses the identity endpoint with keystoneauth1, and prints the result of each step as one JSON object."""
 
 import datetime
 import json
@@ -49,7 +49,7 @@ def drive(wishes):
         ],
     }
 
-    # It renews a token that has little left: under two minutes.
+    # The session renews a token that expires in less than two minutes.
     soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=100)
     access._data["token"]["expires_at"] = soon.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     second = plugin.get_access(client).auth_token
@@ -59,7 +59,7 @@ def drive(wishes):
     third = plugin.get_access(client).auth_token
     result["invalidated"] = third not in (first, second)
 
-    # A token that was revoked behind its back: refused once, then it logs in again and repeats the question.
+    # After its token is revoked, the session is refused once, logs in again and repeats the request.
     tokens = f"{wishes['auth_url']}/auth/tokens"
     result["revoked"] = client.delete(tokens, headers={"X-Subject-Token": third}).status_code
     result["catalog"] = client.get(f"{wishes['auth_url']}/auth/catalog").status_code
