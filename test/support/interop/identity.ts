@@ -5,9 +5,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { CommandFailed, installed, repository, run } from './command.ts'
+import { CommandFailed, installed, interopFolder, repository, run } from './command.ts'
 
-const programs = import.meta.dirname
+const programs = join(interopFolder, 'identity')
 
 /** Something that was obtained, or the reason why there is none. */
 export type Obtained<T> =
