@@ -36,7 +36,7 @@ if (values.smoke) {
 } else {
   await measure(chosen)
   if (values.docs)
-    print(`written to ${writeDocs(readResults(names)).join(' and ')}; then run \`node test/docs/readme.ts\``)
+    print(`written to ${writeDocs(readResults(names)).join(' and ')}; then run \`npm run docs\``)
 }
 
 /** Runs the suites at full size, judges their rows, and writes the results. */

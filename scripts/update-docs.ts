@@ -1,0 +1,110 @@
+/**
+ * Brings the parts of the pages that follow from the code up to date: `npm run docs`. Such a part stands between
+ * `<!-- name -->` and `<!-- /name -->`; a test compares it with what is made here.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { benchmarksPart, headlineBlock } from '../bench/report/markdown.ts'
+import { docsChart, readDocs } from '../bench/report/results.ts'
+import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
+import { scalarKeys } from '../sidecar/config/config.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** Drawn from the same figures and bounds as the tables of the benchmarks. */
+export const CHART = join(ROOT, 'docs/bench.svg')
+
+export interface GeneratedPart {
+  /** From the root, for example `docs/matrix.md`. */
+  readonly page: string
+  /** What its comments say. */
+  readonly name: string
+  /** What has to stand between them. */
+  readonly make: () => string
+}
+
+export const generatedParts: readonly GeneratedPart[] = [
+  { page: 'README.md', name: 'matrix-excerpt', make: matrixExcerpt },
+  {
+    page: 'docs/matrix.md',
+    name: 'matrix',
+    make: () => fenced(['$ npx portcullis matrix', ...matrixLines()]),
+  },
+  { page: 'docs/clients.md', name: 'errors', make: errorTable },
+  { page: 'docs/configuration.md', name: 'configuration', make: configurationTable },
+  { page: 'docs/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
+  { page: 'docs/benchmarks.md', name: 'benchmarks', make: () => benchmarksPart(readDocs(), 'bench.svg') },
+]
+
+/** What stands between the comments of a part; `undefined`: they are not there. */
+export function partOf(text: string, name: string): string | undefined {
+  return between(name).exec(text)?.[2]
+}
+
+/** The page with another text between the comments. */
+function withPart(text: string, { name, make }: GeneratedPart): string {
+  return text.replace(between(name), (_match, before: string, _old, after: string) => {
+    const made = make()
+    return `${before}${made}${made === '' ? '' : '\n'}${after}`
+  })
+}
+
+const between = (name: string) => new RegExp(`(<!-- ${name} -->\\n)([\\s\\S]*?)\\n?(<!-- /${name} -->)`)
+
+/** Rows that differ from each other: every pattern of acceptance, and a contested cell. */
+const EXCERPT = [
+  'iam',
+  'balance',
+  'reports',
+  'cloud-projects',
+  'object-storage',
+  'cdn',
+  'audit-logs',
+  'tickets',
+]
+
+function matrixExcerpt(): string {
+  const [header = '', headers = '', ...rows] = matrixLines()
+  const shown = EXCERPT.map((api) => rows.find((row) => row.startsWith(`${api} `)) ?? `${api} is missing`)
+  return fenced([header, headers, ...shown])
+}
+
+function matrixLines(): string[] {
+  const launcher = join(ROOT, 'sidecar/portcullis.js')
+  return execFileSync(process.execPath, [launcher, 'matrix'], { encoding: 'utf8' }).trimEnd().split('\n')
+}
+
+function fenced(lines: readonly string[]): string {
+  return ['```text', ...lines.map((line) => line.trimEnd()), '```'].join('\n')
+}
+
+function errorTable(): string {
+  const rows = Object.entries(CALL_ERRORS).map(
+    ([reason, { code, message, retry }]) =>
+      `| \`${reason}\` | \`${code}\` | ${retry ? 'yes' : ''} | ${message} |`,
+  )
+  return ['| reason | status | retry | message |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function configurationTable(): string {
+  const rows = scalarKeys.map(({ path, variable, default: value, description }) =>
+    [`\`${path.join('.')}\``, `\`${variable}\``, value === undefined ? '' : `\`${value}\``, description].join(
+      ' | ',
+    ),
+  )
+  return [
+    '| key | variable | default | meaning |',
+    '|---|---|---|---|',
+    ...rows.map((row) => `| ${row} |`),
+  ].join('\n')
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const part of generatedParts) {
+    const path = join(ROOT, part.page)
+    writeFileSync(path, withPart(readFileSync(path, 'utf8'), part))
+  }
+  writeFileSync(CHART, docsChart(readDocs()))
+}
