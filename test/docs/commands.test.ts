@@ -1,0 +1,45 @@
+/** Every command of the pages that needs Node alone is run, page by page, and what a page shows is what is printed. */
+import { describe, expect, test } from 'vitest'
+import { blocksOf, fileOf, userPages } from './page.ts'
+import { isNotRun, isOutput, readPage } from './story.ts'
+
+/** Read by tests of their own: one goes on where the page ends, the other is as long as all the rest. */
+const ELSEWHERE = ['docs/embedding.md', 'docs/operating.md']
+
+const withCommands = userPages.filter((page) =>
+  blocksOf(page).some((block) => block.language === 'sh' && !isNotRun(block)),
+)
+
+describe.each(withCommands.filter(({ path }) => !ELSEWHERE.includes(path)))('$path', (page) => {
+  readPage(page)
+})
+
+test.each(userPages)(
+  '$path has blocks that are files, commands, outputs or pictures, and no others',
+  (page) => {
+    const others = blocksOf(page).filter(
+      (block) => !(block.language === 'sh' || block.language === 'text' || fileOf(block) !== undefined),
+    )
+    expect(others).toEqual([])
+  },
+)
+
+/** Blocks that are not run, by their first line, with the reason. As few as possible. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
+  'npm pack --workspace engine --workspace matrix --workspace sidecar/client --pack-destination ../my-service':
+    'test/architecture/package.test.ts packs and installs each package',
+}
+
+test('every block that is not run has a reason, and every reason a block', () => {
+  const marked = userPages.flatMap((page) => blocksOf(page).filter(isNotRun))
+  expect(marked.map(({ text }) => text.split('\n')[0]).sort()).toEqual(Object.keys(NOT_RUN).sort())
+})
+
+test('what is said to be an output stands behind a command', () => {
+  for (const page of userPages) {
+    const blocks = blocksOf(page)
+    for (const [index, block] of blocks.entries())
+      if (isOutput(block)) expect(blocks[index - 1]?.language, `${page.path}:${block.line}`).toBe('sh')
+  }
+})

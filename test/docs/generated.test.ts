@@ -1,0 +1,35 @@
+/** What follows from the code is current in the pages (`npm run docs` writes it). */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { docsChart, readDocs } from '../../bench/report/results.ts'
+import { REASONS } from '../../engine/index.ts'
+import { CHART, generatedParts, partOf } from '../../scripts/update-docs.ts'
+import { pageOf, pages } from './page.ts'
+
+test.each(generatedParts)('$page: $name', ({ page, name, make }) => {
+  expect(partOf(pageOf(page).text, name)).toBe(make())
+})
+
+test('every part that a page marks as generated is', () => {
+  const marked = pages.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(/^<!-- ([a-z-]+) -->$/gm), ([, name]) => `${path}: ${name}`),
+  )
+  expect(marked.sort()).toEqual(generatedParts.map(({ page, name }) => `${page}: ${name}`).sort())
+})
+
+test('the reasons of a decision are those of the engine, in order', () => {
+  const lines = pageOf('docs/clients.md').text.matchAll(/^`[A-Z][A-Z_` ]+`$/gm)
+  expect(Array.from(lines, ([line]) => line.split(' ')).flat()).toEqual(
+    REASONS.map((reason) => `\`${reason}\``),
+  )
+})
+
+test('the chart is drawn from the figures of today’s table and its bounds', () => {
+  expect(readFileSync(CHART, 'utf8')).toBe(docsChart(readDocs()))
+})
+
+test('docs/bench.json holds figures alone: no bound that could differ from the gates', () => {
+  const known = ['id', 'what', 'a', 'b', 'ratio', 'method']
+  const others = readDocs().suites.flatMap(({ rows }) => rows.flatMap((each) => Object.keys(each)))
+  expect(others.filter((key) => !known.includes(key))).toEqual([])
+})

@@ -1,0 +1,165 @@
+/** The pages as texts: how long they are, what they link and name, and that they speak of the product as it is. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { readConfig } from '../../sidecar/config/config.ts'
+import { ROOT, sources } from '../support/sources.ts'
+import { comparable, shownAs } from './outputs.ts'
+import { blocksOf, fileOf, needOf, type Page, pageOf, pages, userPages } from './page.ts'
+
+test.each([
+  ['README.md', 150],
+  ['ARCHITECTURE.md', 90],
+])('%s has at most %i lines', (path, linesMax) => {
+  expect(pageOf(path).text.trimEnd().split('\n').length).toBeLessThanOrEqual(linesMax)
+})
+
+test('README.md leads to every page for users', () => {
+  const links = linksIn(pageOf('README.md')).map(({ target }) => target)
+  const others = userPages.map(({ path }) => path).filter((path) => path !== 'README.md')
+  expect(others.filter((path) => !links.includes(path))).toEqual([])
+})
+
+describe.each(pages)('$path', (page) => {
+  test('links lead somewhere', () => {
+    for (const { target, anchor } of linksIn(page)) {
+      const file = target === '' ? page.path : join(dirname(page.path), target)
+      expect(existsSync(join(ROOT, file)), file).toBe(true)
+      if (anchor !== undefined) expect(anchorsOf(pageOf(file)), `${file}#${anchor}`).toContain(anchor)
+    }
+  })
+
+  test('every file and folder that is named is there', () => {
+    const missing = pathsIn(page).filter((path) => !existsSync(join(ROOT, path)))
+    // The changelog speaks of what was, too.
+    if (page.path !== 'CHANGELOG.md') expect(missing).toEqual([])
+  })
+})
+
+test('every npm script that is named is there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const named = pages.flatMap(({ text }) =>
+    Array.from(text.matchAll(/\bnpm run ([\w:]+)/g), ([, name = '']) => name),
+  )
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+})
+
+test('the reader of named files finds those of a page', () => {
+  const text = 'see `engine/rule.ts`, `sidecar/base/`, `matrix/document/` and `npm run docs`, not `iam/x`'
+  expect(pathsIn({ path: 'x.md', text })).toEqual(['engine/rule.ts', 'sidecar/base/', 'matrix/document/'])
+})
+
+test('no page for users cites a section of the source, but where an output does', () => {
+  const citing = userPages.flatMap(({ path, text }) =>
+    proseOf(text)
+      .split('\n')
+      .filter((line) => line.includes('§') && !line.includes('is a section of'))
+      .map((line) => `${path}: ${line}`),
+  )
+  expect(citing).toEqual([])
+})
+
+describe('docs/troubleshooting.md', () => {
+  const page = pageOf('docs/troubleshooting.md')
+  /** In the first column: messages, and reasons in capitals. */
+  const quoted = Array.from(page.text.matchAll(/^\| `([^`]+)`/gm), ([, message = '']) => message)
+  const code = sources.filter(({ path }) => /^(engine|matrix|sidecar)\//.test(path)).map(({ text }) => text)
+
+  test.each(quoted)('`%s` is what the product says', (message) => {
+    // A line of the sources has all its parts, in this order; an ellipsis is what differs.
+    const parts = message.split('…').map((part) => part.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    const pattern = new RegExp(`['"\`(].*${parts.join('.*')}`)
+    expect(code.some((text) => pattern.test(text))).toBe(true)
+  })
+
+  test('says something of every reason for which a check is denied', () => {
+    const denials = Array.from(
+      pageOf('docs/embedding.md').text.matchAll(/^\| `([A-Z_]+)` \| [45]/gm),
+      ([, reason]) => reason,
+    )
+    expect(quoted).toEqual(expect.arrayContaining(denials))
+  })
+})
+
+// The directory files are applied by the commands of their pages.
+const configurations = userPages.flatMap((page) =>
+  blocksOf(page)
+    .filter((block) => block.language === 'yaml' && needOf(block) === undefined)
+    .filter((block) => fileOf(block) !== 'directory.yaml')
+    .map((block) => ({ page, block })),
+)
+
+test.each(configurations)('$page.path:$block.line is accepted as a configuration', ({ block }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-docs-'))
+  try {
+    const file = join(folder, 'config.yaml')
+    writeFileSync(file, block.text)
+    expect(readConfig({ file })).toMatchObject(parse(block.text))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+describe('outputs are compared', () => {
+  test.each<[shown: string, printed: string, same: boolean]>([
+    ['denied  iam', 'denied iam\n', true],
+    ['denied iam', 'denied balance\n', false],
+    ['expires 2026-11-22T08:29:55.000Z', 'expires 2030-01-01T00:00:00Z', true],
+    [
+      'value  pcst_exikOq5O1g2n2l9frheBtBVV2odo46m96X4aF5BBWew168tVB',
+      'value pcst_4MTIlgcByrXM2MvkudvLXQYvm6VW4YZu5M4GU4nKNB',
+      true,
+    ],
+    ['iam_token_account_scoped', 'iam_token_project_scoped', false],
+    ['a … c', 'a b c', true],
+    ['a … c', 'a b d', false],
+    ['…\nlast', 'first\nsecond\nlast\n', true],
+    ['…\nlast', 'last\nbut one\n', false],
+    ['first', 'first\nsecond\n', false],
+  ])('%j and %j: %s', (shown, printed, same) => {
+    expect(shownAs(shown).test(`${comparable(printed)}\n`)).toBe(same)
+  })
+})
+
+interface Link {
+  /** Path from the page's folder; empty: the page itself. */
+  readonly target: string
+  readonly anchor: string | undefined
+}
+
+function linksIn({ text }: Page): Link[] {
+  return Array.from(
+    proseOf(text).matchAll(/\]\(([^)\s#]*)(?:#([^)\s]+))?\)/g),
+    ([, target = '', anchor]) => ({
+      target,
+      anchor,
+    }),
+  ).filter(({ target }) => !/^https?:/.test(target))
+}
+
+/** The anchors that GitHub makes of headings. */
+function anchorsOf({ text }: Page): string[] {
+  return Array.from(proseOf(text).matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** What stands in backticks and is a path of the checkout by its first folder. */
+function pathsIn({ text }: Pick<Page, 'path' | 'text'>): string[] {
+  const FOLDERS = 'engine|matrix|proto|sidecar|bench|scripts|test|docs|\\.ci'
+  return Array.from(
+    proseOf(text).matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g')),
+    ([, path = '']) => path,
+  )
+}
+
+/** Without the fenced blocks. */
+function proseOf(text: string): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, '')
+}

@@ -1,0 +1,276 @@
+/**
+ * A reader's terminal: one bash for a page, in a folder of its own. `npx portcullis` and `npm start` run this checkout there,
+ * on free ports, and the packages are found by their names.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { createInterface, type Interface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { ROOT } from '../support/sources.ts'
+
+/** What came of a block. */
+export interface Ran {
+  /** Standard output and standard error, as a terminal shows them. */
+  readonly output: string
+  /** Exit code of the last command. */
+  readonly status: number
+  /** The last command that did not succeed, if any did not. */
+  readonly failed: string
+}
+
+/** Where the packages are in the checkout. */
+export const PACKAGES: Readonly<Record<string, string>> = {
+  '@portcullis/engine': 'engine/index.ts',
+  '@portcullis/matrix': 'matrix/index.ts',
+  '@portcullis/client': 'sidecar/client/index.ts',
+}
+
+/** The addresses that the pages show, which are another's on a machine that runs tests. */
+const GRPC_SHOWN = '127.0.0.1:50051'
+const HTTP_SHOWN = '127.0.0.1:8180'
+/** Where a reader's own service listens. */
+const SERVICE_SHOWN = '127.0.0.1:3000'
+
+/** A server that takes longer to end hangs: far more than calls may go on. Nothing is left running. */
+const HANG_MS = 60_000
+
+/** How often a server's output is looked at, in milliseconds. */
+const POLL_MS = 20
+
+export class Terminal {
+  readonly folder: string
+  readonly #bash: ChildProcess
+  readonly #answers: Interface
+  readonly #tools: string
+  readonly #replaced = new Map<string, string>()
+  #blocks = 0
+
+  private constructor(folder: string, tools: string, bash: ChildProcess, answers: Interface) {
+    this.folder = folder
+    this.#tools = tools
+    this.#bash = bash
+    this.#answers = answers
+  }
+
+  /** @param path folders that are looked into for programs before all others */
+  static open(path: readonly string[] = []): Terminal {
+    const base = mkdtempSync(join(tmpdir(), 'portcullis-docs-'))
+    const [folder, tools] = [join(base, 'page'), join(base, 'tools')]
+    for (const each of [folder, tools]) mkdirSync(each)
+    writeTools(tools)
+    writePackages(folder)
+    for (const name of ['proto', 'matrix']) symlinkSync(join(ROOT, name), join(folder, name))
+    const own = Object.entries(process.env).filter(([name]) => !/^(PORTCULLIS_|npm_|NODE_)/i.test(name))
+    const bash = spawn('bash', ['--noprofile', '--norc'], {
+      cwd: folder,
+      env: {
+        ...Object.fromEntries(own),
+        PORT: '0',
+        PATH: [...path, tools, dirname(process.execPath), process.env.PATH].join(delimiter),
+        // Dozens of commands load the same sources.
+        NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/portcullis-docs'),
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const answers = createInterface(bash.stdout)
+    bash.stdin.write(`trap '[ -n "$__failed" ] || __failed="$BASH_COMMAND ($?)"' ERR\n`)
+    return new Terminal(folder, tools, bash, answers)
+  }
+
+  /** What a page shows is read as this instead: what only the page's reader knows, or what is another's here. */
+  replace(shown: string, actual: string): void {
+    this.#replaced.set(shown, actual)
+  }
+
+  /** Adds a program to those that are found first. @param script for `sh` */
+  addTool(name: string, script: string): void {
+    writeTool(this.#tools, name, [script])
+  }
+
+  /** The text of a page as it is meant here. */
+  meant(text: string): string {
+    let meant = text
+    for (const [shown, actual] of this.#replaced) meant = meant.replaceAll(shown, actual)
+    return meant
+  }
+
+  save(name: string, text: string): void {
+    const path = join(this.folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, this.meant(text))
+  }
+
+  /** Runs a block, and keeps what it sets for the next ones. */
+  async run(block: string): Promise<Ran> {
+    const [file, output] = this.#write(block)
+    const [status = '', failed = ''] = await this.#ask(
+      `__failed=; . '${file}' </dev/null >'${output}' 2>&1; printf '%s\\t%s\\n' "$?" "$__failed"`,
+    )
+    return { output: readFileSync(output, 'utf8'), status: Number(status), failed }
+  }
+
+  /** Starts a block that serves, and resolves with what it has printed when it is ready. @throws Error where it ends instead */
+  async start(block: string): Promise<string> {
+    const [file, output] = this.#write(block)
+    const [pid = ''] = await this.#ask(
+      `(export ${SERVES}=1; . '${file}') </dev/null >'${output}' 2>&1 & printf '%s\\t\\n' "$!"`,
+    )
+    for (;;) {
+      const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
+      const [, port] = /^listening on .*port: (\d+)/m.exec(text) ?? []
+      const addresses = addressesIn(text)
+      if (addresses !== undefined) await this.#use(addresses)
+      if (port !== undefined) this.replace(SERVICE_SHOWN, `127.0.0.1:${port}`)
+      if (addresses !== undefined || port !== undefined) return text
+      if (!isRunning(Number(pid))) throw new Error(`the server ended: ${text}`)
+      await delay(POLL_MS)
+    }
+  }
+
+  /** Stops everything that was started, and waits for its end. */
+  async stop(): Promise<void> {
+    const file = join(this.#tools, PIDS)
+    const pids = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : []
+    rmSync(file, { force: true })
+    for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGTERM')
+    const startedMs = Date.now()
+    while (pids.some(isRunning)) {
+      if (Date.now() - startedMs > HANG_MS) {
+        for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+        throw new Error('a server did not end at SIGTERM')
+      }
+      await delay(POLL_MS)
+    }
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.stop()
+    } finally {
+      this.#bash.stdin?.end()
+      rmSync(dirname(this.folder), { recursive: true, force: true, maxRetries: 5 })
+    }
+  }
+
+  #write(block: string): [file: string, output: string] {
+    const number = this.#blocks++
+    const [file, output] = [join(this.#tools, `${number}.sh`), join(this.#tools, `${number}.txt`)]
+    writeFileSync(file, this.meant(block))
+    return [file, output]
+  }
+
+  /** Has bash run a line that answers with one line of fields. */
+  #ask(line: string): Promise<string[]> {
+    return new Promise((resolve, reject) => {
+      const ended = () => reject(new Error('the shell ended'))
+      this.#bash.once('exit', ended)
+      this.#answers.once('line', (answer) => {
+        this.#bash.removeListener('exit', ended)
+        resolve(answer.split('\t'))
+      })
+      this.#bash.stdin?.write(`${line}\n`)
+    })
+  }
+
+  async #use({ grpc, http }: Addresses): Promise<void> {
+    if (http !== undefined) this.replace(HTTP_SHOWN, http)
+    if (grpc.startsWith('unix:')) return
+    this.replace(GRPC_SHOWN, grpc)
+    await this.run(`export PORTCULLIS_GRPC_ADDRESS=${grpc}`)
+  }
+}
+
+interface Addresses {
+  readonly grpc: string
+  readonly http: string | undefined
+}
+
+/** What a server says of itself when it is ready, in a line, in its welcome or as JSON. */
+function addressesIn(text: string): Addresses | undefined {
+  const [, grpc, http] =
+    /^ready: gRPC on ([^\s,]+), HTTP (?:off|on ([^\s,]+))/m.exec(text) ??
+    /^ {2}gRPC +(\S+)\n {2}HTTP +(?:off|http:\/\/(\S+)).*[\s\S]*explain audit-logs.*\n/m.exec(text) ??
+    /^\{"event":"ready","grpc":"([^"]+)","http":"(?:off|([^"]+))"/m.exec(text) ??
+    []
+  return grpc === undefined ? undefined : { grpc, http }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** What `npx`, `npm` and `node` run here: the checkout, without the second that npm takes to start. */
+function writeTools(folder: string): void {
+  const launcher = `'${process.execPath}' '${join(ROOT, 'sidecar/portcullis.js')}'`
+  const remembered = `[ -z "$${SERVES}" ] || echo $$ >>'${join(folder, PIDS)}'`
+  const free = (name: string) => `export ${name}="\${${name}:-127.0.0.1:0}"`
+  const freePorts = [free('PORTCULLIS_GRPC_ADDRESS'), free('PORTCULLIS_HTTP_ADDRESS')].join('; ')
+  const tools = {
+    node: [remembered, `exec '${process.execPath}' "$@"`],
+    npx: [
+      remembered,
+      'name=$1; shift',
+      `[ "$name" = node ] && exec '${process.execPath}' "$@"`,
+      `[ "$name" = portcullis ] || exec "${join(ROOT, 'node_modules/.bin')}/$name" "$@"`,
+      `if [ "$1" = serve ]; then ${freePorts}; fi`,
+      `exec ${launcher} "$@"`,
+    ],
+    npm: [
+      // Continuous integration begins with the one, and the tests of the packages do the other.
+      '[ "$*" = ci ] || [ "$*" = "run build" ] && exit 0',
+      '[ "$*" = start ] || { echo "npm $*: not run in tests of the pages" >&2; exit 1; }',
+      `${remembered}; cd '${ROOT}'; unset PORTCULLIS_GRPC_ADDRESS PORTCULLIS_HTTP_ADDRESS; ${freePorts}`,
+      `exec ${startScript()}`,
+    ],
+  }
+  for (const [name, lines] of Object.entries(tools)) writeTool(folder, name, lines)
+}
+
+function writeTool(folder: string, name: string, lines: readonly string[]): void {
+  writeFileSync(join(folder, name), ['#!/bin/sh', ...lines, ''].join('\n'))
+  chmodSync(join(folder, name), 0o755)
+}
+
+/** Variable that says that what is run serves. Not one that begins like the product's own. */
+const SERVES = 'DOCS_IN_BACKGROUND'
+
+/** File of the processes that serve. */
+const PIDS = 'pids'
+
+/** What package.json runs, without the shell that npm puts around it. */
+function startScript(): string {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  return scripts.start.replace(/^exec /, '').replace(/^node /, `'${process.execPath}' `)
+}
+
+/** `import … from '@portcullis/engine'` means the checkout's sources; what else pages import is what the checkout has installed. */
+function writePackages(folder: string): void {
+  const modules = join(folder, 'node_modules')
+  for (const [name, source] of Object.entries(PACKAGES)) {
+    const location = join(modules, name)
+    mkdirSync(location, { recursive: true })
+    const manifest = { name, type: 'module', exports: './index.js' }
+    writeFileSync(join(location, 'package.json'), JSON.stringify(manifest))
+    // Sources in `node_modules` are not run as they are, so they are named from there.
+    const url = pathToFileURL(join(ROOT, source)).href
+    writeFileSync(join(location, 'index.js'), `export * from ${JSON.stringify(url)}\n`)
+  }
+  symlinkSync(join(ROOT, 'node_modules/fastify'), join(modules, 'fastify'))
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
+}
