@@ -2,10 +2,12 @@
 import type { CredentialReason } from './reasons.ts'
 
 /**
- * Headers as they arrived: pairs of name and value, a repeated header as several pairs or as a list of
- * values. `Object.entries(request.headersDistinct)` of Node and a `Headers` of fetch both fit.
+ * Headers as they arrived: pairs of name and value. A repeated header is several pairs, or one with a list of values. An
+ * `undefined` value is an absent header. `Object.entries(request.headersDistinct)` of Node and a `Headers` of fetch both fit.
  */
-export type CredentialHeaders = Iterable<readonly [name: string, value: string | readonly string[]]>
+export type CredentialHeaders = Iterable<
+  readonly [name: string, value: string | readonly string[] | undefined]
+>
 
 /** A token as it arrived, not yet verified; or what is wrong with the headers. */
 export type Extraction =
@@ -52,7 +54,7 @@ export function extractCredential(headers: CredentialHeaders, names: CredentialN
     const found: { header: string; value: string }[] = []
     for (const [name, values] of headers) {
       const header = names.find(name)
-      if (header === undefined) continue
+      if (header === undefined || values === undefined) continue
       if (typeof values === 'string') found.push({ header, value: trimmed(values) })
       else for (const value of values) found.push({ header, value: trimmed(value) })
     }

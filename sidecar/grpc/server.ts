@@ -27,6 +27,9 @@ export interface GrpcServer {
 
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService']
 
+/** How long connections may take to close after their calls have ended, in milliseconds. */
+const CLOSING_MS_MAX = 2_000
+
 /** Most memory of one connection's HTTP/2 session, in megabytes. */
 const SESSION_MEMORY_MB = 16
 
@@ -67,7 +70,11 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
       // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections. `drain` must
       // come before `tryShutdown`, which marks the connections as closing.
       server.drain(address, drainMs)
-      return new Promise((resolve) => server.tryShutdown(() => resolve()))
+      const { promise, resolve } = Promise.withResolvers<void>()
+      server.tryShutdown(() => resolve())
+      // Once in a while grpc-js does not report the end. The sidecar must not wait for it for ever.
+      const limit = setTimeout(resolve, drainMs + CLOSING_MS_MAX)
+      return promise.finally(() => clearTimeout(limit))
     },
   }
 }

@@ -51,6 +51,15 @@ test.each<[claim: string, headers: CredentialHeaders, header: string, value: str
     'x-token',
     'abc',
   ],
+  [
+    'one header with a value and one undefined',
+    [
+      ['X-Token', undefined],
+      ['X-Auth-Token', 'abc'],
+    ],
+    'x-auth-token',
+    'abc',
+  ],
   ['the headers of fetch', new Headers({ 'X-Auth-Token': 'abc', Accept: '*/*' }), 'x-auth-token', 'abc'],
   ['a map of headers', new Map([['X-Auth-Token', 'abc']]), 'x-auth-token', 'abc'],
 ])('%s: the credential is found', (_claim, headers, header, value) => {
@@ -72,6 +81,7 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   ['CREDENTIAL_MISSING', 'a blank value', [['X-Token', ' \t ']]],
   ['CREDENTIAL_MISSING', 'a megabyte of spaces', [['X-Token', ' '.repeat(MEBIBYTE)]]],
   ['CREDENTIAL_MISSING', 'a list without values', [['X-Token', []]]],
+  ['CREDENTIAL_MISSING', 'an undefined value', [['X-Token', undefined]]],
   ['CREDENTIAL_MISSING', 'a list with an empty value', [['X-Token', ['']]]],
   ['CREDENTIAL_MISSING', 'a name with white space, which is no header name', [[' X-Token', 'abc']]],
   // `toLowerCase` folds the Kelvin sign into `k`; header names are ASCII and are not folded so.
