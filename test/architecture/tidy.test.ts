@@ -1,9 +1,16 @@
 /** Style that can be checked by a machine: small files that say what they are for, and nothing left lying about. */
 import { expect, test } from 'vitest'
-import { sources } from '../support/sources.ts'
+import { functionsOf } from '../support/functions.ts'
+import { sources, sourcesIn } from '../support/sources.ts'
 
 /** Most lines that a file has. A longer one has more than one reason to exist. */
 const LINES_MAX = 400
+
+/** Most lines that a function has: it fits on a page. */
+const FUNCTION_LINES_MAX = 70
+
+/** Where functions are held to that. In the other tests a function is most often a group of tests. */
+const HELD = ['engine/', 'matrix/', 'sidecar/', 'bench/', 'scripts/', 'test/support/']
 
 const written = sources.filter(({ generated }) => !generated)
 
@@ -58,3 +65,41 @@ test.each(HABITS)('$claim', ({ broken, examples }) => {
   expect(examples.filter((text) => !broken(text))).toEqual([])
   expect(written.filter(({ text }) => broken(text)).map(({ path }) => path)).toEqual([])
 })
+
+test(`no function has more than ${FUNCTION_LINES_MAX} lines, tables excepted`, () => {
+  const long = sourcesIn(...HELD)
+    .filter(({ generated }) => !generated)
+    .flatMap((source) => longFunctionsOf(source).map((name) => `${source.path}: ${name}`))
+  expect(long).toEqual([])
+})
+
+// The rule is no stronger than the reader of functions.
+const body = 'f()\n'.repeat(FUNCTION_LINES_MAX)
+const rows = `{ ${'a: 1,\n'.repeat(FUNCTION_LINES_MAX)} }`
+test.each<[code: string, long: string[]]>([
+  [`function declared() {\n${body}}`, ['declared']],
+  [`export default function () {\n${body}}`, ['<anonymous>']],
+  [`async function* generates(): AsyncGenerator<number> {\n${body}}`, ['generates']],
+  [`const arrow = async (): Promise<void> => {\n${body}}`, ['arrow']],
+  [`const expression = () => f(\n${'1,\n'.repeat(FUNCTION_LINES_MAX)})`, ['expression']],
+  [`class C {\n  constructor() {\n${body}}\n}`, ['constructor']],
+  [`class C {\n  async #method() {\n${body}}\n}`, ['#method']],
+  [`class C {\n  field = () => {\n${body}}\n}`, ['field']],
+  [`const o = { get member() {\n${body}} }`, ['member']],
+  [`f(() => {\n${body}})`, ['<anonymous>']],
+  [`function outer() {\n  return function inner() {\n${body}}\n}`, ['outer', 'inner']],
+  [`function table() {\n  return ${rows}\n}`, []],
+  [`const table = () => (${rows})`, []],
+  [`const table = () => [\n${'1,\n'.repeat(FUNCTION_LINES_MAX)}]`, []],
+  [`function works() {\n  f()\n  return ${rows}\n}`, ['works']],
+  [`const table = ${rows}`, []],
+  [`function short() {\n${'f()\n'.repeat(FUNCTION_LINES_MAX - 2)}}`, []],
+])('the reader of functions finds the long ones of example %#', (text, long) => {
+  expect(longFunctionsOf({ path: 'x.ts', text })).toEqual(long)
+})
+
+function longFunctionsOf(source: Parameters<typeof functionsOf>[0]): string[] {
+  return functionsOf(source)
+    .filter(({ lines, table }) => lines > FUNCTION_LINES_MAX && !table)
+    .map(({ name }) => name)
+}

@@ -1,0 +1,67 @@
+/** The functions of a source, read by a parser of TypeScript. */
+import { parseAst } from 'vitest/node'
+import type { Source } from './sources.ts'
+
+/** A function, method or arrow function of a source. */
+export interface FunctionOfSource {
+  /** As it is written there: `startSidecar`, or `<anonymous>`. */
+  readonly name: string
+  /** How many lines it has, the first and the last included. */
+  readonly lines: number
+  /** Whether it does nothing but return one object or array literal: then it is a table, however long. */
+  readonly table: boolean
+}
+
+/** A node of the syntax tree, as ESTree has it. */
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [field: string]: unknown
+}
+
+/** Every function of a source, nested ones included. */
+export function functionsOf({ path, text }: Pick<Source, 'path' | 'text'>): FunctionOfSource[] {
+  const lang = path.endsWith('.ts') ? 'ts' : 'js'
+  const functions: FunctionOfSource[] = []
+  const visit = (node: unknown, nameFromOutside = ''): void => {
+    if (Array.isArray(node)) for (const each of node) visit(each, nameFromOutside)
+    if (!isNode(node)) return
+    const name = isNode(node.id)
+      ? String(node.id.name)
+      : isNode(node.key)
+        ? text.slice(node.key.start, node.key.end)
+        : ''
+    if (FUNCTION.test(node.type)) {
+      const lines = text.slice(node.start, node.end).split('\n').length
+      functions.push({ name: name || nameFromOutside || '<anonymous>', lines, table: isTable(node) })
+    }
+    const named = NAMING.test(node.type) ? name : ''
+    for (const value of Object.values(node)) if (typeof value === 'object') visit(value, named)
+  }
+  visit(parseAst(text, { lang }))
+  return functions
+}
+
+const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/
+
+/** What gives its name to the function that is its value. */
+const NAMING = /^(VariableDeclarator|MethodDefinition|PropertyDefinition|Property)$/
+
+const LITERAL = /^(ObjectExpression|ArrayExpression)$/
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+}
+
+function isTable({ body }: Node): boolean {
+  if (!isNode(body)) return false
+  const returned = body.type === 'BlockStatement' ? onlyReturnOf(body) : body
+  return isNode(returned) && LITERAL.test(returned.type)
+}
+
+/** What a block returns that does nothing else. */
+function onlyReturnOf({ body }: Node): unknown {
+  const [only, ...others] = body as readonly Node[]
+  return only?.type === 'ReturnStatement' && others.length === 0 ? only.argument : undefined
+}
