@@ -24,26 +24,21 @@ export interface PasswordLimits {
 export class Passwords {
   readonly #limits: PasswordLimits
   readonly #limit: ReturnType<typeof pLimit>
-  /** Replaces the hash of an unknown user, so that the answer takes as long as for a known one. */
-  readonly #placeholderHash: Promise<string>
 
   constructor(limits: PasswordLimits) {
     this.#limits = limits
     this.#limit = pLimit(limits.concurrent)
-    this.#placeholderHash = this.hash(randomBytes(32).toString('base64url'))
   }
 
   /** Returns the PHC string to store for a password. */
   async hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    const tag = await this.#derive(password, nonce, PARAMETERS)
-    const { memory, passes, parallelism } = PARAMETERS
-    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
+    return phcString(nonce, await this.#derive(password, nonce, PARAMETERS))
   }
 
   /** Whether the password matches the hash. Without a hash the answer is no, after the same time. */
   async verify(password: Secret, hash: string | undefined): Promise<boolean> {
-    const { parameters, nonce, tag } = parse(hash ?? (await this.#placeholderHash))
+    const { parameters, nonce, tag } = parse(hash ?? PLACEHOLDER_HASH)
     const derived = await this.#derive(password.reveal(), nonce, parameters)
     return timingSafeEqual(derived, tag) && hash !== undefined
   }
@@ -77,6 +72,14 @@ export function newPassword(): string {
     if (!password.startsWith('-')) return password
   }
 }
+
+function phcString(nonce: Buffer, tag: Buffer): string {
+  const { memory, passes, parallelism } = PARAMETERS
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
+}
+
+/** Replaces the hash of an unknown user, so that the answer takes as long as for a known one. Its tag is random: no password has it. */
+const PLACEHOLDER_HASH = phcString(randomBytes(16), randomBytes(TAG_LENGTH))
 
 function parse(hash: string): { parameters: typeof PARAMETERS; nonce: Buffer; tag: Buffer } {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(hash)
