@@ -7,6 +7,7 @@ const ALONE = ['test/identity/equal.test.ts']
 
 export default defineConfig({
   test: {
+    setupFiles: ['test/support/setup.ts'],
     // Two cores: two files at a time, in processes.
     pool: 'forks',
     maxWorkers: 2,

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
+    setupFiles: ['test/support/setup.ts'],
     include: ['test/interop/**/*.test.ts'],
     globalSetup: ['test/interop/setup.ts', 'test/interop/postgres/setup.ts'],
     // Two cores: two files at a time, each in a process of its own.

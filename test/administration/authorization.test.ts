@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Client, DirectoryClient } from '../../sidecar/client/index.ts'
 import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
 import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, newFile, OTHER_ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { newFile } from '../support/resources.ts'
+import { ACCOUNT, OTHER_ACCOUNT, runSidecar } from '../support/sidecar.ts'
 import { type Entitled, type Method, NEEDS, RIGHTS } from './rights.ts'
 
 /** Sorts of requesters, and how each of them is refused what they may not do. */

@@ -11,7 +11,8 @@ import {
   reasonOf,
   running,
 } from '../support/administration.ts'
-import { newFolder, runSidecar } from '../support/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 administer()
 

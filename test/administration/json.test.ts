@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration-rows.ts'
 import { command } from '../support/command-line.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
-import { newFile, PEOPLE, runSidecar } from '../support/sidecar.ts'
+import { newFile } from '../support/resources.ts'
+import { PEOPLE, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 

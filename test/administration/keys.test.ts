@@ -12,7 +12,8 @@ import {
   readKeys,
   rotateKeys,
 } from '../../sidecar/authority/keys.ts'
-import { ACCOUNT, eventually, issued, newFolder, populate, runSidecar } from '../support/sidecar.ts'
+import { eventually, newFolder } from '../support/resources.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000

@@ -13,7 +13,8 @@ import {
 } from '../../sidecar/authority/throttle.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { remoteAddress } from '../../sidecar/grpc/handler.ts'
-import { ACCOUNT, newFolder, populate, runSidecar } from '../support/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const FAILURES = 3
 const PAUSE_MS = 5_000

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { newFile, runSidecar } from '../support/sidecar.ts'
+import { newFile } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const RESTRICTED = errorOf(
   403,

@@ -5,7 +5,7 @@ import { Passwords } from '../../sidecar/authority/password.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { ACCOUNT, changed, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { whenTheFileEnds } from '../support/sidecar.ts'
+import { whenTheFileEnds } from '../support/resources.ts'
 
 const sidecar = await startIdentity()
 const { ask, passwordOf } = sidecar

@@ -20,7 +20,7 @@ inEveryLanguage((ask, sidecar) => {
           reason: accepted ? 'REASON_ALLOWED' : 'REASON_TOKEN_KIND_NOT_ACCEPTED',
           header,
           verified: false,
-          digest: sidecar().matrix_digest,
+          digest: sidecar().ready.matrix_digest,
         },
       ],
     })

@@ -68,7 +68,7 @@ inEveryLanguage((ask, sidecar) => {
     const now = responseOf(await ask({ call: 'AuthorizationService/GetMatrix', requests: [{}] }))
     const watch = { call: 'AuthorizationService/WatchMatrix', requests: [{}], responses_max: 1 } as const
     expect(responseOf(await ask(watch))).toEqual(now)
-    expect(now.matrix).toMatchObject({ digest: sidecar().matrix_digest, strict: false })
+    expect(now.matrix).toMatchObject({ digest: sidecar().ready.matrix_digest, strict: false })
     expect(now.matrix.token_kinds.map(({ lifetime }: { lifetime?: string }) => lifetime)).toEqual([
       '86400s',
       '86400s',

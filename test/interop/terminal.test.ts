@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, type DirectoryClient } from '../../sidecar/client/index.ts'
 import { pythonProgram } from '../support/interop/python.ts'
 import { serve } from '../support/processes.ts'
-import { newFolder, whenTheFileEnds } from '../support/sidecar.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
 
 const terminal = inject('terminal')
 const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { run, serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
 
 const data = join(newFolder(), 'data')
 const { ready } = await serve(['--data', data])

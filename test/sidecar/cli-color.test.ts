@@ -4,7 +4,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { columns } from '../../sidecar/base/text-table.ts'
 import { command } from '../support/command-line.ts'
 import { run } from '../support/processes.ts'
-import { ACCOUNT, newFile, populate, runSidecar } from '../support/sidecar.ts'
+import { newFile } from '../support/resources.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const secrets = await populate(running)

@@ -9,7 +9,8 @@ import { ROWS } from '../../sidecar/cli/administration-rows.ts'
 import { confirm } from '../../sidecar/cli/confirm.ts'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
 import { command, FakeTerminal } from '../support/command-line.ts'
-import { newFile, newFolder, runSidecar } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 process.env.PORTCULLIS_GRPC_ADDRESS = running.address

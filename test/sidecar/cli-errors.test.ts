@@ -7,7 +7,8 @@ import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
 import { command } from '../support/command-line.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
 import { type Ended, run } from '../support/processes.ts'
-import { ACCOUNT, newFile, newFolder, populate, runSidecar } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 await populate(running)

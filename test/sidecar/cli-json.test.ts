@@ -8,7 +8,8 @@ import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
 import { command } from '../support/command-line.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
 import { serve } from '../support/processes.ts'
-import { ACCOUNT, newFile, newFolder, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const secrets = await populate(running)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
 import { run, start } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 
 const CONTESTED = ['explain', 'audit-logs', 'iam_token_account_scoped', '--strict']
 const FULL = 'portcullis: standard output cannot be written (ENOSPC)\n'

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { type Ended, type RunOptions, run, serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
 
 const { ready } = await serve(['--dev'])
 const { account, service_user: user, static_token: staticToken } = ready.demo ?? nobody()

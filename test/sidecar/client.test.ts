@@ -2,15 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { type Check, connect, PortcullisError } from '../../sidecar/client/index.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
-import {
-  ACCOUNT,
-  eventually,
-  issued,
-  newFolder,
-  populate,
-  runSidecar,
-  whenTheFileEnds,
-} from '../support/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const { client } = running

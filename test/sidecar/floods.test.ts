@@ -12,7 +12,8 @@ import { expect, test } from 'vitest'
 import { BlackBox } from '../support/black-box.ts'
 import { ACK, callOf, END_HEADERS, FRAME, field, frame, frameReader, PREFACE } from '../support/frames.ts'
 import { serve } from '../support/processes.ts'
-import { ACCOUNT, eventually, newFolder, runSidecar, whenTheFileEnds } from '../support/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 /** Attackers at the same time. Each one reconnects when it is disconnected. */
 const ATTACKERS = 2

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
 import { serve } from '../support/processes.ts'
-import { whenTheFileEnds } from '../support/sidecar.ts'
+import { whenTheFileEnds } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 test('without HTTP no code is generated from strings: reading a matrix, issuing, checking, stopping', async () => {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newFolder } from '../support/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 /** Makes Node report an older version. */

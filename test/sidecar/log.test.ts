@@ -5,7 +5,7 @@ import { closeSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { whenTheFileEnds } from '../support/sidecar.ts'
+import { whenTheFileEnds } from '../support/resources.ts'
 
 const LINES = 20_000
 

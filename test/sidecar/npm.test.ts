@@ -7,7 +7,7 @@ import { setTimeout as passing } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { npmWaits } from '../../sidecar/cli/npm.ts'
 import { environment } from '../support/packages.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 const SERVE = ['npx', 'portcullis', 'serve', '--dev']

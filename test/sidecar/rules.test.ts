@@ -6,7 +6,8 @@ import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { BlackBox, type Message } from '../support/black-box.ts'
 import { cells } from '../support/oracle.ts'
-import { ACCOUNT, eventually, newFolder, runSidecar } from '../support/sidecar.ts'
+import { eventually, newFolder } from '../support/resources.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 type Named = { id: string }[]
 const REFUSED = 'the matrix file cannot be used; the last good one stays in force'

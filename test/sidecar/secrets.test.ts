@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 import { credentialQuestion } from '../support/answers.ts'
 import { BlackBox, type CallWishes, type Message } from '../support/black-box.ts'
 import { run, serve } from '../support/processes.ts'
-import { ACCOUNT, issued, newFile, newFolder, populate, runSidecar } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 /** Easy to find in any output, and not a part of a real secret. */
 const CANARY = 'canary9f3b'

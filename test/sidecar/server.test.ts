@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test, vi } from 'vitest'
 import { BlackBox, type Message, protosOf, refused } from '../support/black-box.ts'
-import { ACCOUNT, newFolder, runSidecar } from '../support/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 const SERVICE = 'portcullis.v1.AuthorizationService'
 const health = protosOf('grpc-health-check', 'proto/health/v1/health.proto')

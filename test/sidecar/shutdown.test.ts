@@ -6,7 +6,8 @@ import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { connect, PortcullisError } from '../../sidecar/client/index.ts'
 import { run, serve } from '../support/processes.ts'
-import { ACCOUNT, eventually, newFolder, whenTheFileEnds } from '../support/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT } from '../support/sidecar.ts'
 
 const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 

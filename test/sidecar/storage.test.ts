@@ -6,15 +6,8 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
 import { run, serve } from '../support/processes.ts'
-import {
-  ACCOUNT,
-  eventually,
-  issued,
-  newFolder,
-  populate,
-  runSidecar,
-  whenTheFileEnds,
-} from '../support/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const CANARY = 'canary-5ec2e7'
 

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { type Check, type CheckAnswer, type Client, connect } from '../../sidecar/client/index.ts'
 import { encoded, field, joined, tag } from '../support/bytes.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
-import { ACCOUNT, whenTheFileEnds } from '../support/sidecar.ts'
+import { whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT } from '../support/sidecar.ts'
 
 /** Makes a client of a fake server with these handlers. */
 async function clientOf(handlers: Parameters<typeof fakeSidecar>[0]): Promise<Client> {

@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { BlackBox, type Message, refused } from '../support/black-box.ts'
-import { ACCOUNT, eventually, populate, runSidecar } from '../support/sidecar.ts'
+import { eventually } from '../support/resources.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const box = new BlackBox(running.address)

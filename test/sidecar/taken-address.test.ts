@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { addressInUse, takenAddressOf } from '../../sidecar/base/address.ts'
 import { type AddressSources, withRemedy } from '../../sidecar/cli/taken-address.ts'
 import { run, serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/sidecar.ts'
+import { newFile, newFolder } from '../support/resources.ts'
 
 const file = newFile('grpc: { address: "127.0.0.1:1" }\nworkers: 1\n', 'config.yaml')
 const other = newFile('workers: 1\n', 'config.yaml')

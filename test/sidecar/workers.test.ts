@@ -9,7 +9,8 @@ import { connect } from '../../sidecar/client/index.ts'
 import { WorkerLogins } from '../../sidecar/workers/logins.ts'
 import { BlackBox, refusalOf, refused } from '../support/black-box.ts'
 import { type RunningProcess, run, serve } from '../support/processes.ts'
-import { ACCOUNT, eventually, newFile, newFolder, PEOPLE, whenTheFileEnds } from '../support/sidecar.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, PEOPLE } from '../support/sidecar.ts'
 
 type Pool = Awaited<ReturnType<typeof serve>>
 

@@ -23,7 +23,7 @@ import {
   type ServiceDefinition,
 } from '@grpc/proto-loader'
 import { expect } from 'vitest'
-import { whenTheFileEnds } from './sidecar.ts'
+import { whenTheFileEnds } from './resources.ts'
 
 /** A message as proto-loader makes it: names of the proto, enums by name. */
 export type Message = Record<string, unknown>

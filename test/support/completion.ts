@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { newFolder } from './sidecar.ts'
+import { newFolder } from './resources.ts'
 
 const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/portcullis-test', import.meta.url))

@@ -6,7 +6,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 import { contractService } from './black-box.ts'
-import { whenTheFileEnds } from './sidecar.ts'
+import { whenTheFileEnds } from './resources.ts'
 
 /** A real gRPC server that answers with any bytes whatever. */
 export async function fakeSidecar(handlers: UntypedServiceImplementation): Promise<string> {

@@ -1,12 +1,10 @@
 /** A real sidecar in this process, on a data folder of its own, with people of every sort in its directory. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll } from 'vitest'
 import { type Client, type ClientOptions, connect } from '../../sidecar/client/index.ts'
 import { type DirectoryFile, readConfig, type Sidecar, startSidecar } from '../../sidecar/index.ts'
 import { TESTER } from './actor.ts'
+import { newFolder, whenTheFileEnds } from './resources.ts'
 
 export const ACCOUNT = '123456'
 export const OTHER_ACCOUNT = '654321'
@@ -34,30 +32,6 @@ export const PEOPLE: DirectoryFile = {
       service_users: [{ name: 'stranger', permissions: [{ scope: 'account' }] }],
     },
   ],
-}
-
-/** Works through what was opened, last first, when the test file ends. */
-const closers: (() => void | Promise<void>)[] = []
-afterAll(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
-export function whenTheFileEnds(close: () => void | Promise<void>): void {
-  closers.push(close)
-}
-
-/** A new folder for the test file. */
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-test-'))
-  whenTheFileEnds(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** A file with this text in a new folder. */
-export function newFile(text: string | Uint8Array, name = 'file'): string {
-  const path = join(newFolder(), name)
-  writeFileSync(path, text)
-  return path
 }
 
 export interface SidecarOptions {
@@ -153,17 +127,4 @@ export async function issued(
     password: { userName: user, account: ACCOUNT, password: secrets.passwordOf(user) },
     scope: { account: ACCOUNT, ...(project !== undefined && { project }) },
   })
-}
-
-/** Tries until it holds. The deadline is there only so that a failure ends, and is far beyond what is needed. */
-export async function eventually<T>(
-  look: () => T | undefined | false | Promise<T | undefined | false>,
-): Promise<T> {
-  const deadline = performance.now() + 100_000
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found as T
-    if (performance.now() > deadline) throw new Error('what was waited for did not come about')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { startWorker, type Worker } from '../../support/directory/process.ts'
+import { startWorker } from '../../support/directory/process.ts'
 import type { Subject } from './subject.ts'
 
 const KILLS = 20
@@ -43,7 +43,7 @@ export function processesContract(subject: () => Subject): void {
       await worker.said(1 + (kill % 5) * 3)
       // A random delay, so that the kill does not always come right after an acknowledgement.
       await delay((kill % 7) * 0.7)
-      await killed(worker)
+      await worker.kill()
       acknowledged.push(...worker.lines)
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS)
@@ -87,11 +87,6 @@ export function processesContract(subject: () => Subject): void {
     expect(await second.store.records.account('kept')).toEqual(kept)
     await second.store.close()
   })
-}
-
-async function killed({ process, ended }: Worker): Promise<void> {
-  process.kill('SIGKILL')
-  await ended
 }
 
 /**

@@ -1,8 +1,5 @@
 /** Keystone's own clients in Python, unmodified: keystoneauth1, the openstack command line, keystonemiddleware. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   drive,
@@ -16,6 +13,7 @@ import {
   startIdentitySidecar,
   tokenFor,
 } from '../../support/interop/identity.ts'
+import { type RunningProcess, startProcess } from '../../support/processes.ts'
 
 const clients = await obtained("Keystone's clients", installKeystoneClients)
 const programOf = (name: string) => join(clients.ok ? clients.value : '', name)
@@ -79,7 +77,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
 
   describe('the openstack command line', () => {
     const openstack = (args: readonly string[], wishes: Readonly<Record<string, string>> = {}) =>
-      runToEnd(programOf('openstack'), args, {
+      runToEnd([programOf('openstack'), ...args], {
         env: {
           OS_AUTH_URL: `${sidecar.identityUrl}/v3`,
           OS_IDENTITY_API_VERSION: '3',
@@ -134,33 +132,21 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
   })
 
   describe('an application behind keystonemiddleware', () => {
-    const guards: ChildProcess[] = []
+    const guards: RunningProcess[] = []
     afterAll(async () => {
-      for (const guard of guards) {
-        const ended = once(guard, 'exit')
-        guard.stdin?.end()
-        await ended
-      }
+      for (const guard of guards) await guard.stop()
     })
 
     /** Starts the application, whose middleware uses this login. @returns its address */
     async function startGuard(login: Login): Promise<string> {
-      const child = spawn(programOf('python'), [pythonProgram('guard.py')], {
-        stdio: ['pipe', 'pipe', 'pipe'],
+      const guard = startProcess([programOf('python'), pythonProgram('guard.py')], {
+        environment: process.env,
+        input: 'open',
       })
-      guards.push(child)
-      let said = ''
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        said += text
-      })
+      guards.push(guard)
       const wishes = { auth_url: sidecar.identityUrl, project: sidecar.project, ...login }
-      child.stdin.write(`${JSON.stringify(wishes)}\n`)
-      const line = once(createInterface(child.stdout), 'line')
-      const ended = once(child, 'exit').then(() => {
-        throw new Error(`the guard ended: ${said}`)
-      })
-      ended.catch(() => {})
-      const [port] = await Promise.race([line, ended])
+      guard.write(`${JSON.stringify(wishes)}\n`)
+      const [port = ''] = await guard.until(() => /^\d+(?=\n)/.exec(guard.stdout()))
       return `http://127.0.0.1:${port}/`
     }
     const askWith = (address: string, headers: Record<string, string>) => fetch(address, { headers })

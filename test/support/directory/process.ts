@@ -2,16 +2,14 @@
  * A process that works on a directory, and how to start one. What it has done it says on standard output, a
  * line each, and only when it holds.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import { openDirectory } from '../../../sidecar/directory/open.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { startProcess } from '../processes.ts'
 
 /** Where a directory is. */
 export type Location =
@@ -30,11 +28,12 @@ export type Job =
   | { readonly type: 'fill' }
 
 export interface Worker {
-  readonly process: ChildProcess
   /** The lines so far. */
   readonly lines: readonly string[]
   /** Resolves when there are that many lines. */
   said(count: number): Promise<void>
+  /** Kills it. Resolves when everything that it said was read. */
+  kill(): Promise<void>
   /** Resolves when it has ended and everything that it said was read. @throws Error where it failed of itself */
   ended: Promise<void>
 }
@@ -57,24 +56,23 @@ export function openLocation(location: Location, now: () => number = Date.now): 
 export function startWorker(location: Location, job: Job, fileKibMax?: number): Worker {
   const command = [process.execPath, fileURLToPath(import.meta.url), JSON.stringify({ location, job })]
   const limit = fileKibMax === undefined ? '' : `ulimit -f ${fileKibMax}; `
-  const child = spawn('bash', ['-c', `${limit}exec "$@"`, 'bash', ...command], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = startProcess(['bash', '--norc', '-c', `${limit}exec "$@"`, 'bash', ...command])
   const lines: string[] = []
-  const reader = createInterface(child.stdout).on('line', (line) => lines.push(line))
-  let complaints = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text
+  child.onLine((line) => lines.push(line))
+  const ended = child.ended.then(({ code, stderr }) => {
+    if (code !== 0 && code !== 'SIGKILL') throw new Error(`the process ended with ${code}: ${stderr}`)
   })
-  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]).then(([[code, signal]]) => {
-    if (code !== 0 && signal !== 'SIGKILL')
-      throw new Error(`the process ended with ${code ?? signal}: ${complaints}`)
-  })
-  const said = async (count: number): Promise<void> => {
-    while (lines.length < count)
-      await Promise.race([once(reader, 'line'), ended.then(() => Promise.reject(new Error('it has ended')))])
+  // It may fail before anybody waits for its end.
+  ended.catch(() => {})
+  return {
+    lines,
+    said: async (count) => void (await child.until(() => lines.length >= count)),
+    kill: () => {
+      child.signal('SIGKILL')
+      return ended
+    },
+    ended,
   }
-  return { process: child, lines, said, ended }
 }
 
 async function work(store: DirectoryStore, job: Job): Promise<void> {

@@ -1,8 +1,6 @@
 /** A client in another language: the tests write rows of JSON to it, and read its answers. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import type { Available } from '../../interop/setup.ts'
+import { startProcess } from '../processes.ts'
 
 /** A call: messages are JSON as protobuf defines it, with the field names of the protos. */
 export interface Row {
@@ -54,14 +52,12 @@ interface Waiting {
 /** Starts a client that will ask the sidecar at `address`. */
 export function startClient(program: Available, address: string, tls?: TlsFiles): RunningClient {
   if (!program.ok) throw new Error(program.why)
-  const [command = '', ...args] = program.command
-  const child = spawn(command, [...args, '--address', address, ...tlsFlags(tls)], {
-    env: { ...process.env, ...program.env },
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const client = startProcess([...program.command, '--address', address, ...tlsFlags(tls)], {
+    environment: { ...process.env, ...program.env },
+    input: 'open',
   })
-  const ended = once(child, 'exit')
   const waiting: Waiting[] = []
-  createInterface(child.stdout).on('line', (line) => {
+  client.onLine((line) => {
     const [question] = waiting
     const { response, error, end } = JSON.parse(line)
     if (question === undefined) return
@@ -78,21 +74,21 @@ export function startClient(program: Available, address: string, tls?: TlsFiles)
   const giveUp = (error: Error) => {
     for (const { reject } of waiting.splice(0)) reject(error)
   }
-  ended.then(([code]) => giveUp(new Error(`the client ended with ${code}`)), giveUp)
+  client.ended.then(
+    ({ code, stderr }) => giveUp(new Error(`the client ended with ${code}: ${stderr}`)),
+    giveUp,
+  )
   return {
     ask: async (row, each) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const question: Waiting = { responses: [], each, resolve, reject }
       waiting.push(question)
-      child.stdin.write(`${JSON.stringify({ deadline_ms: DEADLINE_MS, ...row })}\n`)
+      client.write(`${JSON.stringify({ deadline_ms: DEADLINE_MS, ...row })}\n`)
       await promise
       const { responses, error } = question
       return { responses, ...(error && { error }) }
     },
-    stop: async () => {
-      child.stdin.end()
-      await ended
-    },
+    stop: async () => void (await client.stop()),
   }
 }
 

@@ -1,11 +1,10 @@
 /** A real sidecar with its identity endpoint, the foreign clients that ask it, and how they are run. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { CommandFailed, installed, interopFolder, repository, run } from './command.ts'
+import { type Ended, run as runCommand, startProcess } from '../processes.ts'
+import { newFile } from '../resources.ts'
+import { CommandFailed, installed, interopFolder, run } from './command.ts'
+import { startSidecar } from './sidecar.ts'
 
 const programs = join(interopFolder, 'identity')
 
@@ -66,35 +65,19 @@ export async function buildGophercloud(folder: string): Promise<string> {
   return join(folder, 'client')
 }
 
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** Runs a program to its end, whatever that is. */
 export function runToEnd(
-  command: string,
-  args: readonly string[],
+  command: readonly string[],
   { input = '', env = {} }: { readonly input?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      command,
-      args,
-      { env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env }, timeout: 60_000 },
-      (error, stdout, stderr) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
-    )
-    child.stdin?.end(input)
-  })
+  const environment = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env }
+  return startProcess(command, { environment, input }).ended
 }
 
 /** Runs a program that takes its wishes as JSON and prints what came of them. @throws Error where it fails */
 export async function drive(command: readonly string[], wishes: object): Promise<unknown> {
-  const [program = '', ...args] = command
-  const { code, stdout, stderr } = await runToEnd(program, args, { input: JSON.stringify(wishes) })
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${stderr}`)
+  const { code, stdout, stderr } = await runToEnd(command, { input: JSON.stringify(wishes) })
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}`)
   return JSON.parse(stdout)
 }
 
@@ -120,75 +103,32 @@ export interface IdentitySidecar {
 
 /** Starts a development sidecar and puts further service users into its directory, as a person would. */
 export async function startIdentitySidecar(): Promise<IdentitySidecar> {
-  const data = mkdtempSync(join(tmpdir(), 'portcullis-interop-data-'))
-  const launcher = join('sidecar', 'portcullis.js')
-  const flags = ['--dev', '--json', '--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0', '--data', data]
-  const child = spawn(process.execPath, [launcher, 'serve', ...flags], {
-    cwd: repository,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const ended = once(child, 'exit')
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text
-  })
-  const { http, demo } = await readyLine(child, () => said)
-
+  const { ready, demo, data, log, stop } = await startSidecar('--http', '127.0.0.1:0')
   const { account, project } = demo
-  const file = join(data, 'people.yaml')
   const everything = [{ scope: 'account' }]
   const serviceUsers = [
     { name: 'guard', permissions: everything, roles: ['iam.admin'] },
     { name: 'nobody', permissions: [] },
   ]
-  writeFileSync(file, JSON.stringify({ accounts: [{ account, service_users: serviceUsers }] }))
-  const applied = await run(process.execPath, [
-    launcher,
-    'directory',
-    'apply',
-    file,
-    '--data',
-    data,
-    '--json',
-  ])
-  const { secrets } = JSON.parse(applied) as { secrets: { user: string; value: string }[] }
+  const file = newFile(JSON.stringify({ accounts: [{ account, service_users: serviceUsers }] }))
+  const applied = await runCommand(['directory', 'apply', file, '--data', data, '--json'])
+  const { secrets } = JSON.parse(applied.stdout) as { secrets: { user: string; value: string }[] }
   const login = (user: string): Login => ({
     account,
     user,
     password: secrets.find((secret) => secret.user === user)?.value ?? '',
   })
   return {
-    identityUrl: `http://${http}/identity`,
+    identityUrl: `http://${ready.http}/identity`,
     project,
     user: { account, user: demo.service_user.name, password: demo.service_user.password },
     administrator: login('guard'),
     nobody: login('nobody'),
     stop: async () => {
-      child.kill('SIGTERM')
-      const [code, signal] = await ended
-      rmSync(data, { recursive: true, force: true })
-      if (code !== 0 || said !== '') throw new Error(`the sidecar ended with ${code ?? signal}: ${said}`)
+      await stop()
+      if (log() !== '') throw new Error(`the sidecar complained: ${log()}`)
     },
   }
-}
-
-/** What the ready line of `serve --dev --json` says. */
-interface Ready {
-  readonly http: string
-  readonly demo: {
-    readonly account: string
-    readonly project: string
-    readonly service_user: { readonly name: string; readonly password: string }
-  }
-}
-
-function readyLine(child: ChildProcess, said: () => string): Promise<Ready> {
-  return new Promise((resolve, reject) => {
-    if (child.stdout === null) throw new TypeError('expected a standard output')
-    createInterface(child.stdout).once('line', (line) => resolve(JSON.parse(line)))
-    child.once('error', reject)
-    child.once('exit', () => reject(new Error(`the sidecar did not start: ${said()}`)))
-  })
 }
 
 /** Logs in without any foreign client. @returns the token, or the status of the refusal */

@@ -1,5 +1,5 @@
 /** A real PostgreSQL server of one test file: in a folder of its own, as a user who is not root, durable as in production. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Certificate } from '../interop/certificates.ts'
+import { type RunningProcess, startProcess } from '../processes.ts'
 
 /** Part of every password that reaches the product here, so that outputs can be searched for it. */
 export const CANARY = 'canary-of-the-directory'
@@ -18,8 +19,8 @@ export class PostgresServer {
   readonly port: number
   readonly #programs: string
   readonly #folder: string
-  readonly #user: { uid: number; gid: number } | Record<string, never>
-  #process: ChildProcess | undefined
+  readonly #user: { uid: number; gid: number } | undefined
+  #process: RunningProcess | undefined
   #databases = 0
 
   private constructor(programs: string, port: number) {
@@ -27,7 +28,7 @@ export class PostgresServer {
     this.#programs = programs
     this.#folder = mkdtempSync(join(tmpdir(), 'portcullis-postgres-'))
     this.#user = userForServers()
-    if (this.#user.uid !== undefined) chownSync(this.#folder, this.#user.uid, this.#user.gid)
+    this.#own(this.#folder)
   }
 
   /**
@@ -71,19 +72,19 @@ export class PostgresServer {
   /** Starts the server again, after `kill` or `stop`. */
   async start(): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      this.#process = spawn(join(this.#programs, 'postgres'), ['-D', join(this.#folder, 'data')], {
-        ...this.#user,
+      const server = startProcess([join(this.#programs, 'postgres'), '-D', join(this.#folder, 'data')], {
         cwd: this.#folder,
-        stdio: ['ignore', 'ignore', 'pipe'],
+        ...(this.#user && { user: this.#user }),
       })
-      let log = ''
-      this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
-        log = `${log}${text}`.slice(-10_000)
-      })
-      if (await this.#answers(this.#process)) return
-      // Processes of a server that was killed take a moment to see it, and keep its memory until then.
-      if (attempt === 20) throw new Error(`PostgreSQL did not start: ${log}`)
-      await delay(500)
+      this.#process = server
+      try {
+        await server.until(() => server.stderr().includes('ready to accept connections'))
+        return
+      } catch (error) {
+        // Processes of a server that was killed take a moment to see it, and keep its memory until then.
+        if (attempt === 20) throw error
+        await delay(500)
+      }
     }
   }
 
@@ -107,8 +108,7 @@ export class PostgresServer {
     const sockets = join(this.#folder, 'sockets')
     mkdirSync(sockets)
     writeFileSync(passwordFile, PASSWORD)
-    if (this.#user.uid !== undefined)
-      for (const path of [sockets, passwordFile]) chownSync(path, this.#user.uid, this.#user.gid)
+    for (const path of [sockets, passwordFile]) this.#own(path)
     const options = {
       '--pgdata': data,
       '--username': 'owner',
@@ -146,7 +146,7 @@ export class PostgresServer {
       const copy = join(this.#folder, `${setting}.pem`)
       copyFileSync(file, copy)
       chmodSync(copy, 0o600)
-      if (this.#user.uid !== undefined) chownSync(copy, this.#user.uid, this.#user.gid)
+      this.#own(copy)
       return `${setting} = '${copy}'`
     })
     return ['ssl = on', ...settings]
@@ -157,29 +157,19 @@ export class PostgresServer {
     return Number(/ (\d+)/.exec(said)?.[1])
   }
 
-  async #answers(server: ChildProcess): Promise<boolean> {
-    while (server.exitCode === null && server.signalCode === null)
-      try {
-        await this.query('postgres', 'SELECT 1')
-        return true
-      } catch {
-        await delay(100)
-      }
-    return false
+  #own(path: string): void {
+    if (this.#user !== undefined) chownSync(path, this.#user.uid, this.#user.gid)
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
-    const server = this.#process
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return
-    const ended = once(server, 'exit')
-    server.kill(signal)
-    await ended
+    this.#process?.signal(signal)
+    await this.#process?.ended
   }
 }
 
 /** PostgreSQL refuses to run as root: Debian's package brings a user. */
-function userForServers(): { uid: number; gid: number } | Record<string, never> {
-  if (process.getuid?.() !== 0) return {}
+function userForServers(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }

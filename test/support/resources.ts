@@ -1,0 +1,52 @@
+/** What a test file opens: folders, files, servers, connections. All of it is closed when the file ends. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+type Close = () => unknown
+
+const closers: Close[] = []
+
+/** Has something closed when the test file ends, before everything that was opened earlier. */
+export function whenTheFileEnds(close: Close): void {
+  closers.push(close)
+}
+
+/** Closes what is open, last first. What fails to close keeps nothing else open. */
+export async function closeAll(): Promise<void> {
+  const errors: unknown[] = []
+  for (const close of closers.splice(0).reverse())
+    try {
+      await close()
+    } catch (error) {
+      errors.push(error)
+    }
+  if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors)
+}
+
+/** A new folder for the test file. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-test-'))
+  whenTheFileEnds(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A file with this text in a new folder. */
+export function newFile(text: string | Uint8Array, name = 'file'): string {
+  const path = join(newFolder(), name)
+  writeFileSync(path, text)
+  return path
+}
+
+/** Tries until it holds. The deadline is there only so that a failure ends, and is far beyond what is needed. */
+export async function eventually<T>(
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
+  const deadline = performance.now() + 100_000
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found as T
+    if (performance.now() > deadline) throw new Error('what was waited for did not come about')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
