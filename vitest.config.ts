@@ -2,8 +2,15 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** Files that replace a module for everybody in their process. */
-const ALONE = ['test/identity/equal.test.ts']
+/** Tests of what passwords cost, and of many logins at once. One of them replaces a module for all that its process loads. */
+const PASSWORDS = [
+  'test/administration/passwords.test.ts',
+  'test/administration/throttle.test.ts',
+  'test/identity/equal.test.ts',
+  'test/sidecar/stream.test.ts',
+]
+
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 export default defineConfig({
   test: {
@@ -16,23 +23,24 @@ export default defineConfig({
     // Packing, installing and starting servers happen in hooks.
     hookTimeout: 300_000,
     // Programs that tests start are compiled once, not each time.
-    env: {
-      NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/portcullis-test', import.meta.url)),
-    },
+    env: { NODE_COMPILE_CACHE: pathOf('node_modules/.cache/portcullis-test') },
     projects: [
       {
         extends: true,
-        test: { name: 'alone', include: ALONE },
+        test: { name: 'passwords', include: PASSWORDS },
       },
       {
         extends: true,
         test: {
-          name: 'together',
+          name: 'others',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/interop/**', ...ALONE],
+          exclude: ['test/interop/**', ...PASSWORDS],
           // One file after the other in the same process: loading the sidecar anew takes as long as most files do.
           isolate: false,
           sequence: { groupOrder: 1 },
+        },
+        resolve: {
+          alias: [{ find: './password-cost.ts', replacement: pathOf('test/support/cheap-password-cost.ts') }],
         },
       },
     ],

@@ -4,9 +4,8 @@ import { promisify } from 'node:util'
 import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
+import { PASSWORD_COST } from './password-cost.ts'
 
-/** OWASP's second choice for argon2id: 19 MiB, 2 passes, 1 lane. */
-const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 }
 const TAG_LENGTH = 32
 const deriveTag: (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer> = promisify(argon2)
 
@@ -33,7 +32,7 @@ export class Passwords {
   /** Returns the PHC string to store for a password. */
   async hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    return phcString(nonce, await this.#derive(password, nonce, PARAMETERS))
+    return phcString(nonce, await this.#derive(password, nonce, PASSWORD_COST))
   }
 
   /** Whether the password matches the hash. Without a hash the answer is no, after the same time. */
@@ -48,13 +47,13 @@ export class Passwords {
     const { parameters, tag } = parse(hash)
     return (
       tag.length !== TAG_LENGTH ||
-      parameters.memory !== PARAMETERS.memory ||
-      parameters.passes !== PARAMETERS.passes ||
-      parameters.parallelism !== PARAMETERS.parallelism
+      parameters.memory !== PASSWORD_COST.memory ||
+      parameters.passes !== PASSWORD_COST.passes ||
+      parameters.parallelism !== PASSWORD_COST.parallelism
     )
   }
 
-  #derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS): Promise<Buffer> {
+  #derive(password: string, nonce: Buffer, parameters: typeof PASSWORD_COST): Promise<Buffer> {
     if (this.#limit.pendingCount >= this.#limits.waiting) throw callError('PASSWORD_CHECKS_EXHAUSTED', {})
     return this.#limit(() =>
       deriveTag('argon2id', { message: password, nonce, ...parameters, tagLength: TAG_LENGTH }),
@@ -74,14 +73,14 @@ export function newPassword(): string {
 }
 
 function phcString(nonce: Buffer, tag: Buffer): string {
-  const { memory, passes, parallelism } = PARAMETERS
+  const { memory, passes, parallelism } = PASSWORD_COST
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
 }
 
 /** Replaces the hash of an unknown user, so that the answer takes as long as for a known one. Its tag is random: no password has it. */
 const PLACEHOLDER_HASH = phcString(randomBytes(16), randomBytes(TAG_LENGTH))
 
-function parse(hash: string): { parameters: typeof PARAMETERS; nonce: Buffer; tag: Buffer } {
+function parse(hash: string): { parameters: typeof PASSWORD_COST; nonce: Buffer; tag: Buffer } {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(hash)
   if (parts === null) throw new Error('a stored password hash is not an argon2id PHC string')
   const [, memory, passes, parallelism, nonce = '', tag = ''] = parts
