@@ -9,7 +9,13 @@ import { type ConfiguredCredentials, readCredentials } from './config/credential
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/listen.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
-import { checkHttpOptions, type HttpOptions, type HttpServer, startHttpServer } from './http/server.ts'
+import {
+  checkHttpOptions,
+  type HttpOptions,
+  type HttpServer,
+  type HttpTimeLimits,
+  startHttpServer,
+} from './http/server.ts'
 import { newLog } from './log.ts'
 import { Rules } from './rules.ts'
 import { Callers } from './usecases/callers.ts'
@@ -46,6 +52,13 @@ export interface StartOptions {
   readonly siblings?: Siblings
   /** Whether another worker of this sidecar already listens on the addresses, so that a socket in use is no error. */
   readonly addressesHeld?: boolean
+  /** Times that are not part of the configuration. Tests shorten those that they would wait for. */
+  readonly times?: {
+    /** Time between two looks at the file of signing keys, in milliseconds; default: 1,000. */
+    readonly keyPollMs?: number
+    /** How slow an HTTP client may be; default: 5 seconds for the headers, 10 for the request. */
+    readonly http?: Partial<HttpTimeLimits>
+  }
 }
 
 /**
@@ -70,6 +83,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     passwordLimits: config.passwords,
     failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
     now,
+    keyPollMs: options.times?.keyPollMs,
     ...authorityEvents(log),
   })
   opening.defer(close)
@@ -83,7 +97,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     now,
     log,
   }
-  const servers = await startServers(services, config, options.addressesHeld ?? false)
+  const servers = await startServers(services, config, options)
   const open = opening.move()
   let closing: Promise<void> | undefined
   const closeAll = async () => {
@@ -179,7 +193,7 @@ function callersOf({ profiles, callers }: ConfiguredCredentials, administratorTo
 async function startServers(
   services: Services,
   config: Config,
-  addressHeld: boolean,
+  { addressesHeld = false, times }: StartOptions,
 ): Promise<{ grpc: GrpcServer; http: HttpServer | undefined; close(): Promise<void> }> {
   const grpc = await startGrpcServer(services, {
     address: config.grpc.address,
@@ -189,11 +203,13 @@ async function startServers(
     maxBatchLength: config.grpc.max_batch_length,
     maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
     maxConnectionAgeMs: config.grpc.max_connection_age_ms,
-    addressHeld,
+    addressHeld: addressesHeld,
   })
   try {
     const http =
-      config.http.address === 'off' ? undefined : await startHttpServer(services, httpOptionsOf(config))
+      config.http.address === 'off'
+        ? undefined
+        : await startHttpServer(services, { ...httpOptionsOf(config), timeLimits: times?.http })
     const close = async () => {
       http?.stopBeingReady()
       await grpc.close(config.drain_ms)

@@ -47,13 +47,13 @@ export class KeyRing {
   #keys: readonly SigningKey[]
 
   /** Reads the file, or creates it with an active and a staged key. @throws Error if Portcullis cannot have written the file */
-  constructor(path: string, nowMs: number, onRefused: (error: Error) => void) {
+  constructor(path: string, nowMs: number, onRefused: (error: Error) => void, pollMs = POLL_MS) {
     readOrCreate(path, () => serializeKeys([newKey('active', nowMs), newKey('staged', nowMs)]))
     const onChanged = (keys: readonly SigningKey[]) => {
       this.#keys = keys
     }
     const read = (): readonly SigningKey[] => readKeys(path)
-    this.#file = new WatchedFile({ path, pollMs: POLL_MS, read, onChanged, onRefused })
+    this.#file = new WatchedFile({ path, pollMs, read, onChanged, onRefused })
     this.#keys = this.#file.initial
   }
 

@@ -41,6 +41,8 @@ export interface OpenOptions extends AuthorityEvents {
   readonly failedLogins: LoginThrottle
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
+  /** Time between two looks at the file of signing keys, in milliseconds; default: 1,000. */
+  readonly keyPollMs?: number | undefined
 }
 
 /** Events that an operator should see, for example in the log. */
@@ -72,7 +74,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   if (inUse && options.shared === undefined && isMissingOrEmpty(directoryFile))
     options.onDirectoryLost(directoryFile)
   await using opening = new AsyncDisposableStack()
-  const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused)
+  const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused, options.keyPollMs)
   opening.defer(() => keys.close())
   const signer = new IamTokenSigner(keys, options.onUnknownKey)
   const pepperFile = join(folder, 'static-token-pepper')

@@ -19,6 +19,8 @@ export interface PostgresOptions {
   readonly poolSize: number
   /** How long a connection attempt and how long a query may take, in milliseconds. */
   readonly timeoutMs: number
+  /** Longest time of a statement of a change, in milliseconds; default: 10,000. A change also waits for changes of other hosts. */
+  readonly changeTimeoutMs?: number
 }
 
 export interface PostgresDatabase extends Database {
@@ -26,8 +28,6 @@ export interface PostgresDatabase extends Database {
   watch(watcher: ChangeWatcher): Promise<void>
 }
 
-/** Longest time of a statement of a change. A change also waits for changes of other hosts. */
-const CHANGE_STATEMENT_MS = 10_000
 /** Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of another process. */
 const MIGRATION_STATEMENT_MS = 600_000
 /** How much longer than the server's time limit we wait: the server's own report of a timeout is more precise. */
@@ -44,14 +44,19 @@ const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull')
 const CHANNEL = 'portcullis_directory'
 
 /** Connects, and migrates the directory to the current schema. @throws Error that names the key of the configuration */
-export async function openPostgres({ url, poolSize, timeoutMs }: PostgresOptions): Promise<PostgresDatabase> {
+export async function openPostgres({
+  url,
+  poolSize,
+  timeoutMs,
+  changeTimeoutMs = 10_000,
+}: PostgresOptions): Promise<PostgresDatabase> {
   const connection: ClientConfig = {
     application_name: 'portcullis',
     connectionTimeoutMillis: timeoutMs,
     statement_timeout: timeoutMs,
     query_timeout: timeoutMs + GRACE_MS,
     // A host that stops responding in the middle of a change must not keep the lock.
-    idle_in_transaction_session_timeout: CHANGE_STATEMENT_MS,
+    idle_in_transaction_session_timeout: changeTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser: typeParser },
@@ -67,7 +72,7 @@ export async function openPostgres({ url, poolSize, timeoutMs }: PostgresOptions
   // A query reports a lost connection itself. But without these listeners, Node would end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
-  const database = new Postgres(pool, connection, timeoutMs)
+  const database = new Postgres(pool, connection, timeoutMs, changeTimeoutMs)
   try {
     await migrate(pool)
   } catch (error) {
@@ -85,12 +90,14 @@ class Postgres implements PostgresDatabase {
   readonly #watchers: ChangeWatcher[] = []
   readonly #clients = new Set<PoolClient>()
   readonly #closeTimeoutMs: number
+  readonly #changeTimeoutMs: number
   #closing: Promise<void> | undefined
 
-  constructor(pool: Pool, connection: ClientConfig, closeTimeoutMs: number) {
+  constructor(pool: Pool, connection: ClientConfig, closeTimeoutMs: number, changeTimeoutMs: number) {
     this.#pool = pool
     this.#connection = connection
     this.#closeTimeoutMs = closeTimeoutMs
+    this.#changeTimeoutMs = changeTimeoutMs
     pool.on('connect', (client) => this.#clients.add(client))
     pool.on('remove', (client) => this.#clients.delete(client))
   }
@@ -111,7 +118,7 @@ class Postgres implements PostgresDatabase {
     if (this.#oneAtATime.pendingCount >= CHANGES_WAITING_MAX) throw tooMany('changes')
     return this.#oneAtATime(async () => {
       try {
-        return await inTransaction(this.#pool, CHANGE_STATEMENT_MS, async (run) => {
+        return await inTransaction(this.#pool, this.#changeTimeoutMs, async (run) => {
           const result = await work({
             all: async (sql, parameters = {}) => (await run(numberParameters('$', sql, parameters))).rows,
           })

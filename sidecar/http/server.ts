@@ -20,6 +20,18 @@ export interface HttpOptions {
   readonly catalog: readonly CatalogService[]
   /** Addresses and ranges of proxies whose header X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Time limits for clients that differ from the usual ones. */
+  readonly timeLimits?: Partial<HttpTimeLimits> | undefined
+}
+
+/** How slow a client may be, in milliseconds. */
+export interface HttpTimeLimits {
+  /** Longest time to send the headers. */
+  readonly headersMs: number
+  /** Longest time to send the whole request. */
+  readonly requestMs: number
+  /** How often the server looks for slow clients. */
+  readonly checkIntervalMs: number
 }
 
 export interface HttpServer {
@@ -33,11 +45,7 @@ export interface HttpServer {
 /** Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the largest allowed size. */
 const HEADER_BYTES_MAX = 16_384
 
-/** Longest time that a client may take to send the headers and the whole request, in milliseconds. */
-const HEADERS_MS_MAX = 5_000
-const REQUEST_MS_MAX = 10_000
-/** How often the server looks for slow clients, in milliseconds. */
-const CHECK_INTERVAL_MS = 1_000
+const TIME_LIMITS: HttpTimeLimits = { headersMs: 5_000, requestMs: 10_000, checkIntervalMs: 1_000 }
 
 /** How long a connection may stay open without a request, in milliseconds. */
 const KEEP_ALIVE_MS = 60_000
@@ -50,7 +58,7 @@ const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 /** @throws Error if the address is in use, if other machines can reach it, or if a trusted proxy is not an address */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
-  const server = newServer(trustedRanges(options.trustedProxies))
+  const server = newServer(trustedRanges(options.trustedProxies), { ...TIME_LIMITS, ...options.timeLimits })
   const routes = new Map<string, readonly string[]>()
   server.addHook('onRoute', ({ url, method }) => {
     routes.set(url, [...(routes.get(url) ?? []), method].flat().sort())
@@ -125,24 +133,27 @@ function listenAddressOf({ address }: HttpOptions): { readonly host: string; rea
   )
 }
 
-function newServer(trustedProxies: string[]): FastifyInstance {
+function newServer(
+  trustedProxies: string[],
+  { headersMs, requestMs, checkIntervalMs }: HttpTimeLimits,
+): FastifyInstance {
   const server = Fastify({
     logger: false,
     // No route has a schema, so the compilers for schemas need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_MS_MAX,
+    requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_MS_MAX,
-      requestTimeout: REQUEST_MS_MAX,
-      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: checkIntervalMs,
     },
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     routerOptions: { ignoreTrailingSlash: true },
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, requestMs),
     // For a path that cannot be decoded, Fastify calls no hook.
     frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
   })
@@ -156,9 +167,9 @@ function noCompiler(): never {
 }
 
 /** Answers what never becomes a request, because it is not HTTP, too long or too slow. It writes directly to the socket. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, requestMs: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, message } = connectionErrorOf(error.code)
+  const { status, message } = connectionErrorOf(error.code, requestMs)
   const body = JSON.stringify(errorBody({ status, message }))
   const headers = {
     ...HEADERS,
@@ -170,11 +181,11 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.end(`HTTP/1.1 ${status} ${titleOf(status)}\r\n${lines.join('')}\r\n${body}`)
 }
 
-function connectionErrorOf(code: string | undefined): HttpError {
+function connectionErrorOf(code: string | undefined, requestMs: number): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return { status: 431, message: `expected headers of at most ${HEADER_BYTES_MAX} bytes` }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, message: `expected the complete request within ${REQUEST_MS_MAX / 1000} s` }
+    return { status: 408, message: `expected the complete request within ${requestMs / 1000} s` }
   return { status: 400, message: 'expected an HTTP/1.1 request' }
 }
 

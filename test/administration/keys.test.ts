@@ -36,7 +36,7 @@ describe('a sidecar on its keys', () => {
   })
 
   test('follows a rotation: old tokens verify, new ones are signed with the key that was staged', async () => {
-    const running = await runSidecar()
+    const running = await runSidecar({ times: { keyPollMs: 10 } })
     const secrets = await populate(running)
     const path = join(running.folder, 'signing-keys.json')
     const [active, staged] = readKeys(path)
@@ -73,7 +73,7 @@ describe('a sidecar on its keys', () => {
   })
 
   test('keeps its keys when the file becomes unusable, and says so in the log without its content', async () => {
-    const running = await runSidecar()
+    const running = await runSidecar({ times: { keyPollMs: 10 } })
     const secrets = await populate(running)
     writeFileSync(join(running.folder, 'signing-keys.json'), '{"keys": "canary"}')
     await eventually(() => running.logLines.some((line) => line.includes('signing keys cannot be used')))
@@ -108,7 +108,7 @@ describe('a sidecar on its keys', () => {
   })
 
   test('takes no token of a key that was taken away, seen before or not', async () => {
-    const running = await runSidecar()
+    const running = await runSidecar({ times: { keyPollMs: 10 } })
     const { value } = await issued(running, await populate(running))
     const check = async () =>
       (await running.client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).reason

@@ -1,8 +1,16 @@
 /** A sidecar with its identity endpoint, and how a test talks to that over HTTP. */
 import { request } from 'node:http'
 import type { DirectoryFile } from '../../sidecar/index.ts'
-import { TESTER } from './actor.ts'
-import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar, runSidecar, type SidecarOptions } from './sidecar.ts'
+import {
+  ACCOUNT,
+  OTHER_ACCOUNT,
+  populate,
+  type RunningSidecar,
+  runSidecar,
+  SERVICE_USERS,
+  type Secrets,
+  type SidecarOptions,
+} from './sidecar.ts'
 
 /** The names say what a person may do. */
 const PEOPLE: DirectoryFile = {
@@ -11,10 +19,7 @@ const PEOPLE: DirectoryFile = {
       account: ACCOUNT,
       projects: ['alpha', 'beta'],
       service_users: [
-        { name: 'account', permissions: [{ scope: 'account' }] },
-        { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
-        { name: 'nothing', permissions: [] },
-        { name: 'disabled', enabled: false, permissions: [{ scope: 'account' }] },
+        ...SERVICE_USERS,
         { name: 'administrator', permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
         { name: 'колобок 🥐', permissions: [{ scope: 'account' }] },
         { name: 'half \ufffd', permissions: [{ scope: 'account' }] },
@@ -58,11 +63,9 @@ export interface Response {
   readonly json: any
 }
 
-export interface IdentitySidecar {
+export interface IdentitySidecar extends Secrets {
   readonly running: RunningSidecar
   readonly port: number
-  passwordOf(user: string, account?: string): string
-  readonly staticToken: string
   ask(request: Request): Promise<Response>
   /** The token that a login gives. */
   tokenFor(login: LoginWish): Promise<string>
@@ -74,25 +77,19 @@ export const TOKENS = '/identity/v3/auth/tokens'
 export async function startIdentity({ flags, ...options }: SidecarOptions = {}): Promise<IdentitySidecar> {
   const running = await runSidecar({
     ...options,
-    flags: { 'http.address': '127.0.0.1:0', 'login_throttle.failures': 1000, ...flags },
+    flags: { 'http.address': '127.0.0.1:0', ...flags },
   })
-  const { secrets } = await running.sidecar.administration.apply(TESTER, PEOPLE)
+  const secrets = await populate(running, PEOPLE)
   const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
-  const passwordOf = (user: string, account = ACCOUNT) => {
-    const secret = secrets.find((each) => each.user === user && each.account === account)
-    if (secret === undefined) throw new Error(`no password was made for ${user}`)
-    return secret.value.reveal()
-  }
   const ask = (wish: Request) => askAt(port, wish)
   return {
     running,
     port,
-    passwordOf,
-    staticToken: secrets.find(({ type }) => type === 'static_token')?.value.reveal() ?? '',
+    ...secrets,
     ask,
     tokenFor: async (login) => {
       const { user = 'account', account = ACCOUNT } = login
-      const body = loginBody({ ...login, password: login.password ?? passwordOf(user, account) })
+      const body = loginBody({ ...login, password: login.password ?? secrets.passwordOf(user, account) })
       const { headers, status, text } = await ask({ method: 'POST', path: TOKENS, body })
       const token = headers['x-subject-token']
       if (status !== 201 || token === undefined) throw new Error(`no token: ${status} ${text}`)

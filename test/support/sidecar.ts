@@ -2,7 +2,13 @@
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { type Client, type ClientOptions, connect } from '../../sidecar/client/index.ts'
-import { type DirectoryFile, readConfig, type Sidecar, startSidecar } from '../../sidecar/index.ts'
+import {
+  type DirectoryFile,
+  readConfig,
+  type Sidecar,
+  type StartOptions,
+  startSidecar,
+} from '../../sidecar/index.ts'
 import { TESTER } from './actor.ts'
 import { newFolder, whenTheFileEnds } from './resources.ts'
 
@@ -13,17 +19,19 @@ export const OTHER_ACCOUNT = '654321'
  * Who is in the directory. The names say what a person may do: `account` holds a permission with scope
  * Account, `alpha` one with scope Projects that selects the project alpha (§5.1), and so on.
  */
+export const SERVICE_USERS: NonNullable<DirectoryFile['accounts'][number]['service_users']> = [
+  { name: 'account', permissions: [{ scope: 'account' }] },
+  { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
+  { name: 'nothing', permissions: [] },
+  { name: 'disabled', enabled: false, permissions: [{ scope: 'account' }] },
+]
+
 export const PEOPLE: DirectoryFile = {
   accounts: [
     {
       account: ACCOUNT,
       projects: ['alpha', 'beta'],
-      service_users: [
-        { name: 'account', permissions: [{ scope: 'account' }] },
-        { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
-        { name: 'nothing', permissions: [] },
-        { name: 'disabled', enabled: false, permissions: [{ scope: 'account' }] },
-      ],
+      service_users: SERVICE_USERS,
       control_panel_users: [{ name: 'owner', static_tokens: ['key'] }],
     },
     {
@@ -43,6 +51,8 @@ export interface SidecarOptions {
   readonly now?: () => number
   /** Data folder that is there already. */
   readonly folder?: string
+  /** Times that the test would otherwise wait for. */
+  readonly times?: StartOptions['times']
 }
 
 export interface RunningSidecar {
@@ -63,6 +73,7 @@ export async function runSidecar({
   config,
   now,
   folder,
+  times,
 }: SidecarOptions = {}): Promise<RunningSidecar> {
   const data = folder ?? join(newFolder(), 'data')
   const logLines: string[] = []
@@ -79,7 +90,7 @@ export async function runSidecar({
         ...flags,
       },
     }),
-    now === undefined ? { log } : { log, now },
+    { log, ...(now && { now }), ...(times && { times }) },
   )
   whenTheFileEnds(() => sidecar.close())
   const open = (options?: ClientOptions) => {
@@ -93,20 +104,26 @@ export async function runSidecar({
 
 /** The secrets of the people that were just put into the directory. */
 export interface Secrets {
-  passwordOf(userName: string): string
+  /** @param account by default the first one in which there is such a user */
+  passwordOf(userName: string, account?: string): string
   readonly staticToken: string
 }
 
 /** Puts people into the directory. */
 export async function populate({ sidecar }: RunningSidecar, people = PEOPLE): Promise<Secrets> {
   const { secrets } = await sidecar.administration.apply(TESTER, people)
-  const found = (type: string, user?: string) => {
-    const secret = secrets.find((each) => each.type === type && (user === undefined || each.user === user))
+  const found = (type: string, user?: string, account?: string) => {
+    const secret = secrets.find(
+      (each) =>
+        each.type === type &&
+        (user === undefined || each.user === user) &&
+        (account === undefined || each.account === account),
+    )
     if (secret === undefined) throw new Error(`no ${type} was made for ${user ?? 'anybody'}`)
     return secret.value.reveal()
   }
   return {
-    passwordOf: (userName) => found('password', userName),
+    passwordOf: (userName, account) => found('password', userName, account),
     staticToken: found('static_token'),
   }
 }

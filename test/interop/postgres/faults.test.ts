@@ -10,6 +10,8 @@ import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
 const TIMEOUT_MS = 1_000
+/** Longer than the other, as it is by default. */
+const CHANGE_TIMEOUT_MS = 2_000
 
 describe.skipIf(!programs.ok)('PostgreSQL', () => {
   let server: PostgresServer
@@ -25,7 +27,12 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
   })
 
   const open = (url: string, poolSize = 3) =>
-    openPostgres({ url: new Secret(url), poolSize, timeoutMs: TIMEOUT_MS })
+    openPostgres({
+      url: new Secret(url),
+      poolSize,
+      timeoutMs: TIMEOUT_MS,
+      changeTimeoutMs: CHANGE_TIMEOUT_MS,
+    })
 
   /** Runs with a new directory, and closes it afterwards. */
   async function withDirectory(
