@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
 import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
+import type { ConnectionSource } from './base/connections.ts'
 import type { Secret } from './base/secret.ts'
 import { type Config, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
 import { type ConfiguredCredentials, readCredentials } from './config/credentials.ts'
@@ -50,8 +51,8 @@ export interface StartOptions {
   readonly failedLogins?: LoginThrottle
   /** Other processes on this host that use the same shared directory; default: none. */
   readonly siblings?: Siblings
-  /** Whether another worker of this sidecar already listens on the addresses, so that a socket in use is no error. */
-  readonly addressesHeld?: boolean
+  /** Accepts the connections; default: this process does. */
+  readonly connections?: ConnectionSource
   /** Times that are not part of the configuration. Tests shorten those that they would wait for. */
   readonly times?: {
     /** Time between two looks at the file of signing keys, in milliseconds; default: 1,000. */
@@ -193,7 +194,7 @@ function callersOf({ profiles, callers }: ConfiguredCredentials, administratorTo
 async function startServers(
   services: Services,
   config: Config,
-  { addressesHeld = false, times }: StartOptions,
+  { connections, times }: StartOptions,
 ): Promise<{ grpc: GrpcServer; http: HttpServer | undefined; close(): Promise<void> }> {
   const grpc = await startGrpcServer(services, {
     address: config.grpc.address,
@@ -203,13 +204,13 @@ async function startServers(
     maxBatchLength: config.grpc.max_batch_length,
     maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
     maxConnectionAgeMs: config.grpc.max_connection_age_ms,
-    addressHeld: addressesHeld,
+    connections,
   })
   try {
     const http =
       config.http.address === 'off'
         ? undefined
-        : await startHttpServer(services, { ...httpOptionsOf(config), timeLimits: times?.http })
+        : await startHttpServer(services, { ...httpOptionsOf(config), connections, timeLimits: times?.http })
     const close = async () => {
       http?.stopBeingReady()
       await grpc.close(config.drain_ms)

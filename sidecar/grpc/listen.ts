@@ -1,9 +1,9 @@
 /** Listens on a TCP port or on a Unix socket, with or without TLS. */
-import { chmodSync, lstatSync, mkdirSync, readFileSync, unlinkSync } from 'node:fs'
-import { connect } from 'node:net'
-import { dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { type Server, ServerCredentials } from '@grpc/grpc-js'
 import { addressInUse, isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
+import type { ConnectionSource } from '../base/connections.ts'
+import { prepareSocketPath, restrictSocket } from '../base/unix-socket.ts'
 
 /** PEM files for a listener that other machines can reach. Every client must present a certificate. */
 export interface TlsFiles {
@@ -15,24 +15,36 @@ export interface TlsFiles {
 export interface ListenOptions {
   readonly address: string
   readonly tls?: TlsFiles | undefined
-  /** Whether another worker of this sidecar already listens on the address. Then this worker may too. */
-  readonly addressHeld: boolean
+  /** Accepts the connections; `undefined`: the server itself does. */
+  readonly connections?: ConnectionSource | undefined
+}
+
+/** A listener of the server. */
+export interface GrpcListener {
+  /** The address with the port that was bound. */
+  readonly address: string
+  /** Closes the connections that are still open after `drainMs`. */
+  drain(drainMs: number): void
+  /** Resolves when the connections are closed that the server has not accepted itself. grpc-js does not wait for them. */
+  connectionsClosed(): Promise<void>
 }
 
 /**
  * Binds the server.
  *
- * @returns the address with the port that was bound
  * @throws Error if the address is in use, or if other machines can reach it without TLS
  */
-export async function listen(server: Server, options: ListenOptions): Promise<string> {
-  const { address, tls, addressHeld } = options
+export async function listen(server: Server, options: ListenOptions): Promise<GrpcListener> {
   const parsed = checkGrpcAddress(options)
-  if (parsed.type === 'unix') return listenOnSocket(server, parsed.path, addressHeld)
+  const { tls, connections } = options
   const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls)
-  const port = await bind(server, address, credentials)
-  const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
-  return `${host}:${port}`
+  if (connections !== undefined) return take(server, credentials, options.address, connections)
+  const address = await bindTo(server, parsed, credentials, options.address)
+  return {
+    address,
+    drain: (drainMs) => server.drain(address, drainMs),
+    connectionsClosed: async () => {},
+  }
 }
 
 /** @throws Error if the address is invalid, or if other machines can reach it without TLS */
@@ -45,33 +57,48 @@ export function checkGrpcAddress({ address, tls }: Pick<ListenOptions, 'address'
   return parsed
 }
 
-async function listenOnSocket(server: Server, path: string, held: boolean): Promise<string> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  if (!held) await removeStaleSocket(path)
-  await bind(server, `unix:${path}`, ServerCredentials.createInsecure())
-  // By default every user of this machine may connect.
-  chmodSync(path, 0o660)
-  return `unix:${path}`
+/** Serves connections that another process accepts. */
+async function take(
+  server: Server,
+  credentials: ServerCredentials,
+  address: string,
+  connections: ConnectionSource,
+): Promise<GrpcListener> {
+  const injector = server.createConnectionInjector(credentials)
+  const open = new Set<Promise<void>>()
+  const listening = await connections.listen('grpc', address, (connection) => {
+    const closed = new Promise<void>((resolve) => connection.once('close', () => resolve()))
+    open.add(closed)
+    void closed.then(() => open.delete(closed))
+    injector.injectConnection(connection)
+  })
+  return {
+    address: listening.address,
+    drain: (drainMs) => {
+      listening.close()
+      injector.drain(drainMs)
+    },
+    connectionsClosed: async () => {
+      await Promise.all(open)
+    },
+  }
 }
 
-/** Removes the socket of a server that was killed. A socket that still accepts connections stays, and is an error. */
-async function removeStaleSocket(path: string): Promise<void> {
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found === undefined) return
-  if (!found.isSocket())
-    throw new Error(
-      `grpc address unix:${path}: expected a socket or an unused path, found another kind of file`,
-    )
-  const answers = await new Promise<boolean>((resolve) => {
-    const probe = connect(path)
-    probe.once('connect', () => {
-      probe.destroy()
-      resolve(true)
-    })
-    probe.once('error', () => resolve(false))
-  })
-  if (answers) throw addressInUse({ listener: 'grpc', address: `unix:${path}` })
-  unlinkSync(path)
+async function bindTo(
+  server: Server,
+  parsed: ListenAddress,
+  credentials: ServerCredentials,
+  address: string,
+): Promise<string> {
+  if (parsed.type === 'unix') {
+    await prepareSocketPath(parsed.path)
+    await bind(server, `unix:${parsed.path}`, credentials)
+    restrictSocket(parsed.path)
+    return `unix:${parsed.path}`
+  }
+  const port = await bind(server, address, credentials)
+  const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
+  return `${host}:${port}`
 }
 
 function tlsCredentials({ certificate, key, client_ca }: TlsFiles): ServerCredentials {

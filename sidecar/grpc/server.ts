@@ -61,17 +61,17 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   server.addService(HealthService, health.handlers)
   addReflection(server, services.log)
 
-  const address = await listen(server, options)
+  const listener = await listen(server, options)
   return {
-    address,
+    address: listener.address,
     close: (drainMs) => {
       health.stopServing()
       endStreams()
       // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections. `drain` must
       // come before `tryShutdown`, which marks the connections as closing.
-      server.drain(address, drainMs)
+      listener.drain(drainMs)
       const { promise, resolve } = Promise.withResolvers<void>()
-      server.tryShutdown(() => resolve())
+      server.tryShutdown(() => listener.connectionsClosed().then(resolve))
       // Once in a while grpc-js does not report the end. The sidecar must not wait for it for ever.
       const limit = setTimeout(resolve, drainMs + CLOSING_MS_MAX)
       return promise.finally(() => clearTimeout(limit))

@@ -4,10 +4,12 @@ import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { readRange } from '../authority/addresses.ts'
 import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
 import { CallError } from '../base/call-error.ts'
+import type { ConnectionSource } from '../base/connections.ts'
 import type { Services } from '../usecases/services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { addIdentityRoutes } from './identity.ts'
+import { type HttpListener, takeConnections } from './injected.ts'
 import { sendJson } from './json.ts'
 
 export interface HttpOptions {
@@ -20,6 +22,8 @@ export interface HttpOptions {
   readonly catalog: readonly CatalogService[]
   /** Addresses and ranges of proxies whose header X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Accepts the connections; `undefined`: the server itself does. */
+  readonly connections?: ConnectionSource | undefined
   /** Time limits for clients that differ from the usual ones. */
   readonly timeLimits?: Partial<HttpTimeLimits> | undefined
 }
@@ -104,8 +108,12 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   )
   addIdentityRoutes(server, services, () => site)
 
-  await listen(server, options.address, parsed)
-  const { port } = server.server.address() as AddressInfo
+  const { connections } = options
+  const listening =
+    connections === undefined
+      ? await listen(server, options.address, parsed)
+      : await takeConnections(server, CONNECTIONS_MAX, options.address, connections)
+  const { port } = listening
   const host = withBrackets(parsed.host)
   site = siteOf(options.publicUrl ?? `http://${host}:${port}`, options.region, options.catalog)
   for (const name of ['127.0.0.1', 'localhost', '[::1]', host]) hosts.add(`${name}:${port}`)
@@ -115,7 +123,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     stopBeingReady: () => {
       ready = false
     },
-    close: () => server.close(),
+    close: listening.close,
   }
 }
 
@@ -157,8 +165,7 @@ function newServer(
     // For a path that cannot be decoded, Fastify calls no hook.
     frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
   })
-  // Without `dropMaxConnection`, workers that are all full pass a connection around among themselves forever.
-  Object.assign(server.server, { maxConnections: CONNECTIONS_MAX, dropMaxConnection: true })
+  server.server.maxConnections = CONNECTIONS_MAX
   return server
 }
 
@@ -199,9 +206,10 @@ async function listen(
   server: FastifyInstance,
   address: string,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
+): Promise<HttpListener> {
   try {
     await server.listen({ host, port })
+    return { port: (server.server.address() as AddressInfo).port, close: () => server.close() }
   } catch (error) {
     await server.close()
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')

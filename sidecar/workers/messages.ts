@@ -1,6 +1,7 @@
 /** The messages between the primary and its workers. They use the channel that Node opens between the processes. */
 import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
 import type { CallErrorReason } from '../base/call-error.ts'
+import type { Listener } from '../base/connections.ts'
 import { Secret } from '../base/secret.ts'
 import type { Config } from '../config/config.ts'
 
@@ -8,9 +9,16 @@ import type { Config } from '../config/config.ts'
 export type FromWorker =
   /** The worker now listens to its channel. Messages that are sent earlier are lost. */
   | { readonly type: 'hello' }
-  | { readonly type: 'ready'; readonly listening: Listening }
+  | { readonly type: 'ready'; readonly serving: WorkerServing }
   /** The worker cannot serve. It waits for `stop` before it ends, so that this message is not lost. */
   | { readonly type: 'start_failed'; readonly message: string }
+  | ListenRequest
+  /** The worker has the connection that the primary gave it last, and the primary can close its own copy. */
+  | { readonly type: 'connection_taken'; readonly listener: Listener }
+  /** The worker does not serve that connection. It is another worker's turn. */
+  | { readonly type: 'connection_refused'; readonly listener: Listener }
+  /** The worker takes no more connections. */
+  | { readonly type: 'listener_closed'; readonly listener: Listener }
   | LoginRequest
   | LoginSettled
   /** The worker changed the directory, and waits until the other workers have cleared their caches. */
@@ -22,16 +30,14 @@ export type FromWorker =
 
 /** From the primary to a worker. */
 export type FromPrimary =
-  | {
-      readonly type: 'start'
-      readonly config: SentConfig
-      /** Whether another worker already listens on the addresses. */
-      readonly addressesHeld: boolean
-    }
+  | { readonly type: 'start'; readonly config: SentConfig }
   /** Read the matrix file again. */
   | { readonly type: 'reload' }
   /** Let calls finish, then end. */
   | { readonly type: 'stop' }
+  | ListenAnswer
+  /** A connection for the worker, which comes with this message. The next one comes when the worker has answered. */
+  | { readonly type: 'connection'; readonly listener: Listener }
   | LoginAdmission
   /** The answer to `directory_changed`. */
   | { readonly type: 'change_acknowledged'; readonly id: number }
@@ -40,8 +46,21 @@ export type FromPrimary =
   /** Answer with `alive`. */
   | { readonly type: 'probe' }
 
+/** A worker asks for the connections of an address. The primary listens there for all workers. */
+export interface ListenRequest {
+  readonly type: 'listen'
+  readonly id: number
+  readonly listener: Listener
+  readonly address: string
+}
+
+export type ListenAnswer = { readonly type: 'listening'; readonly id: number } & (
+  | { readonly address: string; readonly error?: undefined }
+  | { readonly address?: undefined; readonly error: string }
+)
+
 /** The addresses of a worker, and the digest of its matrix. */
-export interface Listening {
+export interface WorkerServing {
   readonly grpcAddress: string
   readonly httpAddress?: string | undefined
   readonly matrixDigest: string

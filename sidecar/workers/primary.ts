@@ -1,9 +1,8 @@
 /**
  * `serve --workers N`: several sidecars in separate processes, on the same addresses. This process, the primary, owns the
- * listening sockets and gives each connection to the next worker (node:cluster). It replaces workers that end, and answers no
- * call itself.
+ * listening sockets and gives each connection to the next worker (`SharedListener`). It replaces workers that end or hang, and
+ * answers no call itself.
  */
-import cluster from 'node:cluster'
 import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -11,17 +10,22 @@ import { FailedLogins } from '../authority/throttle.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
 import { newLog } from '../log.ts'
 import type { Serving } from '../sidecar.ts'
-import { type Listening, sentConfig } from './messages.ts'
+import { type ListenRequest, sentConfig, type WorkerServing } from './messages.ts'
+import { SharedListener } from './shared-listener.ts'
 import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
 
 /** A worker that ends within this time ended too early, in milliseconds. */
 const SHORT_LIFE_MS = 10_000
 
-/** After this many early ends in a row, the primary gives up. */
-const SHORT_LIVES_MAX = 5
+/** After this many ends in a row before the worker was ready, the primary gives up. */
+const FAILED_STARTS_MAX = 5
 
 /** The pause before a worker is started again after its second early end in a row, in milliseconds. It doubles each time. */
 const BACK_OFF_MS = 100
+const BACK_OFF_MS_MAX = 1_000
+
+/** The program is in the same folder as this file, compiled or not. */
+const PROGRAM = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 
 /** How long a worker may take to end after the time limit for its calls, in milliseconds. */
 const CLOSING_MS_MAX = 5_000
@@ -33,9 +37,6 @@ const CLOSING_MS_MAX = 5_000
  * @throws Error that says why a worker cannot serve
  */
 export async function startWorkers(config: Config, onFailed: (error: Error) => void): Promise<Serving> {
-  // The program is in the same folder as this file, compiled or not.
-  const program = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
-  cluster.setupPrimary({ exec: program, args: [] })
   const pool = new Pool(config, onFailed)
   // If this process exits without closing the pool, the workers must not outlive it.
   process.once('exit', () => pool.kill())
@@ -55,12 +56,13 @@ export async function startWorkers(config: Config, onFailed: (error: Error) => v
 }
 
 class Pool {
-  #config: Config
+  readonly #config: Config
   readonly #log: Logger
   readonly #failedLogins: FailedLogins
   readonly #onFailed: (error: Error) => void
   readonly #workers = new Set<WorkerProcess>()
-  #listening: Listening | undefined
+  /** The shared listeners, each from the first request for it. */
+  readonly #listeners = new Map<string, Promise<SharedListener>>()
   #probing: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
 
@@ -71,15 +73,15 @@ class Pool {
     this.#onFailed = onFailed
   }
 
-  async start(): Promise<Listening> {
+  async start(): Promise<WorkerServing> {
     // The first worker starts alone. So an error in the configuration is reported once, and a free port is chosen once.
+    this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
     const first = this.#fork()
-    const listening = await first.ready
+    const serving = await first.ready
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
     await Promise.all(others.map((worker) => worker.ready))
     for (const worker of [first, ...others]) void this.#keep(worker)
-    this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
-    return listening
+    return serving
   }
 
   reload(): void {
@@ -102,22 +104,31 @@ class Pool {
   async #close(): Promise<void> {
     // No more probes: the last calls may keep a worker too busy to answer them, and the time limit below is enough.
     clearInterval(this.#probing)
+    for (const listener of this.#listeners.values())
+      void listener.then(
+        (opened) => opened.closeWhenUnused(),
+        () => {},
+      )
     for (const worker of this.#workers) worker.send({ type: 'stop' })
     const timer = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
     await Promise.all([...this.#workers].map((worker) => worker.ended))
     clearTimeout(timer)
   }
 
-  /** Replaces the worker each time that it ends, until the pool closes. */
+  /**
+   * Replaces the worker each time that it ends, until the pool closes. A worker that has served is always replaced, because
+   * giving up would be the outage that supervision prevents. Workers that cannot even start are an error of their installation.
+   */
   async #keep(worker: WorkerProcess): Promise<void> {
-    for (let shortLives = 0; ; worker = this.#fork()) {
+    for (let [shortLives, failedStarts] = [0, 0]; ; worker = this.#fork()) {
       const ended = await worker.ended
       if (this.#closing !== undefined) return
       shortLives = worker.ageMs < SHORT_LIFE_MS ? shortLives + 1 : 0
+      failedStarts = worker.served ? 0 : failedStarts + 1
       this.#log.warn({ worker: worker.pid, ended }, 'a worker ended; another one takes its place')
-      if (shortLives === SHORT_LIVES_MAX)
+      if (failedStarts === FAILED_STARTS_MAX)
         return this.#fail(new Error(`workers end as soon as they have started; the last one: ${ended}`))
-      if (shortLives > 1) await sleep(BACK_OFF_MS * 2 ** (shortLives - 2))
+      if (shortLives > 1) await sleep(Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS * 2 ** (shortLives - 2)))
       if (this.#closing !== undefined) return
     }
   }
@@ -130,15 +141,19 @@ class Pool {
 
   #fork(): WorkerProcess {
     const config = sentConfig(shareOf(this.#config))
-    const addressesHeld = this.#listening !== undefined
     const worker = new WorkerProcess(
-      { type: 'start', config, addressesHeld },
-      { failedLogins: this.#failedLogins, clearOtherCaches: (changer) => this.#clearOtherCaches(changer) },
+      PROGRAM,
+      { type: 'start', config },
+      {
+        failedLogins: this.#failedLogins,
+        clearOtherCaches: (changer) => this.#clearOtherCaches(changer),
+        listen: (request) => this.#listen(request),
+      },
     )
     this.#workers.add(worker)
     void worker.ended.then(() => this.#workers.delete(worker))
     worker.ready.then(
-      (listening) => this.#admit(worker, listening),
+      () => this.#log.info({ worker: worker.pid }, 'a worker is ready'),
       // The worker ends now, and `#keep` reports that.
       () => {},
     )
@@ -151,17 +166,14 @@ class Pool {
     await Promise.all(others.map((worker) => worker.clearCache(this.#config.directory.staleness_ms)))
   }
 
-  /** Accepts a worker that serves on the same addresses as the others. */
-  #admit(worker: WorkerProcess, listening: Listening): void {
-    this.#listening ??= listening
-    const { grpcAddress, httpAddress } = this.#listening
-    if (listening.grpcAddress === grpcAddress && listening.httpAddress === httpAddress)
-      this.#log.info({ worker: worker.pid }, 'a worker is ready')
-    else {
-      // The sockets close with the last worker, and then port 0 gives another port. From now on the port is set by its number.
-      this.#config = boundTo(this.#config, this.#listening)
-      worker.send({ type: 'stop' })
+  /** Listens when the first worker asks for it. A worker that asks later shares that listener. */
+  #listen({ listener, address }: ListenRequest): Promise<SharedListener> {
+    let opened = this.#listeners.get(listener)
+    if (opened === undefined) {
+      opened = SharedListener.open(listener, address)
+      this.#listeners.set(listener, opened)
     }
+    return opened
   }
 }
 
@@ -173,13 +185,5 @@ function shareOf(config: Config): Config {
     ...config,
     passwords: { concurrent: share(passwords.concurrent, 1), waiting: share(passwords.waiting, 1) },
     directory: { ...directory, pool_size: share(directory.pool_size, 2) },
-  }
-}
-
-function boundTo(config: Config, { grpcAddress, httpAddress }: Listening): Config {
-  return {
-    ...config,
-    grpc: { ...config.grpc, address: grpcAddress },
-    http: { ...config.http, address: httpAddress ?? 'off' },
   }
 }

@@ -1,9 +1,13 @@
 /** One worker process, seen from the primary: from its start to its end. */
-import cluster, { type Worker } from 'node:cluster'
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LoginThrottle } from '../authority/throttle.ts'
+import type { Listener } from '../base/connections.ts'
 import { WorkerLogins } from './logins.ts'
-import type { FromPrimary, FromWorker, Listening } from './messages.ts'
+import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
+import type { Receiver, SharedListener } from './shared-listener.ts'
 
 /** What the primary does for all of its workers. */
 export interface SharedServices {
@@ -11,6 +15,8 @@ export interface SharedServices {
   readonly failedLogins: LoginThrottle
   /** Makes every other worker clear its cache of the directory. Resolves when they have. */
   readonly clearOtherCaches: (changer: WorkerProcess) => Promise<void>
+  /** Listens on an address for all workers. @throws Error if the address is in use */
+  readonly listen: (request: ListenRequest) => Promise<SharedListener>
 }
 
 /**
@@ -19,59 +25,56 @@ export interface SharedServices {
  */
 export const PROBES_MAX = 3
 
-export class WorkerProcess {
-  readonly #worker: Worker
+/** A worker that is not ready after this many probes without an answer has stopped while it started. */
+const STARTING_PROBES_MAX = 10 * PROBES_MAX
+
+/** Turns of the event loop after the end of a process, within which everything that it wrote has arrived. */
+const LAST_TURNS_MAX = 1_000
+
+export class WorkerProcess implements Receiver {
+  readonly #process: ChildProcess
+  readonly #shared: SharedServices
+  readonly #logins: WorkerLogins
+  readonly #listeners = new Map<Listener, SharedListener>()
   readonly #startedMs = performance.now()
   readonly #cacheClears = new PendingCalls()
+  readonly #ready = Promise.withResolvers<WorkerServing>()
+  #over = false
   /** Whether the worker listens to its channel. */
   #channelOpen = false
   /** Probes since the worker's last message. */
   #unansweredProbes = 0
   /** Why the worker could not start, or why it was killed. */
   #failure: string | undefined
+  /** Whether the worker has served. */
+  #served = false
   /** Resolves when the worker serves. Rejects with the reason if it cannot. */
-  readonly ready: Promise<Listening>
-  /** Resolves when the worker has ended and its addresses are free: with the failure, the signal or the exit code. */
+  readonly ready: Promise<WorkerServing> = this.#ready.promise
+  /** Resolves when the worker has ended: with the failure, the signal or the exit code. */
   readonly ended: Promise<string>
 
-  /** @param command is sent to the worker as soon as it listens */
-  constructor(
-    command: Extract<FromPrimary, { type: 'start' }>,
-    { failedLogins, clearOtherCaches }: SharedServices,
-  ) {
-    this.#worker = cluster.fork()
-    const ready = Promise.withResolvers<Listening>()
-    this.ready = ready.promise
+  /**
+   * @param program the worker's program
+   * @param command is sent to the worker as soon as it listens
+   */
+  constructor(program: string, command: Extract<FromPrimary, { type: 'start' }>, shared: SharedServices) {
+    this.#shared = shared
+    this.#logins = new WorkerLogins(shared.failedLogins)
+    this.#process = fork(program)
     // A rejection that nobody awaits would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})
-    const logins = new WorkerLogins(failedLogins)
-    this.#worker.on('message', async (message: FromWorker) => {
+    this.#process.on('message', (message: FromWorker) => {
       this.#unansweredProbes = 0
       if (message.type === 'hello') {
         this.#channelOpen = true
         this.send(command)
-      } else if (message.type === 'ready') ready.resolve(message.listening)
-      else if (message.type === 'login') this.send(await logins.admit(message))
-      else if (message.type === 'login_settled') logins.settle(message)
-      else if (message.type === 'cache_cleared') this.#cacheClears.answer(message.id)
-      else if (message.type === 'directory_changed') {
-        await clearOtherCaches(this)
-        this.send({ type: 'change_acknowledged', id: message.id })
-      } else if (message.type === 'start_failed') {
-        this.#failure = message.message
-        this.send({ type: 'stop' })
-      }
+      } else void this.#receive(message)
     })
-    this.ended = endOf(this.#worker).then((how) => {
-      logins.close()
-      this.#cacheClears.close()
-      ready.reject(new Error(this.#failure ?? `a worker ended before it was ready, with ${how}`))
-      return this.#failure ?? how
-    })
+    this.ended = endOf(this.#process).then((how) => this.#close(how))
   }
 
   get pid(): number | undefined {
-    return this.#worker.process.pid
+    return this.#process.pid
   }
 
   /** Time since the worker was started, in milliseconds. */
@@ -79,9 +82,19 @@ export class WorkerProcess {
     return performance.now() - this.#startedMs
   }
 
+  /** Whether the worker was ready before it ended. */
+  get served(): boolean {
+    return this.#served
+  }
+
   send(message: FromPrimary): void {
     // Errors are ignored: a worker that is gone needs no message.
-    this.#worker.send(message, () => {})
+    this.#process.send(message, () => {})
+  }
+
+  giveConnection(listener: Listener, connection: Socket): void {
+    // The primary keeps its copy until the worker has confirmed that it has the connection.
+    this.#process.send({ type: 'connection', listener }, connection, { keepOpen: true }, () => {})
   }
 
   /** Resolves when the worker has cleared its cache of the directory, or has ended, or after `timeoutMs`. */
@@ -99,31 +112,79 @@ export class WorkerProcess {
   /** Sends a probe. Kills the worker after too many unanswered probes, because its connections get no answers. */
   probe(): void {
     // A worker that is still starting may take its time.
-    if (!this.#channelOpen) return
-    if (this.#unansweredProbes === PROBES_MAX) {
-      this.#failure = `it did not answer ${PROBES_MAX} probes`
+    const most = this.#served ? PROBES_MAX : STARTING_PROBES_MAX
+    if (this.#unansweredProbes === most) {
+      this.#failure = `it did not answer ${most} probes`
       this.kill()
     } else {
       this.#unansweredProbes++
-      this.send({ type: 'probe' })
+      if (this.#channelOpen) this.send({ type: 'probe' })
     }
   }
 
   /** Ends the worker immediately, without waiting for calls in progress. */
   kill(): void {
-    this.#worker.process.kill('SIGKILL')
+    this.#process.kill('SIGKILL')
+  }
+
+  async #receive(message: Exclude<FromWorker, { type: 'hello' }>): Promise<void> {
+    if (message.type === 'ready') {
+      this.#served = true
+      this.#ready.resolve(message.serving)
+    } else if (message.type === 'listen') await this.#listen(message)
+    else if (message.type === 'connection_taken') this.#listeners.get(message.listener)?.taken(this)
+    else if (message.type === 'connection_refused' || message.type === 'listener_closed')
+      this.#listeners.get(message.listener)?.remove(this)
+    else if (message.type === 'login') this.send(await this.#logins.admit(message))
+    else if (message.type === 'login_settled') this.#logins.settle(message)
+    else if (message.type === 'cache_cleared') this.#cacheClears.answer(message.id)
+    else if (message.type === 'directory_changed') {
+      await this.#shared.clearOtherCaches(this)
+      this.send({ type: 'change_acknowledged', id: message.id })
+    } else if (message.type === 'start_failed') {
+      this.#failure = message.message
+      this.send({ type: 'stop' })
+    }
+  }
+
+  async #listen(request: ListenRequest): Promise<void> {
+    const { id, listener } = request
+    try {
+      const opened = await this.#shared.listen(request)
+      if (this.#over) return
+      this.#listeners.set(listener, opened)
+      this.send({ type: 'listening', id, address: opened.address })
+      opened.add(this)
+    } catch (error) {
+      this.send({ type: 'listening', id, error: (error as Error).message })
+    }
+  }
+
+  #close(how: string): string {
+    this.#over = true
+    // From now on nothing waits for this worker: its connections, its logins and its share of a change are others' or done.
+    for (const listener of this.#listeners.values()) listener.remove(this)
+    this.#logins.close()
+    this.#cacheClears.close()
+    this.#ready.reject(new Error(this.#failure ?? `a worker ended before it was ready, with ${how}`))
+    return this.#failure ?? how
   }
 }
 
-/** Resolves with the signal or the exit code of a worker. Node frees its addresses only when its channel is closed too. */
-function endOf(worker: Worker): Promise<string> {
-  const disconnected = new Promise<void>((resolve) => worker.once('disconnect', resolve))
+/**
+ * Resolves with the signal or the exit code when the process has ended. Node may never emit `disconnect` for a process that
+ * dies with an unread connection in its channel, so only `exit` counts.
+ */
+function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
-    worker.once('exit', async (code, signal) => {
-      await disconnected
+    child.once('exit', async (code, signal) => {
+      // What the worker wrote before its end is still in the channel, for example that it has a connection.
+      for (let turn = 0; child.connected && turn < LAST_TURNS_MAX; turn++) await nextTurn()
       resolve(signal ?? `code ${code}`)
     })
-    // The process could not be created.
-    worker.on('error', (error) => resolve(error.message))
+    // Without an identity, the process could not be created. Any other error is about a message to a worker that is gone.
+    child.on('error', (error) => {
+      if (child.pid === undefined) resolve(error.message)
+    })
   })
 }

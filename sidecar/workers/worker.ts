@@ -1,21 +1,24 @@
 /**
- * The program of a worker: a complete sidecar on addresses that it shares with the other workers. It receives its
- * configuration and its commands from the primary, and ends when the primary ends.
+ * The program of a worker: a complete sidecar. It receives its configuration, its commands and its connections
+ * from the primary, and ends when the primary ends.
  */
-import cluster from 'node:cluster'
 import { newLog } from '../log.ts'
 import { type Sidecar, startSidecar } from '../sidecar.ts'
 import { OtherWorkers } from './changes.ts'
+import { PrimaryConnections } from './connections.ts'
 import { PrimaryThrottle } from './logins.ts'
 import { type FromPrimary, type FromWorker, receivedConfig } from './messages.ts'
 
 const failedLogins = new PrimaryThrottle(send)
 const siblings = new OtherWorkers(send)
+const connections = new PrimaryConnections(send)
 let sidecar: Sidecar | undefined
 let stopping = false
 
-process.on('message', (message: FromPrimary) => {
-  if (message.type === 'login') failedLogins.receive(message)
+process.on('message', (message: FromPrimary, handle: unknown) => {
+  if (message.type === 'connection') connections.receiveConnection(message.listener, handle)
+  else if (message.type === 'listening') connections.receive(message)
+  else if (message.type === 'login') failedLogins.receive(message)
   else if (message.type === 'clear_cache') siblings.clearCache(message.id)
   else if (message.type === 'change_acknowledged') siblings.acknowledge(message.id)
   else if (message.type === 'probe') send({ type: 'alive' })
@@ -23,9 +26,8 @@ process.on('message', (message: FromPrimary) => {
   else if (message.type === 'stop') void stop()
   else if (message.type === 'start') void start(message)
 })
-cluster.worker?.once('disconnect', () => {
-  // Without this, Node ends the process immediately and aborts the calls in progress.
-  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+process.once('disconnect', () => {
+  connections.close()
   failedLogins.close()
   siblings.close()
   void stop()
@@ -47,10 +49,10 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       log,
       failedLogins,
       siblings,
-      addressesHeld: command.addressesHeld,
+      connections,
     })
     const { grpcAddress, httpAddress, matrixDigest } = sidecar
-    send({ type: 'ready', listening: { grpcAddress, httpAddress, matrixDigest } })
+    send({ type: 'ready', serving: { grpcAddress, httpAddress, matrixDigest } })
   } catch (error) {
     send({ type: 'start_failed', message: (error as Error).message })
   }

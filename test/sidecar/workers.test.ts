@@ -8,30 +8,14 @@ import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { connect } from '../../sidecar/client/index.ts'
 import { WorkerLogins } from '../../sidecar/workers/logins.ts'
 import { BlackBox, refusalOf, refused } from '../support/black-box.ts'
-import { type RunningProcess, run, serve } from '../support/processes.ts'
+import { run, serve } from '../support/processes.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, PEOPLE } from '../support/sidecar.ts'
+import { alive, workersOf } from '../support/worker-storm.ts'
 
 type Pool = Awaited<ReturnType<typeof serve>>
 
 const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
-
-/** Whether the process still runs. */
-function alive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-/** The running workers, from the log. */
-function workersOf(pool: RunningProcess): number[] {
-  const pids = Array.from(pool.stderr().matchAll(/"worker":(\d+),"msg":"a worker is ready"/g), ([, pid]) =>
-    Number(pid),
-  )
-  return pids.filter(alive)
-}
 
 /** Opens several connections, which the workers get in turn. Each one has made a call. */
 async function connections(address: string, count = 4): Promise<BlackBox[]> {

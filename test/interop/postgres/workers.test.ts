@@ -8,6 +8,7 @@ import { type Host, startHost } from '../../support/directory/host.ts'
 import { issueTo, newFolder, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
+import { alive } from '../../support/worker-storm.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 30
@@ -98,4 +99,29 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
     process.kill(stopped, 'SIGKILL')
     await revoking
   })
+
+  test('a change does not wait for a worker that died with a connection in its channel', async () => {
+    const stopped = await newestWorker()
+    process.kill(stopped, 'SIGSTOP')
+    // One of these is on its way to the worker that is stopped.
+    const arriving = Array.from({ length: 4 }, () => new BlackBox(host.address))
+    const asked = arriving.map((box) => box.ask('GetMatrix', {}))
+    const awake = await Promise.any(asked.map(async (answer, index) => (await answer) && arriving[index]))
+    process.kill(stopped, 'SIGKILL')
+    await Promise.all(asked)
+    const value = await newToken()
+    await awake?.ask('Revoke', { value })
+    for (const box of arriving) expect(await reasonOf(box, value)).toBe('REASON_CREDENTIAL_REVOKED')
+  })
+
+  /** The worker that became ready last, when two are running. */
+  async function newestWorker(): Promise<number> {
+    for (;;) {
+      const ready = Array.from(host.log().matchAll(/"worker":(\d+),"msg":"a worker is ready"/g), (found) =>
+        Number(found[1]),
+      )
+      if (ready.filter(alive).length === 2) return ready.at(-1) ?? 0
+      await delay(10)
+    }
+  }
 })

@@ -1,0 +1,154 @@
+/**
+ * An address on which the primary accepts connections for all workers. The primary keeps each connection until a worker has
+ * confirmed that it has it. So a connection that was on its way to a worker that dies goes to another one, and the address
+ * stays open while no worker runs. `node:cluster` gives neither: it loses the connection, and closes the address.
+ */
+import { lookup } from 'node:dns/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { addressInUse, parseAddress } from '../base/address.ts'
+import type { Listener } from '../base/connections.ts'
+import { prepareSocketPath, restrictSocket } from '../base/unix-socket.ts'
+
+/** Most connections that wait for a worker. Further ones are closed. */
+const WAITING_MAX = 1_024
+
+/** The families of addresses that this machine does not have. */
+const NO_SUCH_FAMILY: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+/** A worker that takes connections. */
+export interface Receiver {
+  /** Gives it a connection. It answers that it has taken it, that it refuses it, or it ends. */
+  giveConnection(listener: Listener, connection: Socket): void
+}
+
+export class SharedListener {
+  readonly #name: Listener
+  readonly #servers: readonly Server[]
+  /** The address with the port that was bound. */
+  readonly address: string
+  readonly #waiting: Socket[] = []
+  readonly #receivers = new Set<Receiver>()
+  /** The receivers that can take a connection now. The first one is next. */
+  readonly #free = new Set<Receiver>()
+  /** What each of the other receivers was given and has not confirmed. */
+  readonly #given = new Map<Receiver, Socket>()
+  #closing = false
+
+  /** @throws Error if the address is in use, or cannot be bound */
+  static async open(name: Listener, address: string): Promise<SharedListener> {
+    // Nobody reads from a connection until a worker has it.
+    const newServer = () =>
+      Object.assign(createServer({ pauseOnConnect: true }), { maxConnections: WAITING_MAX })
+    try {
+      const { servers, bound } = await bind(address, newServer)
+      return new SharedListener(name, servers, bound)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
+        throw addressInUse({ listener: name, address })
+      throw error
+    }
+  }
+
+  private constructor(name: Listener, servers: readonly Server[], address: string) {
+    this.#name = name
+    this.#servers = servers
+    this.address = address
+    for (const server of servers)
+      server.on('connection', (connection) => {
+        connection.on('error', () => {})
+        this.#waiting.push(connection)
+        this.#handOut()
+      })
+  }
+
+  add(receiver: Receiver): void {
+    this.#receivers.add(receiver)
+    this.#free.add(receiver)
+    this.#handOut()
+  }
+
+  /** The receiver has the connection that it was given. */
+  taken(receiver: Receiver): void {
+    this.#given.get(receiver)?.destroy()
+    this.#given.delete(receiver)
+    if (this.#receivers.has(receiver)) this.#free.add(receiver)
+    this.#handOut()
+  }
+
+  /** The receiver has ended or takes no more connections. What it was given and has not confirmed goes to another one. */
+  remove(receiver: Receiver): void {
+    this.#receivers.delete(receiver)
+    this.#free.delete(receiver)
+    const given = this.#given.get(receiver)
+    this.#given.delete(receiver)
+    if (given !== undefined) this.#waiting.unshift(given)
+    this.#handOut()
+    this.#closeIfUnused()
+  }
+
+  /** Closes the address as soon as no receiver takes connections from it. */
+  closeWhenUnused(): void {
+    this.#closing = true
+    this.#closeIfUnused()
+  }
+
+  #handOut(): void {
+    for (const receiver of this.#free) {
+      const connection = this.#waiting.shift()
+      if (connection === undefined) return
+      this.#free.delete(receiver)
+      this.#given.set(receiver, connection)
+      receiver.giveConnection(this.#name, connection)
+    }
+  }
+
+  #closeIfUnused(): void {
+    if (!this.#closing || this.#receivers.size > 0) return
+    for (const server of this.#servers) server.close()
+    for (const connection of this.#waiting.splice(0)) connection.destroy()
+  }
+}
+
+async function bind(address: string, newServer: () => Server): Promise<{ servers: Server[]; bound: string }> {
+  const parsed = parseAddress('address', address)
+  if (parsed.type === 'unix') {
+    await prepareSocketPath(parsed.path)
+    const server = newServer()
+    await listening(server, { path: parsed.path })
+    restrictSocket(parsed.path)
+    return { servers: [server], bound: `unix:${parsed.path}` }
+  }
+  const { host } = parsed
+  const servers: Server[] = []
+  let { port } = parsed
+  let failure: unknown
+  // `localhost` has an address of each family. All of them get the same port.
+  for (const { address: ip } of await lookup(host, { all: true })) {
+    const server = newServer()
+    try {
+      await listening(server, { host: ip, port })
+    } catch (error) {
+      failure = error
+      if (NO_SUCH_FAMILY.has((error as NodeJS.ErrnoException).code ?? '')) continue
+      for (const opened of servers) opened.close()
+      throw error
+    }
+    servers.push(server)
+    const found = server.address()
+    if (found !== null && typeof found === 'object') port = found.port
+  }
+  if (servers.length === 0) throw failure
+  return { servers, bound: `${host.includes(':') ? `[${host}]` : host}:${port}` }
+}
+
+function listening(server: Server, where: { path: string } | { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(where, () => {
+      server.off('error', reject)
+      // A connection that cannot be accepted, for example without a free descriptor, is no error of the listener.
+      server.on('error', () => {})
+      resolve()
+    })
+  })
+}
