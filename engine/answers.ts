@@ -5,17 +5,20 @@ import type { TokenKind } from './matrix.ts'
 import { messageOf } from './messages.ts'
 import { type Reason, UNKNOWN_TOKEN_REASONS } from './reasons.ts'
 
+/** What names the rules of an engine, in each of its decisions. */
+export type Rules = Pick<Decision, 'digest' | 'strict' | 'rulesDigest'>
+
 /** The decision for each reason. It is built when it is asked for first. */
 export type DecisionFor = (reason: Reason) => Decision
 
 /** Builds decisions, and keeps a list of them. */
 export class Answers {
   readonly decisions: Decision[] = []
-  readonly #digest: string
+  readonly #rules: Rules
   readonly #kinds: readonly TokenKind[]
 
-  constructor(digest: string, kinds: readonly TokenKind[]) {
-    this.#digest = digest
+  constructor({ digest, strict, rulesDigest }: Rules, kinds: readonly TokenKind[]) {
+    this.#rules = { digest, strict, rulesDigest }
     this.#kinds = kinds
   }
 
@@ -31,7 +34,7 @@ export class Answers {
         accepted: allowed ? NONE : (api?.accepted ?? NONE),
         conflicts: (kind && api?.conflicts.get(kind.id)) ?? NONE,
         advice: NONE,
-        digest: this.#digest,
+        ...this.#rules,
       }
     })
   }

@@ -22,9 +22,11 @@ export interface CompileOptions {
  * time are strings: take the engine as a plain `Engine` to ask about them. Every engine is one.
  */
 export interface Engine<KindId extends string = string, ApiId extends string = string> {
-  /** SHA-256 over the matrix in canonical JSON (RFC 8785). Together with `strict` it names the exact rules that decide. */
+  /** SHA-256 over the matrix in canonical JSON (RFC 8785). It names the matrix, whatever the mode. */
   readonly digest: string
   readonly strict: boolean
+  /** SHA-256 over `{"digest":…,"strict":…}` in canonical JSON: names the exact rules that decide, the mode included. */
+  readonly rulesDigest: string
   /** By id, in the order of the matrix. */
   readonly tokenKinds: ReadonlyMap<KindId, TokenKind<KindId>>
   /** By id, in the order of the matrix. */
@@ -85,13 +87,15 @@ export function compile(input: MatrixInput, options: CompileOptions = {}): Engin
   const { title, tokenKinds, apis: rows, statements, conflicts: declared } = matrix
   // The parts by name: what else an object carries, such as the `$schema` of the file, is not the matrix.
   const digest = digestOf({ title, tokenKinds, apis: rows, statements, conflicts: declared })
+  const rulesDigest = digestOf({ digest, strict })
   const kinds = tokenKinds.map((kind) => frozenCopy(kind))
   const conflicts = Object.freeze(nameConflicts(matrix))
-  const { table, apis, decisions } = tabulate({ matrix, strict, digest, kinds, conflicts })
+  const { table, apis, decisions } = tabulate({ matrix, strict, digest, rulesDigest, kinds, conflicts })
   const headers = new CredentialNames(kinds.map((kind) => kind.header))
   return Object.freeze({
     digest,
     strict,
+    rulesDigest,
     tokenKinds: new Map(kinds.map((kind) => [kind.id, kind])),
     apis,
     conflicts,

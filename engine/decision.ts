@@ -52,6 +52,10 @@ export interface Decision<KindId extends string = string> {
   readonly advice: readonly string[]
   /** Digest of the matrix that decided. */
   readonly digest: string
+  /** Whether strict mode decided, in which contested cells are denied. */
+  readonly strict: boolean
+  /** Digest of the exact rules: of the matrix and the mode. Two engines with the same one give the same answers. */
+  readonly rulesDigest: string
 }
 
 /** An API with the conflicts' resolutions and the mode applied. */

@@ -1,5 +1,5 @@
 /** Asks the rule about every combination of facts that a matrix can have, and puts the answers where deciding finds them. */
-import { Answers, type DecisionFor } from './answers.ts'
+import { Answers, type DecisionFor, type Rules } from './answers.ts'
 import { type CellFacts, compileApi, unknownApiFacts } from './apis.ts'
 import { type Advised, adviceByKind, conflictsByApi } from './conflicts.ts'
 import { type AnswerTable, type KindColumns, SITUATIONS } from './decide.ts'
@@ -9,10 +9,8 @@ import { CREDENTIAL_REASONS, type Reason } from './reasons.ts'
 import { reasonOf } from './rule.ts'
 
 /** What the answers are made of. */
-export interface AnswerSources {
+export interface AnswerSources extends Rules {
   readonly matrix: Matrix
-  readonly strict: boolean
-  readonly digest: string
   /** Frozen copies of the rows of the matrix. */
   readonly kinds: readonly TokenKind[]
   readonly conflicts: readonly NamedConflict[]
@@ -25,12 +23,13 @@ export interface Tabulated {
   readonly decisions: readonly Decision[]
 }
 
-export function tabulate({ matrix, strict, digest, kinds, conflicts }: AnswerSources): Tabulated {
+export function tabulate(sources: AnswerSources): Tabulated {
+  const { matrix, strict, kinds, conflicts } = sources
   const { columns, kindColumns, unknownKind } = layOut(kinds, adviceByKind(matrix, conflicts))
   const kindsAndUnknown = [...kinds, undefined]
   const conflictsOf = conflictsByApi(conflicts)
   const reasonsFor = answerReasons()
-  const made = new Answers(digest, kinds)
+  const made = new Answers(sources, kinds)
   const apis = new Map<string, CompiledApi>()
 
   const answers: Decision[] = []

@@ -30,6 +30,8 @@ export interface Serving {
   readonly httpAddress: string | undefined
   /** Digest of the current matrix. With workers it is the digest from the time when they became ready. */
   readonly matrixDigest: string
+  /** Digest of the exact rules: of that matrix and the mode. */
+  readonly rulesDigest: string
   /** Reads the matrix file again. */
   reload(): void
   /** Lets calls finish, then closes. May be called more than once. */
@@ -111,6 +113,9 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     get matrixDigest() {
       return rules.engine.digest
     },
+    get rulesDigest() {
+      return rules.engine.rulesDigest
+    },
     rules,
     administration,
     reload: () => rules.reload(),
@@ -132,7 +137,9 @@ function openRules(config: Config, log: Logger): Rules {
         'the matrix file cannot be used; the last good one stays in force',
       ),
   })
-  rules.watch((engine) => log.info({ matrix_digest: engine.digest }, 'a new matrix is in force'))
+  rules.watch((engine) =>
+    log.info({ matrix_digest: engine.digest, rules_digest: engine.rulesDigest }, 'a new matrix is in force'),
+  )
   return rules
 }
 

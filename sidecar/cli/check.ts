@@ -12,6 +12,7 @@ import {
   durationText,
   print,
   printJson,
+  STRICT_MODE,
 } from './output.ts'
 import { paint } from './terminal.ts'
 
@@ -118,5 +119,6 @@ function describe(api: string, answer: CheckAnswer, hints: readonly string[]): s
     ])
   for (const { id, reason } of answer.conflicts) rows.push([paint('dim', 'conflict'), `${id}: ${reason}`])
   for (const advice of answer.advice) rows.push([paint('dim', 'advice'), advice])
+  if (answer.strict) rows.push([paint('dim', 'mode'), STRICT_MODE])
   return columns(rows)
 }

@@ -4,7 +4,7 @@ import type { Decision, Engine, Matrix, Statement, TokenKind } from '../../engin
 import { columns } from '../base/text-table.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, STRICT_MODE } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 import { paint } from './terminal.ts'
 
@@ -78,6 +78,7 @@ function describe(matrix: Matrix, api: string, { kind, decision, statements }: E
       paint('dim', 'conflict'),
       `${id} (${type}; the ${resolution} decides): ${reason}`,
     ]),
+    ...(decision.strict ? [[paint('dim', 'mode'), STRICT_MODE]] : []),
   ]
   return columns(rows)
 }

@@ -34,6 +34,9 @@ export function durationText(ms: number): string {
   return `${ms / 1000}s`
 }
 
+/** Said wherever an answer comes from strict mode. */
+export const STRICT_MODE = 'strict: every contested cell is denied'
+
 /** The default of `--data`, for its description. */
 export const DATA_DEFAULT = `(default: PORTCULLIS_DATA or ${DEFAULT_DATA_FOLDER})`
 

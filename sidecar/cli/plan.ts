@@ -5,7 +5,7 @@ import type { Plan, PlannedToken } from '../../matrix/index.ts'
 import { columns } from '../base/text-table.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, STRICT_MODE } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 import { paint } from './terminal.ts'
 
@@ -25,7 +25,7 @@ export function addPlanCommand(program: Command): void {
     for (const api of apis) expectKnownId('API', api, engine.apis.keys())
     const plan = planTokens(engine, apis)
     if (options.json) printJson(await planMessage(engine, plan))
-    else print(describe(plan))
+    else print(describe(engine, plan))
     process.exitCode = plan.unopened.length === 0 ? EXIT.done : EXIT.denied
   })
 }
@@ -37,7 +37,7 @@ async function planMessage(engine: Engine, plan: Plan): Promise<object> {
   return PlanResponse.decode(planResponse(engine, plan))
 }
 
-function describe({ tokens, unopened }: Plan): string {
+function describe({ strict }: Engine, { tokens, unopened }: Plan): string {
   const rows = tokens.map((token) => [
     token.kind.id,
     `in ${token.kind.header}`,
@@ -47,6 +47,7 @@ function describe({ tokens, unopened }: Plan): string {
   return [
     ...(rows.length > 0 ? [columns(rows)] : []),
     ...(unopened.length > 0 ? [`${paint('red', 'opened by no kind:')} ${unopened.join(', ')}`] : []),
+    ...(strict ? [`${paint('dim', 'mode')}  ${STRICT_MODE}`] : []),
   ].join('\n')
 }
 

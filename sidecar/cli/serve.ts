@@ -99,6 +99,8 @@ async function serve(options: ServeOptions): Promise<void> {
       grpc: serving.grpcAddress,
       http: serving.httpAddress ?? 'off',
       matrix_digest: serving.matrixDigest,
+      strict: config.strict,
+      rules_digest: serving.rulesDigest,
       ...(config.workers > 1 && { workers: config.workers }),
       ...(demo && { demo: demoJson(demo) }),
     })

@@ -61,6 +61,10 @@ export interface CheckAnswer {
   readonly conflicts: readonly NamedConflict[]
   readonly advice: readonly string[]
   readonly digest: string
+  /** Whether strict mode decided, in which contested cells are denied. */
+  readonly strict: boolean
+  /** Digest of the exact rules: of the matrix and the mode. */
+  readonly rulesDigest: string
   /** Whether the credential was verified; false for claims. */
   readonly verified: boolean
   readonly token: VerifiedToken | undefined
@@ -105,12 +109,18 @@ export interface PlanAnswer {
   })[]
   readonly unopened: readonly string[]
   readonly digest: string
+  /** Whether strict mode is on, in which contested cells are denied. */
+  readonly strict: boolean
+  /** Digest of the exact rules: of the matrix and the mode. */
+  readonly rulesDigest: string
 }
 
 /** The current matrix of the sidecar. */
 export interface MatrixAnswer {
   readonly digest: string
   readonly strict: boolean
+  /** Digest of the exact rules: of the matrix and the mode. */
+  readonly rulesDigest: string
   readonly tokenKinds: readonly {
     readonly id: string
     readonly title: string
@@ -227,23 +237,30 @@ export function issuedToken({ scope, conflicts, ...rest }: wire.IssueResponse): 
   return { ...rest, scope: scopeValue(scope), conflicts: conflicts.map(conflictValue) }
 }
 
-export function planAnswer({ tokens, unopened, digest }: wire.PlanResponse): PlanAnswer {
+export function planAnswer({ tokens, ...rest }: wire.PlanResponse): PlanAnswer {
   return {
     tokens: tokens.map(({ scopeLevel, conflicts, ...token }) => ({
       ...token,
       scopeLevel: scopeLevel as TokenKind['scopeLevel'],
       conflicts: conflicts.map(conflictValue),
     })),
-    unopened,
-    digest,
+    ...rest,
   }
 }
 
 export function matrixAnswer(matrix: WireMatrix | undefined): MatrixAnswer {
-  const { tokenKinds = [], conflicts = [], digest = '', strict = true, apis = [] } = matrix ?? {}
+  const {
+    tokenKinds = [],
+    conflicts = [],
+    digest = '',
+    strict = true,
+    rulesDigest = '',
+    apis = [],
+  } = matrix ?? {}
   return {
     digest,
     strict,
+    rulesDigest,
     apis,
     conflicts: conflicts.map(conflictValue),
     tokenKinds: tokenKinds.map(({ lifetime, ...kind }) => ({

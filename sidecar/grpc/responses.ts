@@ -106,6 +106,8 @@ const EMPTY_RESPONSE: wire.CheckResponse = {
   conflicts: [],
   advice: [],
   digest: '',
+  strict: false,
+  rulesDigest: '',
   verified: false,
   token: undefined,
   cacheFor: undefined,
@@ -161,6 +163,8 @@ export function planResponse(engine: Engine, plan: Plan): Buffer {
     })),
     unopened: [...plan.unopened],
     digest: engine.digest,
+    strict: engine.strict,
+    rulesDigest: engine.rulesDigest,
   })
 }
 
@@ -173,6 +177,7 @@ function matrixMessage(engine: Engine): Matrix {
   return {
     digest: engine.digest,
     strict: engine.strict,
+    rulesDigest: engine.rulesDigest,
     tokenKinds: [...engine.tokenKinds.values()].map((kind) => ({
       id: kind.id,
       title: kind.title,
@@ -198,7 +203,8 @@ function matrixMessage(engine: Engine): Matrix {
 }
 
 function encodeDecision(decision: Decision): Buffer {
-  const { allowed, reason, message, header, accepted, conflicts, advice, digest } = decision
+  const { allowed, reason, message, header, accepted, conflicts, advice, digest, strict, rulesDigest } =
+    decision
   return encode(wire.CheckResponse, {
     ...EMPTY_RESPONSE,
     allowed,
@@ -209,6 +215,8 @@ function encodeDecision(decision: Decision): Buffer {
     conflicts: conflicts.map(conflictMessage),
     advice: [...advice],
     digest,
+    strict,
+    rulesDigest,
   })
 }
 

@@ -59,11 +59,12 @@ export type ListenAnswer = { readonly type: 'listening'; readonly id: number } &
   | { readonly address?: undefined; readonly error: string }
 )
 
-/** The addresses of a worker, and the digest of its matrix. */
+/** The addresses of a worker, and the digests of its rules. */
 export interface WorkerServing {
   readonly grpcAddress: string
   readonly httpAddress?: string | undefined
   readonly matrixDigest: string
+  readonly rulesDigest: string
 }
 
 /** A worker asks the primary to admit a login, and waits for the answer. */

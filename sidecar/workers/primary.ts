@@ -41,11 +41,12 @@ export async function startWorkers(config: Config, onFailed: (error: Error) => v
   // If this process exits without closing the pool, the workers must not outlive it.
   process.once('exit', () => pool.kill())
   try {
-    const { grpcAddress, httpAddress, matrixDigest } = await pool.start()
+    const { grpcAddress, httpAddress, matrixDigest, rulesDigest } = await pool.start()
     return {
       grpcAddress,
       httpAddress,
       matrixDigest,
+      rulesDigest,
       reload: () => pool.reload(),
       close: () => pool.close(),
     }

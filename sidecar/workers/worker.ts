@@ -51,8 +51,8 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       siblings,
       connections,
     })
-    const { grpcAddress, httpAddress, matrixDigest } = sidecar
-    send({ type: 'ready', serving: { grpcAddress, httpAddress, matrixDigest } })
+    const { grpcAddress, httpAddress, matrixDigest, rulesDigest } = sidecar
+    send({ type: 'ready', serving: { grpcAddress, httpAddress, matrixDigest, rulesDigest } })
   } catch (error) {
     send({ type: 'start_failed', message: (error as Error).message })
   }

@@ -99,6 +99,24 @@ test('the order of keys does not bear on the digest', () => {
   expect(compile(withKeysReversed(supportMatrix)).digest).toBe(engine.digest)
 })
 
+test('the digest of the rules is the reference’s over the digest of the matrix and the mode', () => {
+  for (const strict of [false, true]) {
+    const { digest, rulesDigest } = compile(supportMatrix, { strict })
+    expect(digest).toBe(engine.digest)
+    expect(rulesDigest).toBe(reference({ digest, strict }))
+  }
+})
+
+test('a strict and a lenient engine give no answer with the same names of its rules, and each names its own', () => {
+  const named = [false, true].map((strict) => {
+    const { rulesDigest, decisions } = compile(supportMatrix, { strict })
+    const names = new Set(Array.from(decisions(), (each) => JSON.stringify([each.strict, each.rulesDigest])))
+    expect([...names]).toEqual([JSON.stringify([strict, rulesDigest])])
+    return rulesDigest
+  })
+  expect(new Set(named)).toHaveLength(2)
+})
+
 test('a change of any cell changes the digest, each to another one', () => {
   const digests = cells().map(({ api, kind }) => compile(withCellReversed(api, kind)).digest)
   expect(new Set([...digests, engine.digest])).toHaveLength(91)

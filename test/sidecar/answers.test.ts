@@ -1,4 +1,8 @@
-/** Answers that our own code encodes have exactly the bytes of the generated encoder. */
+/**
+ * Answers that our own code encodes have exactly the bytes of the generated encoder. The fields of the decision, which are
+ * encoded once, come before those of the call, whatever their numbers.
+ */
+import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
@@ -31,12 +35,33 @@ const decisions = fc.constantFrom(...engine.decisions())
 const claimed = fc.constantFrom(...[...engine.decisions()].filter(({ advice }) => advice.length === 0))
 const answers = new EncodedAnswers(engine, CACHE_FOR_MS)
 
+/** A field of bytes: its number, and wire type 2. */
+const RESULT_TAG = (1 << 3) | 2
+const STREAMED_RESULT_TAG = (2 << 3) | 2
+
+/** The length of a field, as the library writes it. */
+function lengthOf(bytes: Buffer): Uint8Array {
+  return new BinaryWriter().uint32(bytes.length).finish()
+}
+
+const NOTHING = wire.CheckResponse.decode(new Uint8Array())
+
+/** An answer as the generated encoder writes it: the fields of the decision, then those of the call. */
+function encoded(answer: wire.CheckResponse): Buffer {
+  const { verified, token, cacheFor, ...decision } = answer
+  const parts = [
+    { ...NOTHING, ...decision },
+    { ...NOTHING, verified, token, cacheFor },
+  ]
+  return Buffer.concat(parts.map((part) => wire.CheckResponse.encode(part).finish()))
+}
+
 test('an answer to credentials', () => {
   fc.assert(
     fc.property(decisions, tokens, fc.boolean(), (decision, token, verified) => {
       const bytes = answers.forCredentials({ decision, token, verified }, NOW_MS)
       const answer = wire.CheckResponse.decode(bytes)
-      expect(Buffer.from(wire.CheckResponse.encode(answer).finish()).equals(bytes)).toBe(true)
+      expect(encoded(answer).equals(bytes)).toBe(true)
 
       const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs } = token
       expect(answer.token).toEqual({
@@ -61,10 +86,10 @@ test('a batch, short and long, one after the other', () => {
   fc.assert(
     fc.property(fc.array(claimed, { maxLength: 3_000, size: 'max' }), (asked) => {
       const results = asked.map((decision) => answers.forClaims(decision))
-      const expected = wire.CheckBatchResponse.encode({
-        results: results.map((result) => wire.CheckResponse.decode(result)),
-      })
-      expect(checkBatchResponse(results).equals(Buffer.from(expected.finish()))).toBe(true)
+      for (const result of results)
+        expect(encoded(wire.CheckResponse.decode(result)).equals(result)).toBe(true)
+      const expected = results.flatMap((result) => [Buffer.of(RESULT_TAG), lengthOf(result), result])
+      expect(checkBatchResponse(results).equals(Buffer.concat(expected))).toBe(true)
     }),
     { numRuns: 20 },
   )
@@ -74,8 +99,13 @@ test('an answer on a stream, with and without an id', () => {
   fc.assert(
     fc.property(fc.oneof(fc.constant(''), texts), claimed, (id, decision) => {
       const result = answers.forClaims(decision)
-      const expected = wire.CheckStreamResponse.encode({ id, result: wire.CheckResponse.decode(result) })
-      expect(checkStreamResponse(id, result).equals(Buffer.from(expected.finish()))).toBe(true)
+      const named = Buffer.from(wire.CheckStreamResponse.encode({ id, result: undefined }).finish())
+      const expected = [named, Buffer.of(STREAMED_RESULT_TAG), lengthOf(result), result]
+      expect(checkStreamResponse(id, result).equals(Buffer.concat(expected))).toBe(true)
+      expect(wire.CheckStreamResponse.decode(checkStreamResponse(id, result))).toEqual({
+        id,
+        result: wire.CheckResponse.decode(result),
+      })
     }),
   )
 })

@@ -153,9 +153,11 @@ describe('the JSON', () => {
 
   test('of the matrix is what the sidecar sends', async () => {
     const sent = await running.client.getMatrix()
-    const { digest, apis, conflicts } = await read('matrix')
-    expect({ digest, apis, conflicts }).toEqual({
+    const { digest, strict, rules_digest: rulesDigest, apis, conflicts } = await read('matrix')
+    expect({ digest, strict, rulesDigest, apis, conflicts }).toEqual({
       digest: sent.digest,
+      strict: false,
+      rulesDigest: sent.rulesDigest,
       apis: sent.apis,
       conflicts: sent.conflicts,
     })

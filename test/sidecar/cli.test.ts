@@ -6,6 +6,7 @@ import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { type Ended, type RunOptions, run, serve } from '../support/processes.ts'
 import { newFile, newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const { ready } = await serve(['--dev'])
 const { account, service_user: user, static_token: staticToken } = ready.demo ?? nobody()
@@ -81,6 +82,17 @@ describe('issue and check', () => {
   })
 })
 
+test('check of a strict sidecar says so', async () => {
+  const { address } = await runSidecar({ flags: { strict: true } })
+  const check = ['check', 'balance', '--kind', 'static_token', '--account', '1', '--address', address]
+  const [text, printed] = await Promise.all([portcullis(check), portcullis([...check, '--json'])])
+  expect(text.stdout).toMatch(/^mode +strict: every contested cell is denied$/m)
+  expect(json(printed)).toMatchObject({
+    strict: true,
+    rules_digest: compile(supportMatrix, { strict: true }).rulesDigest,
+  })
+})
+
 test('check of an unknown API suggests a known one', async () => {
   const ended = await portcullis(['check', 'balnce', ...CLAIM])
   expect(ended).toMatchObject({ code: 1, stderr: '' })
@@ -104,6 +116,17 @@ describe('without a sidecar', () => {
     expect(ended).toMatchObject({ code, stderr: '' })
     expect(json(ended)).toMatchObject(answer as object)
   })
+
+  test.each(['explain audit-logs', 'plan iam', 'matrix'])(
+    '%s says in its text whether it is strict',
+    async (line) => {
+      const [strict, lenient] = await Promise.all(
+        [['--strict'], []].map((flags) => portcullis([...line.split(' '), ...flags])),
+      )
+      expect(strict?.stdout).toMatch(/, strict$|^ *mode +strict: every contested cell is denied$/m)
+      expect(lenient?.stdout).not.toMatch(/strict/)
+    },
+  )
 
   test('lint of an invalid file ends with exit code 1 and names the path', async () => {
     const [first, ...rest] = supportMatrix.apis

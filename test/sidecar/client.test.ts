@@ -77,13 +77,19 @@ describe('answers', () => {
   })
 
   test('a plan names the smallest set of tokens', async () => {
-    const { tokens, unopened, digest } = await client.plan(['iam', 'cdn', 'reports'])
+    const { tokens, unopened, digest, strict, rulesDigest } = await client.plan(['iam', 'cdn', 'reports'])
     expect(tokens.map(({ kind, apis, issuable }) => [kind, apis, issuable])).toEqual([
       ['iam_token_account_scoped', ['iam'], true],
       ['iam_token_project_scoped', ['cdn'], true],
       ['static_token', ['reports'], false],
     ])
-    expect({ unopened, digest }).toEqual({ unopened: [], digest: running.sidecar.matrixDigest })
+    const { matrixDigest, rulesDigest: rules } = running.sidecar
+    expect({ unopened, digest, strict, rulesDigest }).toEqual({
+      unopened: [],
+      digest: matrixDigest,
+      strict: false,
+      rulesDigest: rules,
+    })
   })
 
   test('the lifetime of a kind is in seconds, and undefined if its tokens never expire (§8)', async () => {

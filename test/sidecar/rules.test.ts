@@ -37,7 +37,7 @@ describe.each([false, true])('GetMatrix, strict %s', async (strict) => {
   const engine = compile(supportMatrix, { strict })
 
   test('returns the digest and the mode', () => {
-    expect(matrix).toMatchObject({ digest: engine.digest, strict })
+    expect(matrix).toMatchObject({ digest: engine.digest, strict, rules_digest: engine.rulesDigest })
     expect(matrix.digest).toMatch(/^sha256:[0-9a-f]{64}$/)
     expect(running.sidecar.matrixDigest).toBe(matrix.digest)
   })

@@ -18,6 +18,8 @@ test('the ready line has exactly these keys', async () => {
     grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     http: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     matrix_digest: compile(supportMatrix).digest,
+    strict: false,
+    rules_digest: compile(supportMatrix).rulesDigest,
     demo: {
       account: expect.stringMatching(/^\d{6}$/),
       project: 'demo-project',

@@ -4,7 +4,8 @@ import type { BlackBox, Message } from './black-box.ts'
 
 /** The message that a decision has to be on the wire, but for `verified`, `token` and `cache_for`. */
 export function decisionMessage(decision: Decision): Message {
-  const { allowed, reason, message, header, accepted, conflicts, advice, digest } = decision
+  const { allowed, reason, message, header, accepted, conflicts, advice, digest, strict, rulesDigest } =
+    decision
   return {
     allowed,
     reason: `REASON_${reason}`,
@@ -14,6 +15,8 @@ export function decisionMessage(decision: Decision): Message {
     conflicts,
     advice,
     digest,
+    strict,
+    rules_digest: rulesDigest,
   }
 }
 

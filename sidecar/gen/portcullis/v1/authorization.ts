@@ -131,7 +131,13 @@ export interface CheckResponse {
     | VerifiedToken
     | undefined;
   /** How long the client may reuse this answer. Unset: the answer must not be reused. */
-  cacheFor: Duration | undefined;
+  cacheFor:
+    | Duration
+    | undefined;
+  /** Whether strict mode decided, in which contested cells are denied. */
+  strict: boolean;
+  /** Digest of the exact rules: of the matrix and the mode. */
+  rulesDigest: string;
 }
 
 /** Several checks. */
@@ -283,6 +289,10 @@ export interface PlanResponse {
   unopened: string[];
   /** Digest of the matrix that the plan follows. */
   digest: string;
+  /** Whether strict mode is on, in which contested cells are denied. */
+  strict: boolean;
+  /** Digest of the exact rules: of the matrix and the mode. */
+  rulesDigest: string;
 }
 
 /** Asks for the current matrix. */
@@ -739,6 +749,8 @@ function createBaseCheckResponse(): CheckResponse {
     verified: false,
     token: undefined,
     cacheFor: undefined,
+    strict: false,
+    rulesDigest: "",
   };
 }
 
@@ -776,6 +788,12 @@ export const CheckResponse: MessageFns<CheckResponse> = {
     }
     if (message.cacheFor !== undefined) {
       Duration.encode(message.cacheFor, writer.uint32(90).fork()).join();
+    }
+    if (message.strict !== false) {
+      writer.uint32(96).bool(message.strict);
+    }
+    if (message.rulesDigest !== "") {
+      writer.uint32(106).string(message.rulesDigest);
     }
     return writer;
   },
@@ -879,6 +897,22 @@ export const CheckResponse: MessageFns<CheckResponse> = {
             }
 
             message.cacheFor = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.strict = reader.bool();
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.rulesDigest = reader.string();
             continue;
           }
         }
@@ -1735,7 +1769,7 @@ export const PlannedToken: MessageFns<PlannedToken> = {
 };
 
 function createBasePlanResponse(): PlanResponse {
-  return { tokens: [], unopened: [], digest: "" };
+  return { tokens: [], unopened: [], digest: "", strict: false, rulesDigest: "" };
 }
 
 export const PlanResponse: MessageFns<PlanResponse> = {
@@ -1748,6 +1782,12 @@ export const PlanResponse: MessageFns<PlanResponse> = {
     }
     if (message.digest !== "") {
       writer.uint32(26).string(message.digest);
+    }
+    if (message.strict !== false) {
+      writer.uint32(32).bool(message.strict);
+    }
+    if (message.rulesDigest !== "") {
+      writer.uint32(42).string(message.rulesDigest);
     }
     return writer;
   },
@@ -1787,6 +1827,22 @@ export const PlanResponse: MessageFns<PlanResponse> = {
             }
 
             message.digest = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.strict = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.rulesDigest = reader.string();
             continue;
           }
         }

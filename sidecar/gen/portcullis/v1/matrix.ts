@@ -67,6 +67,8 @@ export interface Matrix {
   apis: Api[];
   /** The conflicts of the source document. */
   conflicts: Conflict[];
+  /** SHA-256 of `{"digest":…,"strict":…}` in canonical JSON, with the fields above. It names the exact rules: the matrix and the mode. */
+  rulesDigest: string;
 }
 
 function createBaseTokenKind(): TokenKind {
@@ -328,7 +330,7 @@ export const Api: MessageFns<Api> = {
 };
 
 function createBaseMatrix(): Matrix {
-  return { digest: "", strict: false, tokenKinds: [], apis: [], conflicts: [] };
+  return { digest: "", strict: false, tokenKinds: [], apis: [], conflicts: [], rulesDigest: "" };
 }
 
 export const Matrix: MessageFns<Matrix> = {
@@ -347,6 +349,9 @@ export const Matrix: MessageFns<Matrix> = {
     }
     for (const v of message.conflicts) {
       Conflict.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.rulesDigest !== "") {
+      writer.uint32(50).string(message.rulesDigest);
     }
     return writer;
   },
@@ -402,6 +407,14 @@ export const Matrix: MessageFns<Matrix> = {
             }
 
             message.conflicts.push(Conflict.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.rulesDigest = reader.string();
             continue;
           }
         }
