@@ -32,7 +32,7 @@ export interface Serving {
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
   readonly rulesDigest: string
-  /** Reads the matrix file again. */
+  /** Reads the matrix file and the TLS certificates again. */
   reload(): void
   /** Lets calls finish, then closes. May be called more than once. */
   close(): Promise<void>
@@ -118,7 +118,10 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     },
     rules,
     administration,
-    reload: () => rules.reload(),
+    reload: () => {
+      rules.reload()
+      servers.grpc.reload()
+    },
     close: () => {
       closing ??= closeAll()
       return closing

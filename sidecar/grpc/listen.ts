@@ -1,16 +1,9 @@
 /** Listens on a TCP port or on a Unix socket, with or without TLS. */
-import { readFileSync } from 'node:fs'
-import { type Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Server, ServerCredentials } from '@grpc/grpc-js'
 import { addressInUse, isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import { prepareSocketPath, restrictSocket } from '../base/unix-socket.ts'
-
-/** PEM files for a listener that other machines can reach. Every client must present a certificate. */
-export interface TlsFiles {
-  readonly certificate: string
-  readonly key: string
-  readonly client_ca: string
-}
+import type { TlsFiles } from './certificates.ts'
 
 export interface ListenOptions {
   readonly address: string
@@ -32,12 +25,16 @@ export interface GrpcListener {
 /**
  * Binds the server.
  *
+ * @param credentials of the server: with TLS if the options say so
  * @throws Error if the address is in use, or if other machines can reach it without TLS
  */
-export async function listen(server: Server, options: ListenOptions): Promise<GrpcListener> {
+export async function listen(
+  server: Server,
+  options: ListenOptions,
+  credentials: ServerCredentials,
+): Promise<GrpcListener> {
   const parsed = checkGrpcAddress(options)
-  const { tls, connections } = options
-  const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls)
+  const { connections } = options
   if (connections !== undefined) return take(server, credentials, options.address, connections)
   const address = await bindTo(server, parsed, credentials, options.address)
   return {
@@ -47,9 +44,14 @@ export async function listen(server: Server, options: ListenOptions): Promise<Gr
   }
 }
 
-/** @throws Error if the address is invalid, or if other machines can reach it without TLS */
+/** @throws Error if the address is invalid, if other machines can reach it without TLS, or if a Unix socket has TLS */
 export function checkGrpcAddress({ address, tls }: Pick<ListenOptions, 'address' | 'tls'>): ListenAddress {
   const parsed = parseAddress('grpc.address', address)
+  // Whoever configured TLS expects client certificates, and a Unix socket asks for none.
+  if (parsed.type === 'unix' && tls !== undefined)
+    throw new Error(
+      `grpc.address ${address} and grpc.tls: a Unix socket has no TLS; expected HOST:PORT in grpc.address, or no grpc.tls`,
+    )
   if (parsed.type === 'tcp' && !isLoopback(parsed.host) && tls === undefined)
     throw new Error(
       `grpc address ${address} can be reached from other machines: expected grpc.tls, which requires client certificates`,
@@ -99,11 +101,6 @@ async function bindTo(
   const port = await bind(server, address, credentials)
   const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
   return `${host}:${port}`
-}
-
-function tlsCredentials({ certificate, key, client_ca }: TlsFiles): ServerCredentials {
-  const pair = { cert_chain: readFileSync(certificate), private_key: readFileSync(key) }
-  return ServerCredentials.createSsl(readFileSync(client_ca), [pair], true)
 }
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {

@@ -1,8 +1,10 @@
 /** The gRPC server: the services, health and reflection, with a limit for every resource. */
-import { logVerbosity, Server, setLogVerbosity } from '@grpc/grpc-js'
+import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
+import type { Logger } from 'pino'
 import { HealthService } from '../gen/health/v1/health.ts'
 import type { Services } from '../usecases/services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
+import { TlsCertificates } from './certificates.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
 import { healthHandlers } from './health.ts'
 import { type ListenOptions, listen } from './listen.ts'
@@ -21,6 +23,8 @@ export interface GrpcOptions extends ListenOptions {
 export interface GrpcServer {
   /** The address with the port that was bound. */
   readonly address: string
+  /** Reads the certificates again if their files have changed. */
+  reload(): void
   /** Notifies health checks, ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
@@ -61,10 +65,16 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   server.addService(HealthService, health.handlers)
   addReflection(server, services.log)
 
-  const listener = await listen(server, options)
+  const { credentials, certificates } = credentialsOf(options, services.log)
+  const listener = await listen(server, options, credentials).catch((error: unknown) => {
+    certificates?.close()
+    throw error
+  })
   return {
     address: listener.address,
+    reload: () => certificates?.reload(),
     close: (drainMs) => {
+      certificates?.close()
       health.stopServing()
       endStreams()
       // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections. `drain` must
@@ -77,4 +87,20 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
       return promise.finally(() => clearTimeout(limit))
     },
   }
+}
+
+function credentialsOf(
+  { tls }: GrpcOptions,
+  log: Logger,
+): { credentials: ServerCredentials; certificates: TlsCertificates | undefined } {
+  if (tls === undefined) return { credentials: ServerCredentials.createInsecure(), certificates: undefined }
+  const certificates = new TlsCertificates(tls, {
+    onChanged: (validUntil) => log.info({ valid_until: validUntil }, 'new TLS certificates are in force'),
+    onRefused: (error) =>
+      log.error(
+        { problem: error.message },
+        'the TLS certificates cannot be used; the last good ones stay in force',
+      ),
+  })
+  return { credentials: certificates.credentials(), certificates }
 }

@@ -29,6 +29,9 @@ export async function takeConnections(
   const listening = await connections
     .listen('http', address, (connection) => {
       if (open.size >= connectionsMax) return void connection.destroy()
+      // As an HTTP server sets it for connections that it accepts itself.
+      connection.allowHalfOpen = true
+      connection.setNoDelay(true)
       open.add(connection)
       connection.once('close', () => open.delete(connection))
       server.server.emit('connection', connection)

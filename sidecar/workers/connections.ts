@@ -42,9 +42,6 @@ export class PrimaryConnections implements ConnectionSource {
     // The client may have left already. Then only the message arrives.
     if (!(connection instanceof Socket)) return
     if (take === undefined) return void connection.destroy()
-    // As servers set it for connections that they accept themselves.
-    connection.allowHalfOpen = true
-    connection.setNoDelay(true)
     take(connection)
   }
 

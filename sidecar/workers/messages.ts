@@ -31,7 +31,7 @@ export type FromWorker =
 /** From the primary to a worker. */
 export type FromPrimary =
   | { readonly type: 'start'; readonly config: SentConfig }
-  /** Read the matrix file again. */
+  /** Read the matrix file and the TLS certificates again. */
   | { readonly type: 'reload' }
   /** Let calls finish, then end. */
   | { readonly type: 'stop' }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test, vi } from 'vitest'
 import { BlackBox, type Message, protosOf, refused } from '../support/black-box.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFile, newFolder } from '../support/resources.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
 const SERVICE = 'portcullis.v1.AuthorizationService'
@@ -94,6 +94,18 @@ describe('a TCP address', () => {
       )
     },
   )
+
+  test('TLS on a Unix socket is refused, because a Unix socket has none', async () => {
+    const address = `unix:${newFolder()}/sidecar.sock`
+    const file = newFile(
+      JSON.stringify({ grpc: { address, tls: { certificate: 'a', key: 'b', client_ca: 'c' } } }),
+    )
+    await expect(runSidecar({ config: file, flags: { 'grpc.address': address } })).rejects.toThrow(
+      new Error(
+        `grpc.address ${address} and grpc.tls: a Unix socket has no TLS; expected HOST:PORT in grpc.address, or no grpc.tls`,
+      ),
+    )
+  })
 
   test.each([
     '127.0.0.1',
