@@ -3,7 +3,16 @@
  * its own transaction, so that all processes clear their caches.
  */
 import pLimit from 'p-limit'
-import { type ClientConfig, Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg'
+import {
+  Client,
+  type ClientConfig,
+  Pool,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+  types,
+} from 'pg'
+import { isLoopback } from '../base/address.ts'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Database, Parameters, Queries } from './database.ts'
@@ -63,6 +72,7 @@ export async function openPostgres({
     // The URL is last, so that its settings override those above.
     connectionString: url.reveal(),
   }
+  refuseSilentPlaintext(connection)
   const pool = new Pool({
     ...connection,
     max: poolSize,
@@ -224,6 +234,27 @@ async function migrate(pool: Pool): Promise<void> {
     await run('DELETE FROM schema_version')
     await run(`INSERT INTO schema_version (version) VALUES (${SCHEMA_VERSION})`)
   })
+}
+
+/**
+ * Without `sslmode`, PostgreSQL's password and everything else would go to another machine in plaintext.
+ *
+ * @throws Error that does not quote the URL, because it contains a password
+ */
+function refuseSilentPlaintext(connection: ClientConfig): void {
+  let client: Client
+  try {
+    // It does not connect. It reads the URL as every connection will.
+    client = new Client(connection)
+  } catch (error) {
+    throw toOpenError(error, URL_KEY)
+  }
+  const { host, ssl } = client
+  const local = host.startsWith('/') || isLoopback(host.replace(/^\[(.*)\]$/, '$1'))
+  if (local || ssl || /[?&]sslmode=disable(&|$)/.test(connection.connectionString ?? '')) return
+  throw new Error(
+    `${URL_KEY}: expected sslmode in the URL, because the database is on another machine: sslmode=verify-full, or sslmode=disable to send passwords in plaintext`,
+  )
 }
 
 /** The key of the configuration, for error messages. */

@@ -56,7 +56,7 @@ async function prepare(terminal: Terminal): Promise<void> {
   if (!postgres.ok) return
   const server = await PostgresServer.start(postgres.folder)
   servers.push(server)
-  const shown = 'postgres://portcullis:PASSWORD@db.example:5432/portcullis'
+  const shown = 'postgres://portcullis:PASSWORD@db.example:5432/portcullis?sslmode=verify-full'
   terminal.replace(shown, await server.newDatabase())
 }
 

@@ -66,7 +66,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       ],
       [
         'an unknown host name',
-        () => `postgres://owner:${CANARY}@name.invalid/directory`,
+        () => `postgres://owner:${CANARY}@name.invalid/directory?sslmode=verify-full`,
         refused('ENOTFOUND: there is no such host'),
       ],
       [
