@@ -1,13 +1,12 @@
 /** The administration commands: what they report, and the mistakes that they prevent. */
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { run, serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { command } from '../support/command-line.ts'
+import { newFile } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
-const data = join(newFolder(), 'data')
-const { ready } = await serve(['--data', data])
-const environment = { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_DATA: data }
-const portcullis = (...args: string[]) => run(args, { environment })
+const { address, folder } = await runSidecar()
+Object.assign(process.env, { PORTCULLIS_GRPC_ADDRESS: address, PORTCULLIS_DATA: folder })
+const portcullis = (...args: string[]) => command(args)
 const done = async (...args: string[]) => {
   const { code, stdout, stderr } = await portcullis(...args)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -56,9 +55,8 @@ test('a user with iam.admin can administer with the output of `issue`', async ()
     ...['--permission', 'account', '--role', 'iam.admin'],
   )
   const { password } = JSON.parse(made) as { password: string }
-  const issued = await run(['issue', '--account', '777', '--user', 'admin'], {
-    environment: { ...environment, PORTCULLIS_PASSWORD: password },
-  })
+  process.env.PORTCULLIS_PASSWORD = password
+  const issued = await portcullis('issue', '--account', '777', '--user', 'admin')
   expect(issued.stdout).toMatch(/^X-Auth-Token: /)
   const file = newFile(issued.stdout)
   expect(await done('project', 'create', '777', 'theirs', '--iam-token-file', file)).toContain('theirs')

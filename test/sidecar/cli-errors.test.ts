@@ -341,7 +341,7 @@ describe('a command line with a mistake', () => {
       /^portcullis: command-argument value 'tcsh' is invalid for argument 'shell'\. Allowed choices are bash, zsh, fish\.\n\(see /,
     ],
   ])('the error for %j says what to type instead', async (args, complaint) => {
-    const { code, stdout, stderr } = await run(args)
+    const { code, stdout, stderr } = await command(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(complaint)
   })
