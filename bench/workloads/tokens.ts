@@ -1,7 +1,8 @@
 /** Tokens that are signed here with the sidecar's own key: any number of them, and the sidecar has seen none. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type IamClaims, IamTokenSigner } from '../../sidecar/authority/iam-token.ts'
+import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
+import { IamTokenSigner } from '../../sidecar/authority/iam-token.ts'
 import { KeyRing } from '../../sidecar/authority/keys.ts'
 import { SIGNING_KEYS_FILE } from '../../sidecar/base/data-folder.ts'
 import { CHECK_PATH, type GrpcLoad, type Workload } from '../harness/grpc.ts'

@@ -19,7 +19,8 @@ import type {
   Verification,
   VerifiedToken,
 } from './authority.ts'
-import { type IamTokenSigner, looksLikeIamToken, newClaims, tokenOf } from './iam-token.ts'
+import { newClaims } from './iam-claims.ts'
+import { type IamTokenSigner, looksLikeIamToken, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import { canBeName } from './names.ts'

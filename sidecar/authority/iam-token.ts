@@ -3,31 +3,11 @@
  * clients. The protected header is compared and not parsed: it must equal, byte for byte, the header that a
  * known key writes. So a token cannot choose the algorithm.
  */
-import { randomBytes, sign, verify } from 'node:crypto'
-import type { Scope, TokenKind } from '../../engine/index.ts'
+import { sign, verify } from 'node:crypto'
 import { callError } from '../base/call-error.ts'
 import type { VerifiedToken } from './authority.ts'
+import { type IamClaims, readClaims } from './iam-claims.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
-
-/** The claims of a token. Times are in seconds since the epoch, as in JWT. */
-export interface IamClaims {
-  readonly kind: string
-  readonly account: string
-  /** Project name, and its id: a later project with the same name is a different project. */
-  readonly project?: string
-  readonly project_id?: string
-  /** The holder's id, name and type. */
-  readonly sub: string
-  readonly name: string
-  readonly type: string
-  /** The holder's generation: replacing the password raises it. */
-  readonly gen: number
-  /** Token id. */
-  readonly jti: string
-  readonly iat: number
-  /** Absent: the token never expires. */
-  readonly exp?: number
-}
 
 /** Signs claims with the active key of the ring, and verifies tokens of every key in the ring. */
 export class IamTokenSigner {
@@ -57,7 +37,10 @@ export class IamTokenSigner {
     return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
   }
 
-  /** Returns the claims of a genuine token, even an expired one; `undefined` for any other text. */
+  /**
+   * Returns the claims of a genuine token, even an expired one; `undefined` for any other text. The staged key counts too:
+   * on another host, which has read the file earlier, it may be active already.
+   */
   verify(token: string): IamClaims | undefined {
     const headerEnd = token.indexOf('.')
     const signedEnd = token.lastIndexOf('.')
@@ -67,7 +50,7 @@ export class IamTokenSigner {
     // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token and is refused.
     if (signature.toString('base64url') !== token.slice(signedEnd + 1)) return undefined
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
-    return JSON.parse(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString()) as IamClaims
+    return readClaims(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString())
   }
 
   /** Finds the key of a header. An unknown header may belong to a new key, so the file is read again first. */
@@ -105,36 +88,6 @@ const RELOAD_INTERVAL_MS = 200
 
 /** Shortest time between two reports of an unknown key, in milliseconds. */
 const REPORT_INTERVAL_MS = 60_000
-
-/** Makes the claims of a token that is issued now. */
-export function newClaims(issuance: {
-  readonly holder: {
-    readonly id: string
-    readonly name: string
-    readonly type: string
-    readonly generation: number
-  }
-  readonly kind: TokenKind
-  readonly scope: Scope
-  readonly projectId: string | undefined
-  readonly nowMs: number
-}): IamClaims {
-  const { holder, kind, scope, projectId, nowMs } = issuance
-  const iat = Math.floor(nowMs / 1000)
-  return {
-    kind: kind.id,
-    account: scope.account,
-    ...(scope.project !== undefined && { project: scope.project }),
-    ...(projectId !== undefined && { project_id: projectId }),
-    sub: holder.id,
-    name: holder.name,
-    type: holder.type,
-    gen: holder.generation,
-    jti: randomBytes(16).toString('base64url'),
-    iat,
-    ...(kind.lifetimeSeconds !== null && { exp: iat + kind.lifetimeSeconds }),
-  }
-}
 
 /** The verified token for these claims. */
 export function tokenOf(claims: IamClaims): VerifiedToken {

@@ -33,9 +33,16 @@ export class FieldWriter {
     return message
   }
 
-  /** @param value a whole number that is not negative; the default, 0, is not written */
+  /**
+   * The default, 0, is not written.
+   *
+   * @throws TypeError if the value is not a whole number from 0 to 2^53 - 1. For an infinite one the loop below would
+   * never end, and a negative one could not be decoded.
+   */
   number(field: number, value: number): void {
     if (value === 0) return
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new TypeError(`field ${field}: expected a whole number that is not negative, found ${value}`)
     this.#makeRoom(11)
     this.#bytes[this.#position++] = (field << 3) | VARINT
     this.#varint(value)

@@ -1,14 +1,12 @@
 /** Genuine tokens, and false ones: tampered with, spelled differently, signed by another key, or without their permission. */
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Permission } from '../../sidecar/directory/directory.ts'
 import { TESTER } from '../support/actor.ts'
 import { askBatch, credentialQuestion } from '../support/answers.ts'
-import { BlackBox, type Message } from '../support/black-box.ts'
+import { BlackBox } from '../support/black-box.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { decodedPart, encoded, signedToken, signingKey } from '../support/signed-token.ts'
 
 const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const INVALID = { allowed: false, reason: 'REASON_CREDENTIAL_INVALID', verified: false, token: null }
@@ -21,24 +19,8 @@ const { value: token, tokenId } = await issued(running, secrets)
 const [header = '', claims = '', signature = ''] = token.split('.')
 const key = signingKey(running.folder)
 
-/** Reads the signing key of a data folder without the code under test. */
-function signingKey(folder: string) {
-  const { keys } = JSON.parse(readFileSync(join(folder, 'signing-keys.json'), 'utf8')) as {
-    keys: { key_id: string; private_key: string }[]
-  }
-  const [first] = keys
-  if (first === undefined) throw new Error('the data folder contains no signing key')
-  const privateKey = createPrivateKey(first.private_key)
-  return { id: first.key_id, privateKey, publicKey: createPublicKey(privateKey) }
-}
-
-const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Message
 /** Signs a token with these contents. */
-const signed = (head: unknown, body: unknown) => {
-  const text = `${encoded(head)}.${encoded(body)}`
-  return `${text}.${sign(null, Buffer.from(text), key.privateKey).toString('base64url')}`
-}
+const signed = (head: unknown, body: unknown) => signedToken(key, body, head)
 const asIam = (value: string) => credentialQuestion('balance', 'X-Auth-Token', value)
 const asStatic = (value: string) => credentialQuestion('balance', 'X-Token', value)
 
@@ -97,8 +79,8 @@ const malleated = (text: string) => {
   const half = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()
   return Buffer.concat([bytes.subarray(0, 32), half]).toString('base64url')
 }
-const head = decoded(header)
-const body = decoded(claims)
+const head = decodedPart(token, 0)
+const body = decodedPart(token, 1)
 const otherKeyId = key.id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
 
 test.each<[claim: string, value: string]>([

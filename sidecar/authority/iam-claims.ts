@@ -1,0 +1,109 @@
+/**
+ * The claims of IAM tokens. They are input even behind a genuine signature: whoever else has the key could sign anything.
+ * So every claim must have the form that `newClaims` gives it.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Scope, TokenKind } from '../../engine/index.ts'
+import { canBeName } from './names.ts'
+
+/** The claims of a token. Times are in seconds since the epoch, as in JWT. */
+export interface IamClaims {
+  readonly kind: string
+  readonly account: string
+  /** Project name, and its id: a later project with the same name is a different project. */
+  readonly project?: string
+  readonly project_id?: string
+  /** The holder's id, name and type. */
+  readonly sub: string
+  readonly name: string
+  readonly type: string
+  /** The holder's generation: replacing the password raises it. */
+  readonly gen: number
+  /** Token id. */
+  readonly jti: string
+  readonly iat: number
+  /** Absent: the token never expires. */
+  readonly exp?: number
+}
+
+/** The last second of the year 9999, where `google.protobuf.Timestamp` ends. */
+const TIME_MAX = 253_402_300_799
+
+/** The largest number of a 32-bit column of the directory. */
+const GENERATION_MAX = 2 ** 31 - 1
+
+type Check = (value: unknown) => boolean
+
+const isName: Check = (value) => typeof value === 'string' && canBeName(value)
+const isTime: Check = (value) => isWhole(value, TIME_MAX)
+
+/** The form of each claim. There are no other claims: an unknown one could restrict the token. */
+const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
+  kind: isName,
+  account: isName,
+  project: isName,
+  project_id: isName,
+  sub: isName,
+  name: isName,
+  type: (value) => value === 'service_user' || value === 'control_panel_user',
+  gen: (value) => isWhole(value, GENERATION_MAX),
+  jti: (value) => typeof value === 'string' && /^[\w-]{22}$/.test(value),
+  iat: isTime,
+  exp: isTime,
+}
+const KNOWN: ReadonlyMap<string, Check> = new Map(Object.entries(CLAIMS))
+const OPTIONAL: ReadonlySet<string> = new Set(['project', 'project_id', 'exp'])
+const REQUIRED = [...KNOWN.keys()].filter((name) => !OPTIONAL.has(name))
+
+/** Reads the payload of a token. Returns `undefined` for claims that Portcullis does not write. */
+export function readClaims(payload: string): IamClaims | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(payload)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const claims = value as Readonly<Record<string, unknown>>
+  const found = Object.keys(claims)
+  if (!found.every((name) => KNOWN.get(name)?.(claims[name]) === true)) return undefined
+  if (!REQUIRED.every((name) => Object.hasOwn(claims, name))) return undefined
+  // Without its id the project would not be looked up in the directory.
+  if (Object.hasOwn(claims, 'project') !== Object.hasOwn(claims, 'project_id')) return undefined
+  const read = value as IamClaims
+  return read.exp !== undefined && read.exp < read.iat ? undefined : read
+}
+
+/** Makes the claims of a token that is issued now. */
+export function newClaims(issuance: {
+  readonly holder: {
+    readonly id: string
+    readonly name: string
+    readonly type: string
+    readonly generation: number
+  }
+  readonly kind: TokenKind
+  readonly scope: Scope
+  readonly projectId: string | undefined
+  readonly nowMs: number
+}): IamClaims {
+  const { holder, kind, scope, projectId, nowMs } = issuance
+  const iat = Math.floor(nowMs / 1000)
+  return {
+    kind: kind.id,
+    account: scope.account,
+    ...(scope.project !== undefined && { project: scope.project }),
+    ...(projectId !== undefined && { project_id: projectId }),
+    sub: holder.id,
+    name: holder.name,
+    type: holder.type,
+    gen: holder.generation,
+    jti: randomBytes(16).toString('base64url'),
+    iat,
+    ...(kind.lifetimeSeconds !== null && { exp: iat + kind.lifetimeSeconds }),
+  }
+}
+
+function isWhole(value: unknown, max: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max
+}

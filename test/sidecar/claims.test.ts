@@ -1,0 +1,114 @@
+/** Claims behind a genuine signature: they are still input, so every value that Portcullis does not write is refused. */
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { askBatch, credentialQuestion } from '../support/answers.ts'
+import { BlackBox } from '../support/black-box.ts'
+import { issued, populate, runSidecar } from '../support/sidecar.ts'
+import { decodedPart, signedToken, signingKey } from '../support/signed-token.ts'
+
+const running = await runSidecar()
+const box = new BlackBox(running.address)
+const secrets = await populate(running)
+const key = signingKey(running.folder)
+const ofAccount = decodedPart((await issued(running, secrets)).value, 1)
+const ofProject = decodedPart((await issued(running, secrets, { user: 'alpha', project: 'alpha' })).value, 1)
+
+const question = (claims: unknown) =>
+  credentialQuestion('dedicated-servers', 'X-Auth-Token', signedToken(key, claims))
+const reasonsOf = async (...claims: unknown[]) =>
+  (await askBatch(box, claims.map(question))).map(({ reason }) => reason)
+
+test('a token with the claims of an issued one is allowed, so what follows fails because of the claims', async () => {
+  expect(await reasonsOf(ofAccount, ofProject)).toEqual(['REASON_ALLOWED', 'REASON_ALLOWED'])
+})
+
+/** The last second of the year 9999, where `google.protobuf.Timestamp` ends. */
+const TIME_MAX = 253_402_300_799
+
+/** For each claim, values that Portcullis never writes. `undefined`: the claim is missing. */
+const NO_TEXTS: readonly unknown[] = [
+  undefined,
+  null,
+  '',
+  0,
+  true,
+  {},
+  ['a'],
+  'a\u0000b',
+  '\ud800',
+  'a'.repeat(256),
+]
+const NO_NUMBERS: readonly unknown[] = [null, {}, [], '1', true, -1, 0.5, 1e308, 2 ** 53, -1e308]
+const FALSE_VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  kind: NO_TEXTS,
+  account: NO_TEXTS,
+  project: NO_TEXTS,
+  project_id: NO_TEXTS,
+  sub: NO_TEXTS,
+  name: NO_TEXTS,
+  type: [...NO_TEXTS, 'operator'],
+  jti: [...NO_TEXTS, 'short', `${'A'.repeat(21)}=`, 'A'.repeat(23)],
+  gen: [...NO_NUMBERS, undefined, 2 ** 31],
+  iat: [...NO_NUMBERS, undefined, TIME_MAX + 1],
+  exp: [...NO_NUMBERS, TIME_MAX + 1, Number(ofAccount.iat) - 1],
+  // A claim that this version does not know may restrict the token.
+  unknown: ['claim'],
+}
+
+test.each(Object.entries(FALSE_VALUES))('false values of the claim %s are refused', async (claim, values) => {
+  const reasons = await reasonsOf(...values.map((value) => ({ ...ofProject, [claim]: value })))
+  expect(reasons).toEqual(values.map(() => 'REASON_CREDENTIAL_INVALID'))
+})
+
+test.each<[what: string, claims: unknown]>([
+  ['no JSON', 'claims'],
+  ['an infinite number in JSON', JSON.stringify(ofAccount).replace(/"exp":\d+/, '"exp":1e999')],
+  ['a text', '"claims"'],
+  ['null', 'null'],
+  ['a list', [ofAccount]],
+  ['an own `__proto__`', JSON.stringify(ofAccount).replace('{', '{"__proto__":{},')],
+])('claims that are %s are refused', async (_what, claims) => {
+  expect(await reasonsOf(claims)).toEqual(['REASON_CREDENTIAL_INVALID'])
+})
+
+test('any JSON behind a genuine signature gets an answer that can be decoded', async () => {
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.double(),
+    fc.maxSafeInteger(),
+    fc.constantFrom(0, -0, TIME_MAX, 1e308, -1, ''),
+  )
+  const changed = fc
+    .tuple(
+      fc.constantFrom(ofAccount, ofProject),
+      fc.dictionary(fc.constantFrom(...Object.keys(ofProject)), value),
+    )
+    .map(([claims, changes]) => ({ ...claims, ...changes }))
+  const documents = fc.array(fc.oneof(changed, fc.jsonValue()), { minLength: 20, maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(documents, async (claims) => {
+      const answers = await askBatch(box, claims.map(question))
+      expect(answers).toHaveLength(claims.length)
+      for (const { allowed, reason, token } of answers) {
+        expect(allowed).toBe(reason === 'REASON_ALLOWED')
+        if (token === null) continue
+        const { issued_at, expires_at } = token as Record<string, { seconds: number } | null>
+        for (const time of [issued_at, expires_at])
+          if (time !== null && time !== undefined) {
+            expect(time.seconds).toBeGreaterThanOrEqual(0)
+            expect(time.seconds).toBeLessThanOrEqual(TIME_MAX)
+          }
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a token that the staged key signed is allowed', async () => {
+  // Hosts learn of a rotation at different moments: the key may be active there already.
+  const staged = signingKey(running.folder, 'staged')
+  const [answer] = await askBatch(box, [
+    credentialQuestion('dedicated-servers', 'X-Auth-Token', signedToken(staged, ofAccount)),
+  ])
+  expect(answer).toMatchObject({ allowed: true })
+})
