@@ -87,6 +87,4 @@ export interface TokenRevocation {
   readonly tokenId: string
   /** The token's account. Empty if the requester does not know it: then the authority takes it from its own record, if any. */
   readonly account: string
-  /** When the record of the revocation may be deleted, in milliseconds since the epoch; `undefined`: never. */
-  readonly expiresAtMs: number | undefined
 }

@@ -4,7 +4,6 @@ import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
-import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
 import type { Directory, Grant, ServiceUser, TokenStatus } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { type Actor, trusted } from './actor.ts'
@@ -19,7 +18,7 @@ import type {
   Verification,
   VerifiedToken,
 } from './authority.ts'
-import { newClaims } from './iam-claims.ts'
+import { EXPIRED_TOKEN_MS_MAX, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
@@ -50,6 +49,8 @@ interface CachedIamToken {
   readonly token: VerifiedToken
   /** The holder's generation when the token was issued. */
   readonly generation: number
+  /** Number of the last change of the directory when the token was issued. */
+  readonly changeNumber: number
   /** The kind that `status` was determined for. */
   kind: TokenKind | undefined
   status: TokenStatus | undefined
@@ -126,7 +127,7 @@ export class EmbeddedAuthority implements Authority {
       }
       const holder = { ...user, type: 'service_user' }
       const nowMs = this.#parts.now()
-      const claims = newClaims({ holder, kind, scope, projectId: grant.projectId, nowMs })
+      const claims = newClaims({ holder, kind, scope, ...grant, nowMs })
       const issued = { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
       outcome = 'succeeded'
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
@@ -136,12 +137,10 @@ export class EmbeddedAuthority implements Authority {
     }
   }
 
-  revoke(actor: Actor, { tokenId, account, expiresAtMs }: TokenRevocation): Promise<number> {
+  revoke(actor: Actor, { tokenId, account }: TokenRevocation): Promise<number> {
     return changeDirectory(this.#parts.store, actor, async (change) => {
       const known = account === '' ? await change.records.tokenById(tokenId) : undefined
-      return known === undefined
-        ? change.revoke(tokenId, account, expiresAtMs)
-        : change.revoke(tokenId, known.account, known.expiresAtMs)
+      return change.revoke(tokenId, known?.account ?? account)
     })
   }
 
@@ -179,7 +178,7 @@ export class EmbeddedAuthority implements Authority {
     const cached = this.#cachedIamToken(value)
     const nowMs = this.#parts.now()
     if (cached === undefined) return INVALID
-    const { token, generation } = cached
+    const { token, generation, changeNumber } = cached
     if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
     const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
@@ -195,6 +194,7 @@ export class EmbeddedAuthority implements Authority {
       tokenId: token.tokenId,
       subjectId: token.subject.id,
       generation,
+      changeNumber,
       account: token.scope.account,
       projectId: token.projectId,
       permissionScopes: kind?.permissionScopes ?? [],
@@ -222,6 +222,7 @@ export class EmbeddedAuthority implements Authority {
     const cached = {
       token: tokenOf(claims),
       generation: claims.gen,
+      changeNumber: claims.seq ?? 0,
       kind: undefined,
       status: undefined,
       version: undefined,

@@ -19,12 +19,17 @@ export interface IamClaims {
   readonly type: string
   /** The holder's generation: replacing the password raises it. */
   readonly gen: number
+  /** Number of the last change of the directory when the token was issued. Absent in tokens of earlier versions: 0. */
+  readonly seq?: number
   /** Token id. */
   readonly jti: string
   readonly iat: number
   /** Absent: the token never expires. */
   readonly exp?: number
 }
+
+/** How long after its expiry a token can still be shown (`allow_expired` of Keystone), in milliseconds. */
+export const EXPIRED_TOKEN_MS_MAX = 48 * 60 * 60 * 1000
 
 /** The last second of the year 9999, where `google.protobuf.Timestamp` ends. */
 const TIME_MAX = 253_402_300_799
@@ -47,12 +52,13 @@ const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
   name: isName,
   type: (value) => value === 'service_user' || value === 'control_panel_user',
   gen: (value) => isWhole(value, GENERATION_MAX),
+  seq: (value) => isWhole(value, Number.MAX_SAFE_INTEGER),
   jti: (value) => typeof value === 'string' && /^[\w-]{22}$/.test(value),
   iat: isTime,
   exp: isTime,
 }
 const KNOWN: ReadonlyMap<string, Check> = new Map(Object.entries(CLAIMS))
-const OPTIONAL: ReadonlySet<string> = new Set(['project', 'project_id', 'exp'])
+const OPTIONAL: ReadonlySet<string> = new Set(['project', 'project_id', 'seq', 'exp'])
 const REQUIRED = [...KNOWN.keys()].filter((name) => !OPTIONAL.has(name))
 
 /** Reads the payload of a token. Returns `undefined` for claims that Portcullis does not write. */
@@ -85,9 +91,10 @@ export function newClaims(issuance: {
   readonly kind: TokenKind
   readonly scope: Scope
   readonly projectId: string | undefined
+  readonly changeNumber: number
   readonly nowMs: number
 }): IamClaims {
-  const { holder, kind, scope, projectId, nowMs } = issuance
+  const { holder, kind, scope, projectId, changeNumber, nowMs } = issuance
   const iat = Math.floor(nowMs / 1000)
   return {
     kind: kind.id,
@@ -98,6 +105,7 @@ export function newClaims(issuance: {
     name: holder.name,
     type: holder.type,
     gen: holder.generation,
+    seq: changeNumber,
     jti: randomBytes(16).toString('base64url'),
     iat,
     ...(kind.lifetimeSeconds !== null && { exp: iat + kind.lifetimeSeconds }),

@@ -14,7 +14,7 @@ import { readFileSync } from 'node:fs'
 import type { TokenKind } from '../../engine/index.ts'
 import { readOrCreate, replaceFile, withLock } from '../base/data-folder.ts'
 import { WatchedFile } from '../base/watched-file.ts'
-import { EXPIRED_TOKEN_MS_MAX } from '../directory/change.ts'
+import { EXPIRED_TOKEN_MS_MAX } from './iam-claims.ts'
 
 export type KeyState = 'staged' | 'active' | 'retired'
 

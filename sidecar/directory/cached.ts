@@ -37,8 +37,9 @@ export class CachedDirectory implements Directory {
   }
 
   iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus> {
-    const { tokenId, subjectId, generation, account, projectId, permissionScopes } = query
-    const key = JSON.stringify([tokenId, subjectId, generation, account, projectId ?? null, permissionScopes])
+    const { tokenId, subjectId, generation, changeNumber, account, projectId, permissionScopes } = query
+    const holder = [subjectId, generation, changeNumber, account]
+    const key = JSON.stringify([tokenId, ...holder, projectId ?? null, permissionScopes])
     return this.#iamTokens.get(key, () => this.#directory.iamTokenStatus(query))
   }
 

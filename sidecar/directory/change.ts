@@ -10,6 +10,7 @@ import type {
   UserType,
 } from './directory.ts'
 import { DirectoryRecords } from './records.ts'
+import { number, optionalNumber, text } from './rows.ts'
 
 export interface ChangeContext {
   /** Who makes the change, for the audit trail. */
@@ -36,9 +37,10 @@ export class DirectoryChange {
     await this.#record('account.create', account, account)
   }
 
+  /** Disabling an account revokes its IAM tokens for good. Static tokens become active again when it is enabled. */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
-    await this.#update('accounts', id, { enabled: enabled ? 1 : 0 })
-    await this.#record(enabled ? 'account.enable' : 'account.disable', account, account)
+    const since = await this.#record(enabled ? 'account.enable' : 'account.disable', account, account)
+    await this.#update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
   }
 
   /** Deletes the account with its projects and users. None of the account's tokens is active afterwards. */
@@ -67,9 +69,10 @@ export class DirectoryChange {
     await this.#record('project.create', account.account, name)
   }
 
+  /** Disabling a project revokes its IAM tokens for good. */
   async setProjectEnabled({ id, account, name }: ProjectRecord, enabled: boolean): Promise<void> {
-    await this.#update('projects', id, { enabled: enabled ? 1 : 0 })
-    await this.#record(enabled ? 'project.enable' : 'project.disable', account, name)
+    const since = await this.#record(enabled ? 'project.enable' : 'project.disable', account, name)
+    await this.#update('projects', id, enabled ? { enabled: 1 } : { enabled: 0, since })
   }
 
   /** Deletes the project. A later project with the same name is a different one. */
@@ -123,24 +126,59 @@ export class DirectoryChange {
     await this.#record(`${user.type}.set_roles`, user.account, user.name, { roles })
   }
 
-  /** Replaces all permissions of the user. @throws NoSuchProject */
+  /**
+   * Replaces all permissions of the user. IAM tokens stay active only where the user keeps the access without a break.
+   *
+   * @throws NoSuchProject
+   */
   async setPermissions(
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     permissions: readonly Permission[],
   ): Promise<void> {
-    await this.#queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: user.id })
-    await this.#queries.all('DELETE FROM project_permissions WHERE user_id = :user', { user: user.id })
-    if (permissions.some(({ scope }) => scope === 'account'))
-      await this.#insert('account_permissions', { user_id: user.id })
+    const now = await this.#record('service_user.set_permissions', user.account, user.name, { permissions })
+    const accountWide = permissions.some(({ scope }) => scope === 'account')
+    const accountSince = await this.#setAccountPermission(user.id, accountWide, now)
+    const held = await this.#queries.all(
+      'DELETE FROM project_permissions WHERE user_id = :user RETURNING project_id, selected_since, access_since',
+      { user: user.id },
+    )
+    const before = new Map(held.map((row) => [text(row.project_id), row]))
     const selected = new Set(
       permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
     )
     for (const name of selected) {
       const project = await this.records.project(user.account, name)
       if (project === undefined) throw new NoSuchProject(user.account, name)
-      await this.#insert('project_permissions', { user_id: user.id, project_id: project.id })
+      const row = before.get(project.id)
+      before.delete(project.id)
+      await this.#insert('project_permissions', {
+        user_id: user.id,
+        project_id: project.id,
+        selected_since: optionalNumber(row?.selected_since) ?? now,
+        access_since: Math.min(optionalNumber(row?.access_since) ?? now, accountSince ?? now),
+      })
     }
-    await this.#record('service_user.set_permissions', user.account, user.name, { permissions })
+    if (!accountWide) return
+    // No longer selected, but the permission for the account gives the same access from this moment on.
+    for (const [id, row] of before)
+      await this.#insert('project_permissions', {
+        user_id: user.id,
+        project_id: id,
+        selected_since: null,
+        access_since: number(row.access_since),
+      })
+  }
+
+  /** Returns since which change the user has had the permission for the account before `now`, if they had it. */
+  async #setAccountPermission(userId: string, wanted: boolean, now: number): Promise<number | undefined> {
+    const [row] = await this.#queries.all('SELECT since FROM account_permissions WHERE user_id = :user', {
+      user: userId,
+    })
+    if (row === undefined && wanted)
+      await this.#insert('account_permissions', { user_id: userId, since: now })
+    if (row !== undefined && !wanted)
+      await this.#queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: userId })
+    return optionalNumber(row?.since)
   }
 
   async setPassword(user: UserRecord, passwordHash: string): Promise<void> {
@@ -196,8 +234,8 @@ export class DirectoryChange {
   }
 
   /** Changes nothing, but records that a credential was handed out again. */
-  recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
-    return this.#record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
+  async recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
+    await this.#record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
   }
 
   /** Replaces all address ranges. Without any range the account has no restriction. */
@@ -207,19 +245,13 @@ export class DirectoryChange {
     await this.#record('address_restriction.set', account, account, { cidrs })
   }
 
-  /**
-   * Revokes a token of any kind. Returns when it was first revoked, in milliseconds since the epoch. Records of tokens
-   * that would not be accepted anyway, because they expired long enough ago, are deleted.
-   */
-  async revoke(tokenId: string, account: string, forgetAtMs: number | undefined): Promise<number> {
+  /** Revokes a token of any kind for good. Returns when it was first revoked, in milliseconds since the epoch. */
+  async revoke(tokenId: string, account: string): Promise<number> {
     const { nowMs } = this.#context
-    await this.#queries.all('DELETE FROM revocations WHERE forget_at_ms < :before', {
-      before: nowMs - EXPIRED_TOKEN_MS_MAX,
-    })
     const [added] = await this.#queries.all(
-      `INSERT INTO revocations (token_id, revoked_at_ms, forget_at_ms) VALUES (:token, :now, :forget)
+      `INSERT INTO revocations (token_id, revoked_at_ms) VALUES (:token, :now)
        ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
-      { token: tokenId, now: nowMs, forget: forgetAtMs ?? null },
+      { token: tokenId, now: nowMs },
     )
     if (added !== undefined) {
       await this.#queries.all(
@@ -251,21 +283,17 @@ export class DirectoryChange {
     })
   }
 
-  async #record(action: string, account: string, subject: string, details: object = {}): Promise<void> {
+  /** Returns the number of the change. Numbers only rise, whatever the clocks do. */
+  async #record(action: string, account: string, subject: string, details: object = {}): Promise<number> {
     const { actor, nowMs } = this.#context
-    await this.#insert('audit', {
-      at_ms: nowMs,
-      actor,
-      action,
-      account,
-      subject,
-      details: JSON.stringify(details),
-    })
+    const [row] = await this.#queries.all(
+      `INSERT INTO audit (at_ms, actor, action, account, subject, details)
+       VALUES (:at, :actor, :action, :account, :subject, :details) RETURNING sequence`,
+      { at: nowMs, actor, action, account, subject, details: JSON.stringify(details) },
+    )
+    return number(row?.sequence)
   }
 }
-
-/** How long after its expiry a token can still be shown (`allow_expired` of Keystone), in milliseconds. */
-export const EXPIRED_TOKEN_MS_MAX = 48 * 60 * 60 * 1000
 
 /** A permission selects a project that the account does not have. */
 export class NoSuchProject extends Error {

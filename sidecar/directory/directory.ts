@@ -15,7 +15,10 @@ export type Permission =
 export interface Directory {
   /** A number that changes with every change by any process; `undefined`: it cannot be known without a query. */
   version(): number | undefined
-  /** Whether an IAM token is still active: not revoked, the holder's generation unchanged, the permission not removed. */
+  /**
+   * Whether an IAM token is still active: not revoked, the holder's generation unchanged, and its account, project and
+   * permission without a break since it was issued.
+   */
   iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus>
   /** The static token with this hash. */
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined>
@@ -35,6 +38,8 @@ export interface IamTokenQuery {
   readonly tokenId: string
   readonly subjectId: string
   readonly generation: number
+  /** Number of the last change of the directory when the token was issued (`Grant.changeNumber`). */
+  readonly changeNumber: number
   readonly account: string
   /** `undefined`: the token is for the whole account. */
   readonly projectId: string | undefined
@@ -73,6 +78,8 @@ export interface StaticToken extends TokenStatus {
 /** The user has the permission. `projectId` is the id of the scope's project, if the scope has one. */
 export interface Grant {
   readonly projectId: string | undefined
+  /** Number of the last change of the directory. Numbers only rise, whatever the clocks do. */
+  readonly changeNumber: number
 }
 
 export interface AccountRecord {

@@ -127,14 +127,12 @@ export class DirectoryRecords {
     return number(row?.tokens)
   }
 
-  /** Finds the account and the expiry of a token with a record: a static token, or one that a control panel user can copy. */
-  async tokenById(
-    tokenId: string,
-  ): Promise<{ readonly account: string; readonly expiresAtMs: number | undefined } | undefined> {
+  /** Finds the account of a token with a record: a static token, or one that a control panel user can copy. */
+  async tokenById(tokenId: string): Promise<{ readonly account: string } | undefined> {
     const [staticToken] = await this.#queries.all(`${STATIC_TOKENS} WHERE static_tokens.id = :token`, {
       token: tokenId,
     })
-    if (staticToken !== undefined) return { account: text(staticToken.account), expiresAtMs: undefined }
+    if (staticToken !== undefined) return { account: text(staticToken.account) }
     // The pattern may match other tokens too, because `_` matches any character. So the ids are compared below.
     const rows = await this.#queries.all(
       `SELECT account, claims FROM panel_tokens
@@ -143,11 +141,16 @@ export class DirectoryRecords {
       { pattern: `%${tokenId}%` },
     )
     for (const row of rows) {
-      const { jti, exp } = JSON.parse(text(row.claims)) as { jti: string; exp?: number }
-      if (jti === tokenId)
-        return { account: text(row.account), expiresAtMs: exp === undefined ? undefined : exp * 1000 }
+      const { jti } = JSON.parse(text(row.claims)) as { jti: string }
+      if (jti === tokenId) return { account: text(row.account) }
     }
     return undefined
+  }
+
+  /** Number of the last change. Numbers only rise, whatever the clocks do. */
+  async changeNumber(): Promise<number> {
+    const [row] = await this.#queries.all('SELECT COALESCE(MAX(sequence), 0) AS change_number FROM audit')
+    return number(row?.change_number)
   }
 
   /** The claims of the token that a control panel user can copy. An empty project id means the account-scoped token. */
@@ -218,7 +221,7 @@ const USER_COLUMNS = `
     (SELECT string_agg(role, :newline) FROM user_roles WHERE user_id = users.id) AS roles,
     (SELECT COUNT(*) FROM account_permissions WHERE user_id = users.id) AS account_wide,
     (SELECT string_agg(projects.name, :newline) FROM project_permissions JOIN projects ON projects.id = project_id
-     WHERE user_id = users.id AND projects.deleted_at_ms IS NULL) AS selected
+     WHERE user_id = users.id AND selected_since IS NOT NULL AND projects.deleted_at_ms IS NULL) AS selected
   FROM users JOIN accounts ON accounts.id = users.account_id`
 
 const USERS = `${USER_COLUMNS}

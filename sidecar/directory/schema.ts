@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
@@ -110,6 +110,27 @@ const MIGRATIONS: readonly string[] = [
   `
   -- Fingerprint of the pepper that was used for the hash. NULL for tokens of earlier versions.
   ALTER TABLE static_tokens ADD COLUMN pepper {text};
+  `,
+  `
+  -- Revocations are kept forever: no reading of a clock and no lifetime can tell that a token cannot come back.
+  DROP INDEX revocations_forget;
+  ALTER TABLE revocations DROP COLUMN forget_at_ms;
+  -- The audit trail still has the revocations that earlier versions deleted.
+  INSERT INTO revocations (token_id, revoked_at_ms)
+    SELECT subject, MIN(at_ms) FROM audit WHERE action = 'token.revoke' GROUP BY subject
+    ON CONFLICT DO NOTHING;
+
+  -- Each since is the number of a change (audit.sequence). IAM tokens that were issued before it are revoked for good, also
+  -- when the account or project is enabled again, or the permission granted again.
+  ALTER TABLE accounts ADD COLUMN since {integer} NOT NULL DEFAULT 0;
+  ALTER TABLE projects ADD COLUMN since {integer} NOT NULL DEFAULT 0;
+  UPDATE accounts SET since = (SELECT COALESCE(MAX(sequence), 0) FROM audit) WHERE enabled = 0;
+  UPDATE projects SET since = (SELECT COALESCE(MAX(sequence), 0) FROM audit) WHERE enabled = 0;
+  ALTER TABLE account_permissions ADD COLUMN since {integer} NOT NULL DEFAULT 0;
+  -- selected_since: since when the permission selects the project; NULL: it no longer does, but the user has had access to the
+  -- project without a break, and keeps it by a permission for the account. access_since: since when by either permission.
+  ALTER TABLE project_permissions ADD COLUMN selected_since {integer} DEFAULT 0;
+  ALTER TABLE project_permissions ADD COLUMN access_since {integer} NOT NULL DEFAULT 0;
   `,
 ]
 

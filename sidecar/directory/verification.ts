@@ -20,13 +20,15 @@ export class DirectoryVerification implements Directory {
       `SELECT ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
        WHERE users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
+         AND accounts.since <= :change
          AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)
          AND (CAST(:project AS TEXT) IS NULL OR EXISTS
-               (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL))
+               (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL AND since <= :change))
          AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`,
       {
         user: query.subjectId,
         generation: query.generation,
+        change: query.changeNumber,
         account: query.account,
         token: query.tokenId,
         project: query.projectId ?? null,
@@ -40,7 +42,8 @@ export class DirectoryVerification implements Directory {
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined> {
     return this.#first(
       `SELECT static_tokens.id, kind, static_tokens.created_at_ms, account, user_id, users.name, ${ADDRESSES} AS addresses,
-              CASE WHEN revoked_at_ms IS NULL AND ${ENABLED} THEN 1 ELSE 0 END AS active
+              CASE WHEN static_tokens.revoked_at_ms IS NULL AND ${ENABLED}
+                     AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = static_tokens.id) THEN 1 ELSE 0 END AS active
        FROM static_tokens
        JOIN users ON users.id = user_id
        JOIN accounts ON accounts.id = users.account_id
@@ -84,15 +87,25 @@ export class DirectoryVerification implements Directory {
     scopes: readonly string[],
   ): MaybePromise<Grant | undefined> {
     return this.#first(
-      `SELECT projects.id AS project_id
+      `SELECT projects.id AS project_id, (SELECT COALESCE(MAX(sequence), 0) FROM audit) AS change_number
        FROM users JOIN accounts ON accounts.id = users.account_id
        LEFT JOIN projects ON projects.account_id = accounts.id AND projects.name = :name
                          AND projects.enabled = 1 AND projects.deleted_at_ms IS NULL
        WHERE users.id = :user AND account = :account AND ${ENABLED}
          AND (CAST(:name AS TEXT) IS NULL OR projects.id IS NOT NULL)
          AND (users.type = 'control_panel_user' OR ${hasPermission('projects.id')})`,
-      { user: userId, account, name: project ?? null, ...permissionParameters(scopes) },
-      (row) => row && { projectId: row.project_id === null ? undefined : text(row.project_id) },
+      {
+        user: userId,
+        account,
+        name: project ?? null,
+        change: Number.MAX_SAFE_INTEGER,
+        ...permissionParameters(scopes),
+      },
+      (row) =>
+        row && {
+          projectId: row.project_id === null ? undefined : text(row.project_id),
+          changeNumber: number(row.change_number),
+        },
     )
   }
 
@@ -119,13 +132,18 @@ const ENABLED = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.
 
 const ADDRESSES = '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
 
-/** §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected. */
+/**
+ * §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected; held since the
+ * change `:change` or longer. Where both count, access may have passed from one to the other meanwhile.
+ */
 function hasPermission(project: ':project' | 'projects.id'): string {
   return `(
     :needs_none = 1
-    OR (:account_counts = 1 AND EXISTS (SELECT 1 FROM account_permissions WHERE user_id = users.id))
+    OR (:account_counts = 1 AND EXISTS
+         (SELECT 1 FROM account_permissions WHERE user_id = users.id AND since <= :change))
     OR (:projects_count = 1 AND EXISTS
-         (SELECT 1 FROM project_permissions WHERE user_id = users.id AND project_id = ${project})))`
+         (SELECT 1 FROM project_permissions WHERE user_id = users.id AND project_id = ${project}
+          AND CASE WHEN :account_counts = 1 THEN access_since ELSE selected_since END <= :change)))`
 }
 
 function permissionParameters(scopes: readonly string[]) {

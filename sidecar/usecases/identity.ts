@@ -90,9 +90,9 @@ export async function revokeSubject(services: IdentityServices, question: TokenQ
   // all administration does.
   if (!isHolder(requester, token) && requester.token.scope.project !== undefined)
     throw callError('ACCOUNT_SCOPE_REQUIRED', {})
-  const { tokenId, scope, expiresAtMs } = token
+  const { tokenId, scope } = token
   const actor = trusted(`${requester.user.type} ${requester.user.id}`)
-  await services.authority.revoke(actor, { tokenId, account: scope.account, expiresAtMs })
+  await services.authority.revoke(actor, { tokenId, account: scope.account })
 }
 
 /** The user whose active IAM token is in the header that carries it. @throws CallError where there is none */

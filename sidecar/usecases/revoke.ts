@@ -1,6 +1,5 @@
 /** Revokes a token: by its value, for whoever presents it, or by its id, for an operator. */
 import { trusted } from '../authority/actor.ts'
-import { longestLifetimeMs } from '../authority/keys.ts'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
@@ -19,24 +18,21 @@ export interface Revoked {
 
 /** Revoking twice is no error, and revoking an expired token neither. @throws CallError */
 export async function revoke(
-  services: Pick<CallServices, 'engine' | 'authority' | 'now'>,
+  services: Pick<CallServices, 'engine' | 'authority'>,
   request: RevokeRequest,
 ): Promise<Revoked> {
   return request.type === 'token_id' ? revokeById(services, request) : revokeByValue(services, request)
 }
 
 async function revokeById(
-  { engine, authority, now }: Pick<CallServices, 'engine' | 'authority' | 'now'>,
+  { authority }: Pick<CallServices, 'authority'>,
   { tokenId, caller }: Extract<RevokeRequest, { type: 'token_id' }>,
 ): Promise<Revoked> {
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
   if (!caller.operator)
     throw callError('CALLER_NOT_OPERATOR', { caller: caller.name, action: 'revoke by token id' })
-  // Of a token that the authority has no record of, nothing is known but that it was issued before now.
-  const lifetimeMs = longestLifetimeMs(engine.tokenKinds.values())
-  const expiresAtMs = Number.isFinite(lifetimeMs) ? now() + lifetimeMs : undefined
   const actor = trusted(`caller ${caller.name}`)
-  return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '', expiresAtMs }) }
+  return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
 }
 
 async function revokeByValue(
@@ -45,10 +41,10 @@ async function revokeByValue(
 ): Promise<Revoked> {
   const { token } = await authority.verify(value.reveal(), engine.tokenKinds)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
-  const { tokenId, expiresAtMs, scope, subject } = token
+  const { tokenId, scope, subject } = token
   const actor = trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
   return {
     tokenId,
-    revokedAtMs: await authority.revoke(actor, { tokenId, account: scope.account, expiresAtMs }),
+    revokedAtMs: await authority.revoke(actor, { tokenId, account: scope.account }),
   }
 }

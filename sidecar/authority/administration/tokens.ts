@@ -68,7 +68,7 @@ export class TokenAdministration {
     return changeDirectory(this.#parts.store, actor, async (change) => {
       const user = await userToChange(change, actor, account, userName, 'control_panel_user')
       const token = await staticTokenOf(change.records, user, name)
-      return { ...token, revokedAtMs: await change.revoke(token.id, account, undefined) }
+      return { ...token, revokedAtMs: await change.revoke(token.id, account) }
     })
   }
 
@@ -86,11 +86,13 @@ export class TokenAdministration {
       const projectId = project === undefined ? undefined : (await projectIn(records, account, project)).id
       const before = await records.panelToken(user.id, projectId ?? '')
       if (before !== undefined) {
-        const { jti, exp } = JSON.parse(before) as IamClaims
-        await change.revoke(jti, account, exp === undefined ? undefined : exp * 1000)
+        const { jti } = JSON.parse(before) as IamClaims
+        await change.revoke(jti, account)
       }
       const scope: Scope = project === undefined ? { account } : { account, project }
-      const claims = newClaims({ holder: user, kind, scope, projectId, nowMs: this.#parts.now() })
+      const changeNumber = await records.changeNumber()
+      const nowMs = this.#parts.now()
+      const claims = newClaims({ holder: user, kind, scope, projectId, changeNumber, nowMs })
       await change.setPanelToken(user, projectId ?? '', JSON.stringify(claims), claims.jti)
       return this.#issued(claims)
     })
@@ -135,6 +137,7 @@ export class TokenAdministration {
       tokenId: claims.jti,
       subjectId: id,
       generation: claims.gen,
+      changeNumber: claims.seq ?? 0,
       account,
       projectId,
       permissionScopes: [],

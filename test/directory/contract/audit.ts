@@ -130,12 +130,7 @@ const CHANGES: readonly [
     { cidrs: ['10.0.0.0/8'] },
     (change, { account }) => change.setAddressRules(account, ['10.0.0.0/8']),
   ],
-  [
-    'token.revoke',
-    () => 'a token',
-    {},
-    (change, { account }) => change.revoke('a token', account.account, undefined),
-  ],
+  ['token.revoke', () => 'a token', {}, (change, { account }) => change.revoke('a token', account.account)],
 ]
 
 /** The user, in the form that a login reads. */
@@ -181,7 +176,7 @@ export function auditContract(subject: () => Subject): void {
   test('revoking a token again is not recorded', async () => {
     const { newAccount } = subject()
     const { account } = await newAccount()
-    const revoke = () => changing(subject(), (change) => change.revoke('once', account, undefined))
+    const revoke = () => changing(subject(), (change) => change.revoke('once', account))
     await revoke()
     const before = await everything(subject())
     await revoke()

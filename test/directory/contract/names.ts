@@ -157,7 +157,7 @@ export function namesContract(subject: () => Subject): void {
     const { store, newAccount } = subject()
     const { account } = await newAccount()
     await changing(subject(), async (change) => {
-      for (const name of NAMES) await change.revoke(`list-${name}`, account, undefined)
+      for (const name of NAMES) await change.revoke(`list-${name}`, account)
     })
     const listed = await everyPage(
       (page) => store.records.revocations(page),

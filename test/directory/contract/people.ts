@@ -11,7 +11,7 @@ export const PASSWORD_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bm9uY2U$aGFzaA'
 export async function newServiceUser(
   { store, newAccount }: Subject,
   permissions: readonly Permission[] = [],
-): Promise<{ account: Account; user: UserRecord }> {
+): Promise<{ account: Account; user: UserRecord; changeNumber: number }> {
   const account = await newAccount()
   await store.change('a test', async (change) => {
     for (const project of ['alpha', 'beta']) await change.createProject(account, project)
@@ -22,19 +22,21 @@ export async function newServiceUser(
     })
     await change.setPermissions({ id, account: account.account, name: 'robot' }, permissions)
   })
-  return { account, user: await theUser(store.records, account, 'robot', 'service_user') }
+  const user = await theUser(store.records, account, 'robot', 'service_user')
+  return { account, user, changeNumber: await store.records.changeNumber() }
 }
 
 /** Creates a control panel user in a new account. */
 export async function newPanelUser({
   store,
   newAccount,
-}: Subject): Promise<{ account: Account; user: UserRecord }> {
+}: Subject): Promise<{ account: Account; user: UserRecord; changeNumber: number }> {
   const account = await newAccount()
   await store.change('a test', (change) =>
     change.createUser(account, { name: 'person', type: 'control_panel_user' }),
   )
-  return { account, user: await theUser(store.records, account, 'person', 'control_panel_user') }
+  const user = await theUser(store.records, account, 'person', 'control_panel_user')
+  return { account, user, changeNumber: await store.records.changeNumber() }
 }
 
 export async function theUser(

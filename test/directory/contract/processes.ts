@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { startWorker } from '../../support/directory/process.ts'
-import type { Subject } from './subject.ts'
+import { newServiceUser, theProject } from './people.ts'
+import type { Account, Opened, Subject } from './subject.ts'
 
 const KILLS = 20
 
@@ -62,19 +63,88 @@ export function processesContract(subject: () => Subject): void {
     await expect(place.open(Date.now)).rejects.toThrow('found 99')
   })
 
+  /** Statements that make a directory of the current version one of version 1. */
+  const AS_OF_VERSION_1: readonly string[] = [
+    'ALTER TABLE project_permissions DROP COLUMN access_since',
+    'ALTER TABLE project_permissions DROP COLUMN selected_since',
+    ...['account_permissions', 'projects', 'accounts'].map(
+      (table) => `ALTER TABLE ${table} DROP COLUMN since`,
+    ),
+    'ALTER TABLE revocations ADD COLUMN forget_at_ms INTEGER',
+    'CREATE INDEX revocations_forget ON revocations (forget_at_ms)',
+    'ALTER TABLE static_tokens DROP COLUMN pepper',
+  ]
+
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {
     const place = await subject().newPlace()
     const first = await place.open(Date.now)
-    await first.store.change('a test', (change) => change.createAccount('kept'))
-    await first.database.all('ALTER TABLE static_tokens DROP COLUMN pepper')
+    const of = (opened: Opened): Subject => ({
+      ...subject(),
+      ...opened,
+      newAccount: async () => {
+        await opened.store.change('a test', (change) => change.createAccount('kept'))
+        return (await opened.store.records.account('kept')) as Account
+      },
+    })
+    const { account, user } = await newServiceUser(of(first), [{ scope: 'account' }])
+    await first.store.change('a test', (change) => change.revoke('purged', 'kept'))
+    await first.database.all("DELETE FROM revocations WHERE token_id = 'purged'")
+    for (const statement of AS_OF_VERSION_1) await first.database.all(statement)
     await first.database.all(place.asOfVersion(1))
     await first.store.close()
     const opened = await Promise.all([place.open(Date.now), place.open(Date.now), place.open(Date.now)])
+    const token = {
+      tokenId: 'a token of before',
+      subjectId: user.id,
+      generation: user.generation,
+      changeNumber: 0,
+      account: account.account,
+      projectId: (await theProject(opened[0].store.records, account, 'alpha')).id,
+      permissionScopes: ['account', 'projects'],
+    }
     for (const { store } of opened) {
       expect(await store.records.account('kept')).toBeDefined()
       expect(await store.records.staticTokensOfOtherPeppers('a fingerprint')).toBe(0)
-      await store.close()
+      expect(await store.verification.iamTokenStatus(token)).toMatchObject({ active: true })
+      // Earlier versions deleted revocations. The audit trail has them all.
+      const revocations = await store.records.revocations({ after: '', size: 10 })
+      expect(revocations).toMatchObject([{ tokenId: 'purged' }])
     }
+    for (const { store } of opened) await store.close()
+  })
+
+  test('an account that was disabled before the migration revokes its old tokens for good', async () => {
+    const place = await subject().newPlace()
+    const first = await place.open(Date.now)
+    const { store } = first
+    const scene = { ...subject(), ...first }
+    await store.change('a test', (change) => change.createAccount('kept'))
+    const account = (await store.records.account('kept')) as Account
+    const { user } = await newServiceUser({ ...scene, newAccount: async () => account }, [
+      { scope: 'account' },
+    ])
+    await store.change('a test', (change) => change.setAccountEnabled(account, false))
+    for (const statement of AS_OF_VERSION_1) await first.database.all(statement)
+    await first.database.all(place.asOfVersion(1))
+    await store.close()
+    const second = await place.open(Date.now)
+    await second.store.change('a test', (change) => change.setAccountEnabled(account, true))
+    const token = {
+      tokenId: 'a token of before',
+      subjectId: user.id,
+      generation: user.generation,
+      account: 'kept',
+      projectId: undefined,
+      permissionScopes: ['account'],
+    }
+    for (const [changeNumber, active] of [
+      [0, false],
+      [await second.store.records.changeNumber(), true],
+    ] as const)
+      expect(await second.store.verification.iamTokenStatus({ ...token, changeNumber })).toMatchObject({
+        active,
+      })
+    await second.store.close()
   })
 
   test('a directory has the same records when it is opened again', async () => {

@@ -9,6 +9,8 @@ import type { Account, Subject } from './subject.ts'
 interface Holder {
   readonly account: Account
   readonly user: UserRecord
+  /** When their tokens were issued. */
+  readonly changeNumber: number
 }
 
 /** Several changes, each in its own transaction. */
@@ -52,9 +54,9 @@ const createProject: Event[number] = (change, { account }) => change.createProje
 
 export function tokenStatusContract(subject: () => Subject): void {
   const revokeIt: Event[number] = (change, { account, user }) =>
-    change.revoke(`token of ${user.id}`, account.account, undefined)
+    change.revoke(`token of ${user.id}`, account.account)
   const revokeAnother: Event[number] = (change, { account }) =>
-    change.revoke('another token', account.account, undefined)
+    change.revoke('another token', account.account)
 
   /** Events for the holder of an account-scoped IAM token, and whether the token is active afterwards. */
   const ACCOUNT_TOKENS: readonly [event: string, active: boolean, event: Event][] = [
@@ -67,7 +69,8 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['the user is deleted', false, [deleteUser]],
     ['the user is deleted, and a new one with the same name is created', false, [deleteUser, createUser]],
     ['the account is disabled', false, [enableAccount(false)]],
-    ['the account is disabled and enabled again', true, [enableAccount(false), enableAccount(true)]],
+    ['the account is disabled and enabled again', false, [enableAccount(false), enableAccount(true)]],
+    ['the account is enabled, which it was', true, [enableAccount(true)]],
     ['the account is deleted', false, [deleteAccount]],
     [
       'the account is deleted, and a new one with the same number is created',
@@ -76,7 +79,9 @@ export function tokenStatusContract(subject: () => Subject): void {
     ],
     ['the permission is removed', false, [permit()]],
     ['the permission is narrowed to projects', false, [permit(ON_ALPHA, ON_BETA)]],
-    ['the permission is removed and granted again', true, [permit(), permit(ACCOUNT_WIDE)]],
+    ['the permission is removed and granted again', false, [permit(), permit(ACCOUNT_WIDE)]],
+    ['the permission is granted, which it was', true, [permit(ACCOUNT_WIDE)]],
+    ['another permission is added', true, [permit(ACCOUNT_WIDE, ON_ALPHA)]],
     ['a project is deleted', true, [deleteProject('alpha')]],
   ]
   test.each(ACCOUNT_TOKENS)(
@@ -92,7 +97,9 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['nothing happens', true, []],
     ['it is revoked', false, [revokeIt]],
     ['the project is disabled', false, [enableProject(false)]],
-    ['the project is disabled and enabled again', true, [enableProject(false), enableProject(true)]],
+    ['the project is disabled and enabled again', false, [enableProject(false), enableProject(true)]],
+    ['the project is enabled, which it was', true, [enableProject(true)]],
+    ['the account is disabled and enabled again', false, [enableAccount(false), enableAccount(true)]],
     ['the project is deleted', false, [deleteProject('alpha')]],
     [
       'the project is deleted, and a new one with the same name is created',
@@ -101,7 +108,25 @@ export function tokenStatusContract(subject: () => Subject): void {
     ],
     ['another project is deleted', true, [deleteProject('beta')]],
     ['the permission is changed to another project', false, [permit(ON_BETA)]],
+    ['the permission is changed to another project and back', false, [permit(ON_BETA), permit(ON_ALPHA)]],
+    ['the permission is removed and granted again', false, [permit(), permit(ON_ALPHA)]],
+    ['the permission is removed and granted for the whole account', false, [permit(), permit(ACCOUNT_WIDE)]],
     ['the permission is changed to the whole account', true, [permit(ACCOUNT_WIDE)]],
+    [
+      'the permission is changed to the whole account and back',
+      true,
+      [permit(ACCOUNT_WIDE), permit(ON_ALPHA)],
+    ],
+    [
+      'the permission is changed to the whole account and then to another project',
+      false,
+      [permit(ACCOUNT_WIDE), permit(ON_BETA)],
+    ],
+    [
+      'the permission is changed to the whole account, removed and granted again',
+      false,
+      [permit(ACCOUNT_WIDE), permit(), permit(ACCOUNT_WIDE)],
+    ],
     ['another permission is added', true, [permit(ON_ALPHA, ON_BETA)]],
     ['the account is deleted', false, [deleteAccount]],
   ]
@@ -135,6 +160,7 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['an unknown holder', { subjectId: '0'.repeat(32) }],
     ['an earlier generation', { generation: 0 }],
     ['a later generation', { generation: 2 }],
+    ['an earlier change than its permission', { changeNumber: 0 }],
     ['another account', { account: 'another' }],
     ['the account in capitals', { account: 'ACCOUNT-0' }],
     ['an unknown project', { projectId: '0'.repeat(32) }],
@@ -185,7 +211,7 @@ export function tokenStatusContract(subject: () => Subject): void {
   test('a revoked static token is not active, and its name is free again', async () => {
     const { id, hash, holder } = await newStaticToken()
     const { verification } = subject().store
-    await changing(subject(), (change) => change.revoke(id, holder.account.account, undefined))
+    await changing(subject(), (change) => change.revoke(id, holder.account.account))
     expect(await verification.staticToken(hash)).toMatchObject({ id, active: false })
     await changing(subject(), (change) =>
       change.addStaticToken(holder.user, {
@@ -240,7 +266,8 @@ export function tokenStatusContract(subject: () => Subject): void {
       const asked = scope === 'account' ? undefined : scope
       const scopes = scope === 'account' ? ['account'] : ['account', 'projects']
       const granted = await verification.permits(user.id, account.account, asked, scopes)
-      expect(granted, scope).toEqual(grants.includes(scope) ? { projectId } : undefined)
+      const changeNumber = await subject().store.records.changeNumber()
+      expect(granted, scope).toEqual(grants.includes(scope) ? { projectId, changeNumber } : undefined)
     }
     expect(await verification.permits(user.id, 'another account', undefined, ['account'])).toBeUndefined()
     expect(await verification.permits('nobody', account.account, undefined, ['account'])).toBeUndefined()
@@ -275,7 +302,7 @@ export function tokenStatusContract(subject: () => Subject): void {
 }
 
 function queryOf(
-  { account, user }: Holder,
+  { account, user, changeNumber }: Holder,
   permissionScopes: readonly string[],
   projectId?: string,
 ): IamTokenQuery {
@@ -283,6 +310,7 @@ function queryOf(
     tokenId: `token of ${user.id}`,
     subjectId: user.id,
     generation: user.generation,
+    changeNumber,
     account: account.account,
     projectId,
     permissionScopes,

@@ -41,11 +41,12 @@ export function transactionsContract(subject: () => Subject): void {
 
   test('a change sees its own writes, and nobody else sees them before it ends', async () => {
     const { store } = subject()
-    const { account, user } = await newServiceUser(subject(), [{ scope: 'account' }])
+    const { account, user, changeNumber } = await newServiceUser(subject(), [{ scope: 'account' }])
     const ground = {
       tokenId: 'a token',
       subjectId: user.id,
       generation: user.generation,
+      changeNumber,
       account: account.account,
       projectId: undefined,
       permissionScopes: ['account'],

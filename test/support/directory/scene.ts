@@ -119,8 +119,8 @@ export const DENYING: readonly [
     async ({ authority }, { account, tokens }) => {
       const verification = await authority.verify(tokens.account, tokenKinds)
       if (!verification.ok) throw new Error(verification.reason)
-      const { tokenId, expiresAtMs } = verification.token
-      await authority.revoke(TESTER, { tokenId, account, expiresAtMs })
+      const { tokenId } = verification.token
+      await authority.revoke(TESTER, { tokenId, account })
     },
   ],
   [

@@ -1,0 +1,306 @@
+/**
+ * What was revoked stays revoked. Random changes of accounts, projects, users, permissions, the clock and the matrix, with a
+ * model beside them: a token is active only while everything that it needs has lasted without a break since it was issued.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { compile, type TokenKind } from '../../../engine/index.ts'
+import { supportMatrix } from '../../../matrix/index.ts'
+import type { VerifiedToken } from '../../../sidecar/authority/authority.ts'
+import { EmbeddedAuthority } from '../../../sidecar/authority/embedded.ts'
+import { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
+import { KeyRing } from '../../../sidecar/authority/keys.ts'
+import type { Passwords } from '../../../sidecar/authority/password.ts'
+import { CallError } from '../../../sidecar/base/call-error.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
+import type { Permission } from '../../../sidecar/directory/directory.ts'
+import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { TESTER } from '../../support/actor.ts'
+import { newServiceUser, theProject, theUser } from './people.ts'
+import type { Account, Subject } from './subject.ts'
+
+type Project = 'alpha' | 'beta'
+const HOUR_MS = 3_600_000
+const YEAR_MS = 365 * 24 * HOUR_MS
+const SKEW_MS = 60_000
+
+type Scopes = TokenKind['permissionScopes']
+
+/** One step: a change, a jump of the clock, another matrix, or a login. */
+type Step =
+  | { readonly type: 'account' | 'user'; readonly enabled: boolean }
+  | { readonly type: 'project'; readonly project: Project; readonly enabled: boolean }
+  | { readonly type: 'permissions'; readonly account: boolean; readonly selected: readonly Project[] }
+  | { readonly type: 'password' }
+  | { readonly type: 'issue'; readonly project: Project | undefined }
+  | { readonly type: 'revoke'; readonly index: number; readonly known: boolean }
+  | { readonly type: 'clock'; readonly jumpMs: number }
+  | { readonly type: 'matrix'; readonly lifetimeSeconds: number | null; readonly scopes: Scopes }
+
+const project = fc.constantFrom<Project>('alpha', 'beta')
+const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary })
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  weighted(
+    2,
+    fc.record({ type: fc.constantFrom('account' as const, 'user' as const), enabled: fc.boolean() }),
+  ),
+  weighted(2, fc.record({ type: fc.constant('project' as const), project, enabled: fc.boolean() })),
+  weighted(
+    5,
+    fc.record({
+      type: fc.constant('permissions' as const),
+      account: fc.boolean(),
+      selected: fc.subarray<Project>(['alpha', 'beta']),
+    }),
+  ),
+  weighted(1, fc.constant<Step>({ type: 'password' })),
+  weighted(
+    5,
+    fc.record({ type: fc.constant('issue' as const), project: fc.option(project, { nil: undefined }) }),
+  ),
+  weighted(
+    2,
+    fc.record({ type: fc.constant('revoke' as const), index: fc.nat({ max: 9 }), known: fc.boolean() }),
+  ),
+  weighted(
+    2,
+    fc.record({
+      type: fc.constant('clock' as const),
+      jumpMs: fc.oneof(
+        fc.integer({ min: -90 * HOUR_MS, max: 90 * HOUR_MS }),
+        fc.integer({ min: -20, max: 20 }).map((years) => years * YEAR_MS),
+      ),
+    }),
+  ),
+  weighted(
+    2,
+    fc.record({
+      type: fc.constant('matrix' as const),
+      lifetimeSeconds: fc.constantFrom(60, 86_400, 30 * 86_400, null),
+      scopes: fc.constantFrom<Scopes>(['account', 'projects'], ['account'], ['projects']),
+    }),
+  ),
+)
+
+/** What has lasted without a break since a token was issued. */
+interface Lasting {
+  readonly project: Project | undefined
+  ground: boolean
+  byAccount: boolean
+  bySelection: boolean
+  byEither: boolean
+}
+
+interface Held extends Lasting {
+  readonly value: string
+  readonly token: VerifiedToken
+}
+
+export function revokedContract(subject: () => Subject): void {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-revoked-'))
+  let ring: KeyRing
+  beforeAll(() => {
+    ring = new KeyRing(join(folder, 'signing-keys.json'), Date.now(), () => {})
+  })
+  afterAll(() => {
+    ring.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('stays revoked, whatever happens to the clock, the matrix and the records', async () => {
+    const { clock } = subject()
+    const before = clock.nowMs
+    await fc.assert(
+      fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const world = await World.start(subject(), ring)
+        for (const step of steps) {
+          await world.take(step)
+          await world.expectModel(subject().store)
+        }
+        const reopened = await subject().place.open(() => subject().clock.nowMs)
+        await world.expectModel(reopened.store)
+        await reopened.store.close()
+      }),
+      { numRuns: 40 },
+    )
+    clock.nowMs = before
+  })
+}
+
+class World {
+  readonly #subject: Subject
+  readonly #ring: KeyRing
+  readonly #account: Account
+  #kinds: ReadonlyMap<string, TokenKind> = compile(supportMatrix).tokenKinds
+  #enabled: Record<'account' | 'user' | Project, boolean> = {
+    account: true,
+    user: true,
+    alpha: true,
+    beta: true,
+  }
+  #permissions: { account: boolean; selected: ReadonlySet<Project> } = {
+    account: true,
+    selected: new Set<Project>(['alpha']),
+  }
+  readonly #held: Held[] = []
+
+  static async start(subject: Subject, ring: KeyRing): Promise<World> {
+    const { account } = await newServiceUser(subject, [
+      { scope: 'account' },
+      { scope: 'projects', projects: ['alpha'] },
+    ])
+    return new World(subject, ring, account)
+  }
+
+  private constructor(subject: Subject, ring: KeyRing, account: Account) {
+    this.#subject = subject
+    this.#ring = ring
+    this.#account = account
+  }
+
+  async take(step: Step): Promise<void> {
+    const { clock } = this.#subject
+    if (step.type === 'clock') {
+      clock.nowMs = Math.min(Math.max(clock.nowMs + step.jumpMs, YEAR_MS), 200 * YEAR_MS)
+      return
+    }
+    if (step.type === 'matrix') return this.#changeMatrix(step)
+    if (step.type === 'issue') return this.#issue(step.project)
+    if (step.type === 'revoke') return this.#revoke(step)
+    await this.#subject.store.change('a test', (change) => this.#change(change, step))
+    for (const held of this.#held) this.#age(held)
+  }
+
+  async #change(
+    change: DirectoryChange,
+    step: Extract<Step, { type: 'account' | 'user' | 'project' | 'permissions' | 'password' }>,
+  ): Promise<void> {
+    const user = await theUser(change.records, this.#account, 'robot', 'service_user')
+    if (step.type === 'password') {
+      await change.setPassword(user, user.name)
+      for (const held of this.#held) held.ground = false
+    } else if (step.type === 'permissions') {
+      const selected = [...step.selected]
+      const permissions: Permission[] = [
+        ...(step.account ? [{ scope: 'account' as const }] : []),
+        ...(selected.length > 0 ? [{ scope: 'projects' as const, projects: selected }] : []),
+      ]
+      await change.setPermissions(user, permissions)
+      this.#permissions = { account: step.account, selected: new Set(selected) }
+    } else if (step.type === 'project') {
+      const found = await theProject(change.records, this.#account, step.project)
+      await change.setProjectEnabled(found, step.enabled)
+      this.#enabled[step.project] = step.enabled
+    } else {
+      if (step.type === 'user') await change.setUserEnabled(user, step.enabled)
+      else await change.setAccountEnabled(this.#account, step.enabled)
+      this.#enabled[step.type] = step.enabled
+    }
+  }
+
+  #age(held: Lasting): void {
+    const { account, selected } = this.#permissions
+    const isSelected = held.project !== undefined && selected.has(held.project)
+    held.ground &&=
+      this.#enabled.account &&
+      this.#enabled.user &&
+      (held.project === undefined || this.#enabled[held.project])
+    held.byAccount &&= account
+    held.bySelection &&= isSelected
+    held.byEither &&= account || isSelected
+  }
+
+  #changeMatrix({ lifetimeSeconds, scopes }: Extract<Step, { type: 'matrix' }>): void {
+    const changed = [...this.#kinds].map(([id, kind]): [string, TokenKind] => {
+      if (kind.obtained.by !== 'issue') return [id, kind]
+      const permissionScopes = kind.scopeLevel === 'project' ? [...scopes] : kind.permissionScopes
+      return [id, { ...kind, lifetimeSeconds, permissionScopes }]
+    })
+    this.#kinds = new Map(changed)
+  }
+
+  async #issue(wanted: Project | undefined): Promise<void> {
+    const kind = this.#kindFor(wanted)
+    const { account } = this.#account
+    const held = {
+      project: wanted,
+      ground: true,
+      byAccount: true,
+      bySelection: true,
+      byEither: true,
+    }
+    this.#age(held)
+    const requester = { account, userName: 'robot', password: new Secret('right') }
+    const issuing = this.#authorityOn(this.#subject.store).issue(requester, kind, {
+      account,
+      ...(wanted && { project: wanted }),
+    })
+    if (!this.#isActive(held)) {
+      await expect(issuing).rejects.toThrow(CallError)
+      return
+    }
+    const { value, token } = await issuing
+    this.#held.push({ ...held, value: value.reveal(), token })
+  }
+
+  async #revoke({ index, known }: Extract<Step, { type: 'revoke' }>): Promise<void> {
+    const held = known ? this.#held[index % Math.max(this.#held.length, 1)] : undefined
+    const tokenId = held?.token.tokenId ?? `another token, ${index}`
+    await this.#authorityOn(this.#subject.store).revoke(TESTER, { tokenId, account: '' })
+    if (held !== undefined) held.ground = false
+  }
+
+  /** Expects of every token what the model says, by the clock of now and by the clock of when it was issued. */
+  async expectModel(store: DirectoryStore): Promise<void> {
+    const authority = this.#authorityOn(store)
+    const { clock } = this.#subject
+    const { nowMs } = clock
+    for (const held of this.#held)
+      for (const atMs of [nowMs, held.token.issuedAtMs]) {
+        clock.nowMs = atMs
+        const verification = await authority.verify(held.value, this.#kinds)
+        expect(verification.ok ? 'ACTIVE' : verification.reason).toBe(this.#expected(held, atMs))
+      }
+    clock.nowMs = nowMs
+  }
+
+  #expected(held: Held, nowMs: number): string {
+    const { issuedAtMs, expiresAtMs } = held.token
+    if (issuedAtMs > nowMs + SKEW_MS) return 'CREDENTIAL_INVALID'
+    if (expiresAtMs !== undefined && nowMs >= expiresAtMs) return 'CREDENTIAL_EXPIRED'
+    return this.#isActive(held) ? 'ACTIVE' : 'CREDENTIAL_REVOKED'
+  }
+
+  #isActive({ ground, project, byAccount, bySelection, byEither }: Lasting): boolean {
+    const { permissionScopes } = this.#kindFor(project)
+    const [ofAccount, ofProjects] = (['account', 'projects'] as const).map((scope) =>
+      permissionScopes.includes(scope),
+    )
+    return (
+      ground &&
+      ((ofAccount && ofProjects && byEither) || (ofAccount ? byAccount : ofProjects && bySelection) || false)
+    )
+  }
+
+  #kindFor(project: Project | undefined): TokenKind {
+    const id = project === undefined ? 'iam_token_account_scoped' : 'iam_token_project_scoped'
+    return this.#kinds.get(id) as TokenKind
+  }
+
+  /** A new authority knows nothing that an earlier one remembered. Its passwords are always right, because hashing takes long. */
+  #authorityOn(store: DirectoryStore): EmbeddedAuthority {
+    const passwords = { verify: async () => true, isOutdated: () => false } as unknown as Passwords
+    return new EmbeddedAuthority({
+      store,
+      signer: new IamTokenSigner(this.#ring),
+      pepper: undefined as never,
+      passwords,
+      failedLogins: { admit: async () => () => {} },
+      now: () => this.#subject.clock.nowMs,
+    })
+  }
+}
