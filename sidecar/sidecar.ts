@@ -4,6 +4,7 @@ import type { Administration } from './authority/administration/administration.t
 import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import type { ConnectionSource } from './base/connections.ts'
+import { Health } from './base/health.ts'
 import type { Secret } from './base/secret.ts'
 import { type Config, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
 import { type ConfiguredCredentials, readCredentials } from './config/credentials.ts'
@@ -76,6 +77,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
   const credentials = readCredentials(config)
+  const health = new Health()
   await using opening = new AsyncDisposableStack()
   const rules = openRules(config, log)
   opening.defer(() => rules.close())
@@ -87,7 +89,8 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
     now,
     keyPollMs: options.times?.keyPollMs,
-    ...authorityEvents(log),
+    keysUnreadableMs: config.keys_unreadable_ms,
+    ...authorityEvents(log, health),
   })
   opening.defer(close)
   const services: Services = {
@@ -99,6 +102,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     cacheForMs: config.cache_for_ms,
     now,
     log,
+    health,
   }
   const servers = await startServers(services, config, options)
   const open = opening.move()
@@ -168,14 +172,22 @@ function sharedDirectory(
   )
 }
 
-/** Logs the events of the authority. */
-function authorityEvents(log: Logger): AuthorityEvents {
+/** Logs the events of the authority, and reports those that make it unhealthy. */
+function authorityEvents(log: Logger, health: Health): AuthorityEvents {
   return {
     onKeysRefused: (error) =>
       log.error(
         { problem: error.message },
         'the signing keys cannot be used; the last good ones stay in force',
       ),
+    onKeysUnreadable: (unreadable) => {
+      health.set('signing_keys_unreadable', unreadable)
+      if (unreadable)
+        log.error(
+          'the signing keys have not been readable for too long; IAM tokens get no answer until they are',
+        )
+      else log.info('the signing keys are readable again')
+    },
     onUnknownKey: (keyId) =>
       log.warn(
         { key_id: keyId },

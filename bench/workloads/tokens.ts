@@ -35,7 +35,7 @@ export class SignedTokens {
    * @throws Error if the sidecar denies such a token
    */
   static async of(dataFolder: string, ready: SidecarReady, load: GrpcLoad): Promise<SignedTokens> {
-    const ring = new KeyRing(join(dataFolder, SIGNING_KEYS_FILE), Date.now(), () => {})
+    const ring = new KeyRing(join(dataFolder, SIGNING_KEYS_FILE), Date.now(), { onRefused: () => {} })
     const login = loginOf(ready)
     const token = await login.overGrpc().finally(login.close)
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as IamClaims

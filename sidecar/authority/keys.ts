@@ -12,7 +12,9 @@ import {
 } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { TokenKind } from '../../engine/index.ts'
+import { callError } from '../base/call-error.ts'
 import { readOrCreate, replaceFile, withLock } from '../base/data-folder.ts'
+import { holdSpareDescriptor, withSpareDescriptor } from '../base/spare-descriptor.ts'
 import { WatchedFile } from '../base/watched-file.ts'
 import { EXPIRED_TOKEN_MS_MAX } from './iam-claims.ts'
 
@@ -41,33 +43,83 @@ const STAGED_MS_MIN = 10_000
  */
 const RETIRING_MS_MAX = 60_000
 
-/** The current keys. They are read again when the file changes. */
+/** Default of `KeyRingOptions.unreadableMs`. The schema of the configuration has the same. */
+const UNREADABLE_MS = 5_000
+
+/** Time between two reports that the keys are still unreadable, in milliseconds. */
+const REPORT_INTERVAL_MS = 60_000
+
+export interface KeyRingOptions {
+  /** The content of the file cannot be used, or the file cannot be read. Called once per change. */
+  readonly onRefused: (error: Error) => void
+  /** How long the last good keys are used while the file cannot be read or used, in milliseconds. */
+  readonly unreadableMs?: number | undefined
+  /** Called when the keys come out of use for that reason, once a minute while it lasts, and with `false` when it ends. */
+  readonly onUnreadable?: ((unreadable: boolean) => void) | undefined
+  /** Time between two looks at the file, in milliseconds. */
+  readonly pollMs?: number | undefined
+}
+
+/**
+ * The current keys. No call uses keys of a look that is older than the poll interval, also after the process was stopped
+ * for a while. So a withdrawn key is withdrawn within that interval.
+ */
 export class KeyRing {
   readonly #file: WatchedFile<readonly SigningKey[]>
+  readonly #options: KeyRingOptions
+  readonly #pollMs: number
+  readonly #unreadableMs: number
+  readonly #timer: NodeJS.Timeout
   #keys: readonly SigningKey[]
+  #lookedAtMs = performance.now()
+  /** When the keys were last known to be those of the file. */
+  #readableAtMs = performance.now()
+  #reportedAtMs: number | undefined
 
   /** Reads the file, or creates it with an active and a staged key. @throws Error if Portcullis cannot have written the file */
-  constructor(path: string, nowMs: number, onRefused: (error: Error) => void, pollMs = POLL_MS) {
+  constructor(path: string, nowMs: number, options: KeyRingOptions) {
+    this.#options = options
+    this.#pollMs = options.pollMs ?? POLL_MS
+    this.#unreadableMs = options.unreadableMs ?? UNREADABLE_MS
     readOrCreate(path, () => serializeKeys([newKey('active', nowMs), newKey('staged', nowMs)]))
     const onChanged = (keys: readonly SigningKey[]) => {
       this.#keys = keys
     }
-    const read = (): readonly SigningKey[] => readKeys(path)
-    this.#file = new WatchedFile({ path, pollMs, read, onChanged, onRefused })
+    holdSpareDescriptor()
+    const read = (): readonly SigningKey[] => withSpareDescriptor(() => readKeys(path))
+    this.#file = new WatchedFile({ path, pollMs: 0, read, onChanged, onRefused: options.onRefused })
     this.#keys = this.#file.initial
+    this.#timer = setInterval(() => this.reload(), this.#pollMs).unref()
   }
 
-  /** All keys. The array is the same object until the keys change. */
+  /**
+   * All keys. The array is the same object until the keys change.
+   *
+   * @throws CallError if the file has not been readable for too long: a key may have been withdrawn meanwhile
+   */
   get keys(): readonly SigningKey[] {
+    if (performance.now() - this.#lookedAtMs > this.#pollMs) this.reload()
+    if (this.#lookedAtMs - this.#readableAtMs > this.#unreadableMs) throw callError('KEYS_UNREADABLE', {})
     return this.#keys
   }
 
   /** Looks at the file now. If the file cannot be used, the keys stay as they are. */
   reload(): void {
-    this.#file.reload()
+    this.#lookedAtMs = performance.now()
+    if (this.#file.reload()) this.#readableAtMs = this.#lookedAtMs
+    this.#report(this.#lookedAtMs - this.#readableAtMs > this.#unreadableMs)
+  }
+
+  #report(unreadable: boolean): void {
+    const nowMs = performance.now()
+    if (!unreadable && this.#reportedAtMs === undefined) return
+    if (unreadable && nowMs - (this.#reportedAtMs ?? Number.NEGATIVE_INFINITY) < REPORT_INTERVAL_MS) return
+    this.#reportedAtMs = unreadable ? nowMs : undefined
+    this.#options.onUnreadable?.(unreadable)
   }
 
   close(): void {
+    clearInterval(this.#timer)
     this.#file.close()
   }
 }
@@ -87,28 +139,54 @@ export function readKeys(path: string): SigningKey[] {
 export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): SigningKey[] {
   return withLock(`${path}.lock`, () => {
     const keys = readKeys(path)
-    const staged = keys.find((key) => key.state === 'staged')
-    if (staged?.privateKey === undefined)
-      throw new Error(`${path}: expected a staged key with its private key`)
-    const waitMs = staged.sinceMs + STAGED_MS_MIN - nowMs
-    if (waitMs > 0)
-      throw new Error(
-        `the staged key is too new: every process must read it before it becomes active; try again in ${Math.ceil(waitMs / 1000)} s`,
-      )
     const keptMs = RETIRING_MS_MAX + lifetimeMs + EXPIRED_TOKEN_MS_MAX
-    const next = keys
-      .filter((key) => key.state !== 'retired' || key.sinceMs + keptMs > nowMs)
-      .map((key): SigningKey => {
-        if (key.state === 'staged') return { ...key, state: 'active', sinceMs: nowMs }
-        // A retired key never signs again, so its private key is deleted.
-        return key.state === 'active'
-          ? { ...key, state: 'retired', sinceMs: nowMs, privateKey: undefined }
-          : key
-      })
-    const rotated = [...next, newKey('staged', nowMs)]
-    replaceFile(path, serializeKeys(rotated))
-    return rotated
+    const kept = keys.filter((key) => key.state !== 'retired' || key.sinceMs + keptMs > nowMs)
+    return writeKeys(path, rotated(kept, path, nowMs))
   })
+}
+
+/**
+ * Withdraws a key: its tokens are denied from now on, and it signs no more. If it is the active key, the staged key takes
+ * its place. If it is the staged key, a new one is staged.
+ *
+ * @throws Error if there is no such key, or if it is the active one and the staged key is too new
+ */
+export function withdrawKey(path: string, keyId: string, nowMs: number): SigningKey[] {
+  return withLock(`${path}.lock`, () => {
+    const keys = readKeys(path)
+    const found = keys.find((key) => key.keyId === keyId)
+    if (found === undefined)
+      throw new Error(`${path}: there is no key ${keyId}; \`portcullis keys show\` lists the keys`)
+    if (keys.every(({ privateKey }) => privateKey === undefined))
+      throw new Error(
+        `${path}: expected a file with private keys; withdraw the key where tokens are signed, and copy the public keys from there`,
+      )
+    const next = found.state === 'active' ? rotated(keys, path, nowMs) : keys
+    const left = next.filter((key) => key.keyId !== keyId)
+    return writeKeys(path, found.state === 'staged' ? [...left, newKey('staged', nowMs)] : left)
+  })
+}
+
+/** The keys after the staged one took the place of the active one. @throws Error if the staged key is too new */
+function rotated(keys: readonly SigningKey[], path: string, nowMs: number): SigningKey[] {
+  const staged = keys.find((key) => key.state === 'staged')
+  if (staged?.privateKey === undefined) throw new Error(`${path}: expected a staged key with its private key`)
+  const waitMs = staged.sinceMs + STAGED_MS_MIN - nowMs
+  if (waitMs > 0)
+    throw new Error(
+      `the staged key is too new: every process must read it before it becomes active; try again in ${Math.ceil(waitMs / 1000)} s`,
+    )
+  const next = keys.map((key): SigningKey => {
+    if (key.state === 'staged') return { ...key, state: 'active', sinceMs: nowMs }
+    // A retired key never signs again, so its private key is deleted.
+    return key.state === 'active' ? { ...key, state: 'retired', sinceMs: nowMs, privateKey: undefined } : key
+  })
+  return [...next, newKey('staged', nowMs)]
+}
+
+function writeKeys(path: string, keys: SigningKey[]): SigningKey[] {
+  replaceFile(path, serializeKeys(keys))
+  return keys
 }
 
 /** The longest lifetime of issued tokens, in milliseconds; `Infinity` if some never expire. */

@@ -43,12 +43,16 @@ export interface OpenOptions extends AuthorityEvents {
   readonly now: () => number
   /** Time between two looks at the file of signing keys, in milliseconds; default: 1,000. */
   readonly keyPollMs?: number | undefined
+  /** How long the last good signing keys are used while their file cannot be read, in milliseconds; default: 5,000. */
+  readonly keysUnreadableMs?: number | undefined
 }
 
 /** Events that an operator should see, for example in the log. */
 export interface AuthorityEvents {
   /** The new content of the signing keys file cannot be used. The last good keys stay in force. */
   readonly onKeysRefused: (error: Error) => void
+  /** The keys have not been readable for too long (`true`, once a minute while it lasts), or are readable again (`false`). */
+  readonly onKeysUnreadable: (unreadable: boolean) => void
   /**
    * A token was denied because this host has no key with that id. Anybody can write such a token. But if hosts that share a
    * directory have different keys, the token may be genuine.
@@ -68,13 +72,18 @@ export interface ForeignStaticTokens {
 
 /** Opens the folder. The first time, creates it with its keys, its pepper and its directory. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
-  const { folder, tokenKinds, passwordLimits, failedLogins, now, onKeysRefused } = options
+  const { folder, tokenKinds, passwordLimits, failedLogins, now } = options
   const directoryFile = join(folder, 'directory.sqlite')
   const inUse = openDataFolder(folder)
   if (inUse && options.shared === undefined && isMissingOrEmpty(directoryFile))
     options.onDirectoryLost(directoryFile)
   await using opening = new AsyncDisposableStack()
-  const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), onKeysRefused, options.keyPollMs)
+  const keys = new KeyRing(join(folder, SIGNING_KEYS_FILE), now(), {
+    onRefused: options.onKeysRefused,
+    onUnreadable: options.onKeysUnreadable,
+    unreadableMs: options.keysUnreadableMs,
+    pollMs: options.keyPollMs,
+  })
   opening.defer(() => keys.close())
   const signer = new IamTokenSigner(keys, options.onUnknownKey)
   const pepperFile = join(folder, 'static-token-pepper')

@@ -182,6 +182,12 @@ export const CALL_ERRORS = {
   STOPPING: { code: 'UNAVAILABLE', message: 'the sidecar is stopping', retry: true },
 
   INTERNAL: { code: 'INTERNAL', message: 'internal error', retry: false },
+
+  KEYS_UNREADABLE: {
+    code: 'UNAVAILABLE',
+    message: 'the signing keys cannot be read, so no IAM token can be verified or issued',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

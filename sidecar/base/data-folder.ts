@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
+  chownSync,
   closeSync,
   constants,
   fsyncSync,
@@ -12,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -91,9 +93,24 @@ export function readOrCreate(path: string, make: () => string): string {
   return readFileSync(path, 'utf8')
 }
 
-/** Replaces a file atomically: a reader sees either the old content or the new one, even after a crash. */
+/**
+ * Replaces a file atomically: a reader sees either the old content or the new one, even after a crash. The file keeps its
+ * owner, its group and its mode, so that whoever could read it still can.
+ *
+ * @throws Error if this user may not give the file away to its owner
+ */
 export function replaceFile(path: string, content: string): void {
-  renameSync(writeTemporary(path, content), path)
+  const { uid, gid, mode } = statSync(path)
+  const temporary = writeTemporary(path, content)
+  try {
+    const made = statSync(temporary)
+    if (made.uid !== uid || made.gid !== gid) chownSync(temporary, uid, gid)
+    chmodSync(temporary, mode & 0o777)
+    renameSync(temporary, path)
+  } catch (error) {
+    unlinkSync(temporary)
+    throw error
+  }
   syncFolder(dirname(path))
 }
 

@@ -8,7 +8,7 @@ export interface WatchedFileOptions<T> {
   /** Reads the file. Throws if its content cannot be used. */
   readonly read: () => T
   readonly onChanged: (value: T) => void
-  /** The changed file cannot be used, so the last good value stays in force. Called once per change of the file. */
+  /** The changed file cannot be used, so the last good value stays in force. Called once per change of the file or of the problem. */
   readonly onRefused: (error: Error) => void
 }
 
@@ -17,6 +17,8 @@ export class WatchedFile<T> {
   readonly #timer: NodeJS.Timeout | undefined
   /** The version of the file that was read last. */
   #version: string | undefined
+  #usable = true
+  #reported: string | undefined
   /** The value when the watch began. */
   readonly initial: T
 
@@ -32,20 +34,27 @@ export class WatchedFile<T> {
     if (options.pollMs > 0) this.#timer = setInterval(() => this.reload(), options.pollMs).unref()
   }
 
-  /** Looks at the file now, and reads it if it has changed. */
-  reload(): void {
+  /** Looks at the file now, and reads it if it has changed. Returns whether the value is that of the file. */
+  reload(): boolean {
     const { read, onChanged, onRefused } = this.#options
     try {
       const version = this.#currentVersion()
-      if (version === this.#version) return
+      if (version === this.#version) return this.#usable
+      if (this.#version !== undefined) this.#reported = undefined
       // The version is stored before the file is read: an unusable file is reported once, and not at every look.
       this.#version = version
+      this.#usable = false
       onChanged(read())
+      this.#usable = true
     } catch (error) {
+      this.#usable = false
+      const { code, message } = error as NodeJS.ErrnoException
       // A transient error says nothing about the file: read it again at the next look.
-      if (TRANSIENT_ERRORS.has((error as NodeJS.ErrnoException).code ?? '')) this.#version = undefined
-      onRefused(error as Error)
+      if (TRANSIENT_ERRORS.has(code ?? '')) this.#version = undefined
+      if (this.#reported !== message) onRefused(error as Error)
+      this.#reported = message
     }
+    return this.#usable
   }
 
   close(): void {
@@ -59,7 +68,7 @@ export class WatchedFile<T> {
   }
 }
 
-/** No descriptor or memory left, or a temporary failure of the disk. */
+/** No descriptor or memory left, a temporary failure of the disk, or a right that may come back without a change of the file. */
 const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -67,4 +76,7 @@ const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
   'EAGAIN',
   'EBUSY',
   'EIO',
+  'EACCES',
+  'EPERM',
+  'ESTALE',
 ])

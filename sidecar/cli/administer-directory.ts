@@ -25,6 +25,7 @@ export async function administerDirectory<T>(
     passwordLimits: { concurrent: 2, waiting: 2 },
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},
+    onKeysUnreadable: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: (file) => warn(`${file} is missing; an empty directory takes its place`, json),
     onForeignStaticTokens: ({ count, pepperFile }) =>

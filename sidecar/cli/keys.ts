@@ -18,7 +18,7 @@ export function addKeysCommand(program: Command, terminal: Terminal): void {
     program
       .command('keys')
       .description('Manage the keys that sign IAM tokens. A running sidecar follows every change.'),
-    { examples: ['keys show', 'keys rotate'] },
+    { examples: ['keys show', 'keys rotate', 'keys withdraw 0123456789abcdef'] },
   )
   const show = addDataOption(keys.command('show'))
     .description('Show the keys and their states. Never shows a private key.')
@@ -30,6 +30,7 @@ export function addKeysCommand(program: Command, terminal: Terminal): void {
     },
   )
   addRotateCommand(keys, terminal)
+  addWithdrawCommand(keys, terminal)
   const publish = addDataOption(keys.command('public')).description(
     'Print the key file without private keys, for a host that only checks tokens. The file is JSON.',
   )
@@ -62,6 +63,30 @@ function addRotateCommand(keys: Command, terminal: Terminal): void {
       () => `Rotate the keys in ${file}? The active key retires and signs no new token.`,
     )
     printKeys(rotateKeys(file, Date.now(), lifetimeMs), options)
+  })
+}
+
+function addWithdrawCommand(keys: Command, terminal: Terminal): void {
+  const withdraw = addDataOption(keys.command('withdraw'))
+    .argument('<key-id>', 'id of the key, as `keys show` prints it')
+    .description('Withdraw a key, for example after a leak: every IAM token that it signed is denied.')
+    .option('--json', 'print the keys, or the error, as one line of JSON')
+  addHelpParts(addConfirmOption(withdraw), {
+    examples: ['keys withdraw 0123456789abcdef', 'keys withdraw 0123456789abcdef --yes --json'],
+    notes: [
+      'If it is the active key, the keys are rotated first, so the staged key must not be too new.',
+      'A running sidecar follows within a second.',
+    ],
+  }).action(async (keyId: string, options: KeysOptions) => {
+    const { withdrawKey } = await import('../authority/keys.ts')
+    const file = keyFile(options)
+    await confirm(
+      terminal,
+      options,
+      () =>
+        `Withdraw the key ${keyId} from ${file}? All of its tokens are denied, and the key cannot be restored.`,
+    )
+    printKeys(withdrawKey(file, keyId, Date.now()), options)
   })
 }
 

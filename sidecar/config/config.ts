@@ -32,6 +32,7 @@ export interface Config {
     readonly timeout_ms: number
   }
   readonly matrix?: string
+  readonly keys_unreadable_ms: number
   readonly matrix_poll_ms: number
   readonly strict: boolean
   readonly cache_for_ms: number

@@ -1,5 +1,6 @@
 /** The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar serves. */
 import { type ServerWritableStream, status } from '@grpc/grpc-js'
+import type { Health } from '../base/health.ts'
 import {
   type HealthCheckRequest,
   type HealthCheckResponse,
@@ -10,19 +11,28 @@ import {
 type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
 
 /**
- * Makes the handlers. All services serve until `stopServing`, which notifies the watches.
+ * Makes the handlers. All services serve until `stopServing`, but not while there is a problem. Watches are notified.
  *
  * @param names names of the services; '' means the whole server
  */
-export function healthHandlers(names: readonly string[]): {
+export function healthHandlers(
+  names: readonly string[],
+  health: Health,
+): {
   handlers: HealthServer
   stopServing: () => void
 } {
   const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus
   const known = new Set(names)
   const watches = new Set<Watch>()
-  let serving = true
-  const current = () => ({ status: serving ? SERVING : NOT_SERVING })
+  let stopped = false
+  const current = () => ({
+    status: stopped || health.problems.length > 0 ? NOT_SERVING : SERVING,
+  })
+  const notify = () => {
+    for (const watch of watches) watch.write(current())
+  }
+  health.watch(notify)
   return {
     handlers: {
       check: ({ request: { service } }, callback) => {
@@ -42,8 +52,8 @@ export function healthHandlers(names: readonly string[]): {
       },
     },
     stopServing: () => {
-      serving = false
-      for (const watch of watches) watch.write(current())
+      stopped = true
+      notify()
     },
   }
 }

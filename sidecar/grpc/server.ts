@@ -61,7 +61,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   })
   server.addService(authorizationService, handlers)
   server.addService(directoryService, directoryHandlers(services, options.tls !== undefined))
-  const health = healthHandlers(['', ...SERVICES])
+  const health = healthHandlers(['', ...SERVICES], services.health)
   server.addService(HealthService, health.handlers)
   addReflection(server, services.log)
 

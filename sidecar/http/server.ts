@@ -103,9 +103,13 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
   server.get('/healthz', async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
-  server.get('/readyz', async (_request, reply) =>
-    sendJson(reply, ready ? 200 : 503, { status: ready ? 'ready' : 'stopping' }),
-  )
+  server.get('/readyz', async (_request, reply) => {
+    const { problems } = services.health
+    if (!ready) return sendJson(reply, 503, { status: 'stopping' })
+    return problems.length === 0
+      ? sendJson(reply, 200, { status: 'ready' })
+      : sendJson(reply, 503, { status: 'not ready', problems })
+  })
   addIdentityRoutes(server, services, () => site)
 
   const { connections } = options

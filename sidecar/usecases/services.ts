@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import type { Authority } from '../authority/authority.ts'
+import type { Health } from '../base/health.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
 import type { Profile } from './profiles.ts'
@@ -19,10 +20,11 @@ export interface Services {
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Logger
+  readonly health: Health
 }
 
 /** What use cases are given. A use case names those of them that it needs. */
-export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'log'> {
+export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'log' | 'health'> {
   /** One engine for the whole call. */
   readonly engine: Engine
 }

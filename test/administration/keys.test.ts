@@ -64,7 +64,7 @@ describe('a sidecar on its keys', () => {
     expect(await check(value)).toBe('ALLOWED')
     // Signed here with the new key, in the moment in which the file has it.
     for (const minutes of [1, 2]) rotateKeys(path, Date.now() + minutes * MINUTE_MS, DAY_MS)
-    const ring = new KeyRing(path, Date.now(), () => {})
+    const ring = new KeyRing(path, Date.now(), { onRefused: () => {} })
     const claims = JSON.parse(Buffer.from(value.split('.')[1] ?? '', 'base64url').toString())
     const token = new IamTokenSigner(ring).sign({ ...claims, jti: 'A'.repeat(22) })
     ring.close()
@@ -73,7 +73,7 @@ describe('a sidecar on its keys', () => {
   })
 
   test('keeps its keys when the file becomes unusable, and says so in the log without its content', async () => {
-    const running = await runSidecar({ times: { keyPollMs: 10 } })
+    const running = await runSidecar({ times: { keyPollMs: 10 }, flags: { keys_unreadable_ms: 86_400_000 } })
     const secrets = await populate(running)
     writeFileSync(join(running.folder, 'signing-keys.json'), '{"keys": "canary"}')
     await eventually(() => running.logLines.some((line) => line.includes('signing keys cannot be used')))

@@ -270,6 +270,7 @@ test.each(['user_name', 'account'])(
       tokenKinds: () => [],
       passwordLimits: { concurrent: 1, waiting: 1 },
       onKeysRefused: () => {},
+      onKeysUnreadable: () => {},
       onUnknownKey: () => {},
       onDirectoryLost: () => {},
       onForeignStaticTokens: () => {},

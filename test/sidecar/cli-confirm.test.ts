@@ -276,10 +276,28 @@ describe('an answer', () => {
   })
 })
 
+test('keys withdraw asks, and does not change the file if the answer is no', async () => {
+  const folder = newFolder()
+  const file = join(folder, 'signing-keys.json')
+  writeFileSync(file, readFileSync(join(running.folder, 'signing-keys.json')), { mode: 0o600 })
+  const before = readFileSync(file, 'utf8')
+  const { keys } = JSON.parse(before) as { keys: { key_id: string; state: string }[] }
+  const staged = keys.find(({ state }) => state === 'staged')?.key_id ?? ''
+  const terminal = new FakeTerminal('n', 'y')
+  const withdraw = ['keys', 'withdraw', staged, '--data', folder]
+  expect(await command(withdraw, terminal)).toMatchObject({ code: 2, stdout: '' })
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  expect(await command(withdraw, terminal)).toMatchObject({ code: 0 })
+  expect(readFileSync(file, 'utf8')).not.toContain(staged)
+  expect(terminal.questions[0]).toBe(
+    `Withdraw the key ${staged} from ${file}? All of its tokens are denied, and the key cannot be restored. [y/N] `,
+  )
+})
+
 test('the commands that may ask are those with --yes', () => {
   const asking = [
     ...CASES.map(([line]) => line.split(' ').slice(0, 2).join(' ')),
-    ...['revoke', 'keys rotate', 'directory apply'],
+    ...['revoke', 'keys rotate', 'keys withdraw', 'directory apply'],
   ]
   const having = everyCommand(buildProgram())
     .filter((each) => each.options.some(({ long }) => long === '--yes'))

@@ -4,16 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
 import { connect } from '../../sidecar/client/index.ts'
-import {
-  ACCOUNT,
-  eventually,
-  issued,
-  newFile,
-  newFolder,
-  populate,
-  runSidecar,
-  whenTheFileEnds,
-} from '../support/sidecar.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

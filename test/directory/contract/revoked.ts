@@ -104,7 +104,7 @@ export function revokedContract(subject: () => Subject): void {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-revoked-'))
   let ring: KeyRing
   beforeAll(() => {
-    ring = new KeyRing(join(folder, 'signing-keys.json'), Date.now(), () => {})
+    ring = new KeyRing(join(folder, 'signing-keys.json'), Date.now(), { onRefused: () => {} })
   })
   afterAll(() => {
     ring.close()

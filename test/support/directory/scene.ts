@@ -30,6 +30,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 1000 },
     onKeysRefused: () => {},
+    onKeysUnreadable: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: () => {},
     onForeignStaticTokens: () => {},

@@ -86,6 +86,8 @@ export const ErrorReason = {
   ERROR_REASON_STOPPING: 33,
   /** ERROR_REASON_INTERNAL - INTERNAL: "internal error". Do not retry. */
   ERROR_REASON_INTERNAL: 34,
+  /** ERROR_REASON_KEYS_UNREADABLE - UNAVAILABLE: "the signing keys cannot be read, so no IAM token can be verified or issued". Retry later. */
+  ERROR_REASON_KEYS_UNREADABLE: 35,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -127,5 +129,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_DIRECTORY_UNAVAILABLE = typeof ErrorReason.ERROR_REASON_DIRECTORY_UNAVAILABLE;
   export type ERROR_REASON_STOPPING = typeof ErrorReason.ERROR_REASON_STOPPING;
   export type ERROR_REASON_INTERNAL = typeof ErrorReason.ERROR_REASON_INTERNAL;
+  export type ERROR_REASON_KEYS_UNREADABLE = typeof ErrorReason.ERROR_REASON_KEYS_UNREADABLE;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
