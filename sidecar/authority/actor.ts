@@ -1,11 +1,23 @@
 /** Who makes a change of the directory. */
 import { userInfo } from 'node:os'
-import type { UserRecord } from '../directory/directory.ts'
+import type { TokenKind } from '../../engine/index.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { TokenHolder, UserRecord } from '../directory/directory.ts'
+import type { VerifiedToken } from './verified-token.ts'
+
+export type { TokenHolder }
 
 /** The person or program that makes a change, and its rights. */
 export interface Actor {
   /** The name in the audit trail. */
   readonly name: string
+  /**
+   * Decides at the start of the change's transaction whether the actor may still make the change. The call may have waited
+   * since it was authorized, and changes run one at a time, so what is true now is true when the change commits.
+   *
+   * @throws CallError where the actor lost the right meanwhile
+   */
+  readonly confirm: (now: ChangeView) => MaybePromise<void>
   /**
    * Called inside the change's transaction, with the user before the change.
    *
@@ -14,9 +26,15 @@ export interface Actor {
   readonly authorize: (user: UserRecord) => void
 }
 
+/** What the transaction of a change sees. */
+export interface ChangeView {
+  /** The holder of an IAM token; `undefined`: the token is not active any more. Its expiry is not looked at. */
+  tokenHolder(token: VerifiedToken, kind: TokenKind | undefined): Promise<TokenHolder | undefined>
+}
+
 /** An actor with all rights, such as the owner of this process or of the data folder. @param name for the audit trail */
 export function trusted(name: string): Actor {
-  return { name, authorize: () => {} }
+  return { name, confirm: () => {}, authorize: () => {} }
 }
 
 /**

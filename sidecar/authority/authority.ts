@@ -2,29 +2,9 @@
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
+import type { VerifiedToken } from './verified-token.ts'
 
-/** The holder of a token. */
-export interface Subject {
-  readonly id: string
-  readonly name: string
-  /** `service_user` or `control_panel_user` (§5.1). */
-  readonly type: string
-}
-
-/** A genuine token. */
-export interface VerifiedToken {
-  readonly kind: string
-  readonly scope: Scope
-  /** Id of the scope's project. A later project with the same name has another id. */
-  readonly projectId?: string
-  readonly subject: Subject
-  /** Identifies the token without revealing it. */
-  readonly tokenId: string
-  /** Milliseconds since the epoch. */
-  readonly issuedAtMs: number
-  /** Milliseconds since the epoch; `undefined`: the token never expires (§8). */
-  readonly expiresAtMs: number | undefined
-}
+export type { Subject, VerifiedToken } from './verified-token.ts'
 
 /** The result of a verification. It includes the token even if that is expired or revoked, so that a log can name it. */
 export type Verification =

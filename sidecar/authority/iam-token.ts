@@ -96,6 +96,8 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
     scope: { account: claims.account, project: claims.project },
     ...(claims.project_id !== undefined && { projectId: claims.project_id }),
     subject: { id: claims.sub, name: claims.name, type: claims.type },
+    generation: claims.gen,
+    changeNumber: claims.seq ?? 0,
     tokenId: claims.jti,
     issuedAtMs: claims.iat * 1000,
     expiresAtMs: claims.exp === undefined ? undefined : claims.exp * 1000,

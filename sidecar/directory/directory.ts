@@ -54,6 +54,13 @@ export interface TokenStatus {
   readonly addresses: readonly string[]
 }
 
+/** The holder of an active IAM token. */
+export interface TokenHolder {
+  readonly user: UserRecord
+  /** Address ranges (CIDR) that the account restricts its tokens to (§1); empty: no restriction. */
+  readonly addresses: readonly string[]
+}
+
 /** The facts about a service user that issuing needs. */
 export interface ServiceUser {
   readonly id: string

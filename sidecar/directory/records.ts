@@ -5,15 +5,18 @@ import type { Queries } from './database.ts'
 import type {
   AccountRecord,
   AuditRecord,
+  IamTokenQuery,
   Page,
   Permission,
   ProjectRecord,
   RevocationRecord,
   StaticTokenRecord,
+  TokenHolder,
   UserRecord,
   UserType,
 } from './directory.ts'
 import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
+import { ADDRESSES, IAM_TOKEN_IS_ACTIVE, iamTokenParameters } from './verification.ts'
 
 type Row = Record<string, unknown>
 
@@ -94,6 +97,15 @@ export class DirectoryRecords {
       { id, newline: NEWLINE },
     )
     return row && userOf(row)
+  }
+
+  /** Finds the holder of an IAM token in one statement; `undefined`: the token is not active. */
+  async activeHolder(query: IamTokenQuery): Promise<TokenHolder | undefined> {
+    const [row] = await this.#queries.all(
+      `SELECT ${USER_VALUES}, ${ADDRESSES} AS addresses FROM ${USER_TABLES} WHERE ${IAM_TOKEN_IS_ACTIVE}`,
+      iamTokenParameters(query),
+    )
+    return row && { user: userOf(row), addresses: lines(row.addresses) }
   }
 
   /** Lists a user's static tokens, including revoked ones, ordered by id. */
@@ -216,13 +228,16 @@ const PROJECT_COLUMNS = `
 const PROJECTS = `${PROJECT_COLUMNS}
   WHERE account = :account AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`
 
-const USER_COLUMNS = `
-  SELECT users.id, users.name, account, users.type, users.enabled, generation, owner, users.created_at_ms,
+const USER_VALUES = `
+  users.id, users.name, account, users.type, users.enabled, generation, owner, users.created_at_ms,
     (SELECT string_agg(role, :newline) FROM user_roles WHERE user_id = users.id) AS roles,
     (SELECT COUNT(*) FROM account_permissions WHERE user_id = users.id) AS account_wide,
     (SELECT string_agg(projects.name, :newline) FROM project_permissions JOIN projects ON projects.id = project_id
-     WHERE user_id = users.id AND selected_since IS NOT NULL AND projects.deleted_at_ms IS NULL) AS selected
-  FROM users JOIN accounts ON accounts.id = users.account_id`
+     WHERE user_id = users.id AND selected_since IS NOT NULL AND projects.deleted_at_ms IS NULL) AS selected`
+
+const USER_TABLES = 'users JOIN accounts ON accounts.id = users.account_id'
+
+const USER_COLUMNS = `SELECT ${USER_VALUES} FROM ${USER_TABLES}`
 
 const USERS = `${USER_COLUMNS}
   WHERE account = :account AND users.type = :type AND accounts.deleted_at_ms IS NULL AND users.deleted_at_ms IS NULL`

@@ -19,22 +19,8 @@ export class DirectoryVerification implements Directory {
     return this.#first(
       `SELECT ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
-       WHERE users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
-         AND accounts.since <= :change
-         AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)
-         AND (CAST(:project AS TEXT) IS NULL OR EXISTS
-               (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL AND since <= :change))
-         AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`,
-      {
-        user: query.subjectId,
-        generation: query.generation,
-        change: query.changeNumber,
-        account: query.account,
-        token: query.tokenId,
-        project: query.projectId ?? null,
-        newline: NEWLINE,
-        ...permissionParameters(query.permissionScopes),
-      },
+       WHERE ${IAM_TOKEN_IS_ACTIVE}`,
+      iamTokenParameters(query),
       (row) => (row === undefined ? INACTIVE : status(row.addresses)),
     )
   }
@@ -130,7 +116,9 @@ function status(addresses: unknown): TokenStatus {
 
 const ENABLED = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
 
-const ADDRESSES = '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
+/** The address ranges of the account. */
+export const ADDRESSES =
+  '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
 
 /**
  * §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected; held since the
@@ -144,6 +132,29 @@ function hasPermission(project: ':project' | 'projects.id'): string {
     OR (:projects_count = 1 AND EXISTS
          (SELECT 1 FROM project_permissions WHERE user_id = users.id AND project_id = ${project}
           AND CASE WHEN :account_counts = 1 THEN access_since ELSE selected_since END <= :change)))`
+}
+
+/** The condition under which an IAM token is active, on its holder (`users`) and their account (`accounts`). */
+export const IAM_TOKEN_IS_ACTIVE = `
+  users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
+  AND accounts.since <= :change
+  AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)
+  AND (CAST(:project AS TEXT) IS NULL OR EXISTS
+        (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL AND since <= :change))
+  AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`
+
+/** The parameters of `IAM_TOKEN_IS_ACTIVE`, and the separator of lists. */
+export function iamTokenParameters(query: IamTokenQuery) {
+  return {
+    user: query.subjectId,
+    generation: query.generation,
+    change: query.changeNumber,
+    account: query.account,
+    token: query.tokenId,
+    project: query.projectId ?? null,
+    newline: NEWLINE,
+    ...permissionParameters(query.permissionScopes),
+  }
 }
 
 function permissionParameters(scopes: readonly string[]) {

@@ -1,7 +1,7 @@
 /** The identity endpoint (§4.1): tokens for service users by password, and what may be asked about a token, and by whom. */
 import { createHash } from 'node:crypto'
 import type { CredentialHeaders, Scope } from '../../engine/index.ts'
-import { trusted } from '../authority/actor.ts'
+import type { ChangeView } from '../authority/actor.ts'
 import type { Administration, UserRecord } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { canBeName } from '../authority/names.ts'
@@ -9,7 +9,7 @@ import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import { isAccountAdministrator } from './administration/authorize.ts'
 import { kindForScope } from './issue.ts'
-import { type UserRequester, userByIamToken } from './requester.ts'
+import { actorName, confirmUser, type UserRequester, userByIamToken } from './requester.ts'
 import type { CallServices } from './services.ts'
 
 /** An account by its number, or by the id that the directory gave it. */
@@ -47,7 +47,7 @@ export interface TokenQuestion {
   readonly acceptExpired: boolean
 }
 
-type IdentityServices = Pick<CallServices, 'engine' | 'authority' | 'administration'>
+type IdentityServices = Pick<CallServices, 'engine' | 'authority' | 'administration' | 'now'>
 
 /** A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost. @throws CallError */
 export async function logIn(
@@ -91,8 +91,19 @@ export async function revokeSubject(services: IdentityServices, question: TokenQ
   if (!isHolder(requester, token) && requester.token.scope.project !== undefined)
     throw callError('ACCOUNT_SCOPE_REQUIRED', {})
   const { tokenId, scope } = token
-  const actor = trusted(`${requester.user.type} ${requester.user.id}`)
+  const actor = {
+    name: actorName(requester),
+    confirm: async (now: ChangeView) =>
+      expectRightTo(await confirmUser(services, requester, now, IDENTITY_CREDENTIAL), token),
+    authorize: () => {},
+  }
   await services.authority.revoke(actor, { tokenId, account: scope.account })
+}
+
+/** @throws CallError unless the requester holds the token or administers its account */
+function expectRightTo(requester: UserRequester, token: VerifiedToken): void {
+  if (!isHolder(requester, token) && !isAccountAdministrator(requester.user, token.scope.account))
+    throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
 }
 
 /** The user whose active IAM token is in the header that carries it. @throws CallError where there is none */
@@ -108,9 +119,11 @@ export async function authenticate(
   const header = engine.tokenKinds.get(requester?.token.kind ?? '')?.header.toLowerCase()
   if (found.ok && requester !== undefined && header === found.header) return requester
   throw callError('REQUESTER_NOT_AUTHENTICATED', {
-    credential: 'one active IAM token, in the header that carries it',
+    credential: IDENTITY_CREDENTIAL,
   })
 }
+
+const IDENTITY_CREDENTIAL = 'one active IAM token, in the header that carries it'
 
 async function activeSubject(
   services: IdentityServices,
@@ -119,8 +132,7 @@ async function activeSubject(
   const requester = await authenticate(services, question)
   const token = await activeToken(services, question)
   if (token === undefined) throw callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
-  if (!isHolder(requester, token) && !isAccountAdministrator(requester.user, token.scope.account))
-    throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
+  expectRightTo(requester, token)
   return { token, requester }
 }
 

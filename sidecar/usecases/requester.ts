@@ -1,4 +1,6 @@
 /** Who makes an administrative or identity call: an operator, by a caller token, or a user, by an IAM token of their own. */
+import type { ChangeView } from '../authority/actor.ts'
+import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
@@ -18,6 +20,8 @@ export interface UserRequester {
   readonly user: UserRecord
   /** The token that they authenticated with. */
   readonly token: VerifiedToken
+  /** Where their call came from; `undefined`: no address is known. */
+  readonly clientAddress: string | undefined
 }
 
 /** How a requester says who they are. */
@@ -51,11 +55,48 @@ export async function identify(
       ? await userByIamToken(services, { value, clientAddress })
       : undefined
   if (requester === undefined || requester.token.scope.project !== undefined)
-    throw callError('REQUESTER_NOT_AUTHENTICATED', {
-      credential:
-        'a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)',
-    })
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
   return requester
+}
+
+const ADMINISTRATIVE_CREDENTIAL =
+  'a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)'
+
+/** The requester of an administrative call as they are inside the transaction of its change. @throws CallError as a new call would */
+export async function confirmRequester(
+  services: Pick<CallServices, 'engine' | 'now'>,
+  requester: Requester,
+  view: ChangeView,
+): Promise<Requester> {
+  if (requester.type === 'operator') return requester
+  return confirmUser(services, requester, view, ADMINISTRATIVE_CREDENTIAL)
+}
+
+/**
+ * The user as they are inside the transaction of a change. Their call may have waited since they were authenticated.
+ *
+ * @param credential what a new call would have to present, for the error
+ * @throws CallError as a new call would
+ */
+export async function confirmUser(
+  { engine, now }: Pick<CallServices, 'engine' | 'now'>,
+  requester: UserRequester,
+  view: ChangeView,
+  credential: string,
+): Promise<UserRequester> {
+  const { token, clientAddress } = requester
+  const holder = await view.tokenHolder(token, engine.tokenKinds.get(token.kind))
+  if (holder === undefined || (token.expiresAtMs !== undefined && token.expiresAtMs <= now()))
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential })
+  if (!isAllowed(clientAddress, holder.addresses)) throw callError('ADDRESS_NOT_ALLOWED', {})
+  return { ...requester, user: holder.user }
+}
+
+/** The requester, as the audit trail names who makes a change. */
+export function actorName(requester: Requester): string {
+  if (requester.type === 'operator') return `caller ${requester.name}`
+  const { type, id, name } = requester.user
+  return `${type} ${id} (${name})`
 }
 
 /**
@@ -83,5 +124,5 @@ export async function userByIamToken(
     return undefined
   }
   const user = await administration.users.byId(token.subject.id)
-  return user && { type: 'user', user, token }
+  return user && { type: 'user', user, token, clientAddress }
 }

@@ -4,6 +4,7 @@ import { auditContract } from './contract/audit.ts'
 import { namesContract } from './contract/names.ts'
 import { processesContract } from './contract/processes.ts'
 import { recordsContract } from './contract/records.ts'
+import { requestersContract } from './contract/requesters.ts'
 import { revokedContract } from './contract/revoked.ts'
 import type { Account, Opened, Place, Subject } from './contract/subject.ts'
 import { tokenStatusContract } from './contract/token-status.ts'
@@ -38,6 +39,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('records', () => recordsContract(subject))
   describe('names', () => namesContract(subject))
   describe('token status', () => tokenStatusContract(subject))
+  describe('requesters', () => requestersContract(subject))
   describe('what was revoked', () => revokedContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))

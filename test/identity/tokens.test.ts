@@ -196,7 +196,7 @@ describe('a token is no longer active', () => {
     const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
     expect(trail.at(-1)).toMatchObject({
       action: 'token.revoke',
-      actor: `service_user ${id}`,
+      actor: `service_user ${id} (administrator)`,
       subject: json.token.audit_ids[0],
     })
   })

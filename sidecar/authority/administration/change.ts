@@ -4,11 +4,12 @@ import { type DirectoryChange, NoSuchProject } from '../../directory/change.ts'
 import { AlreadyExists } from '../../directory/database.ts'
 import type { UserRecord, UserType } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
-import type { Actor } from '../actor.ts'
+import type { Actor, ChangeView } from '../actor.ts'
 import { userIn } from './found.ts'
 
 /**
- * Changes the directory in one transaction: all of it holds afterwards, or nothing.
+ * Changes the directory in one transaction: all of it holds afterwards, or nothing. The actor's right is checked in the
+ * same transaction.
  *
  * @param creating what the change creates; the error names it where there is one of that name already
  * @throws CallError
@@ -20,11 +21,30 @@ export async function changeDirectory<T>(
   creating = '',
 ): Promise<T> {
   try {
-    return await store.change(actor.name, work)
+    return await store.change(actor.name, async (change) => {
+      await actor.confirm(viewOf(change))
+      return work(change)
+    })
   } catch (error) {
     if (error instanceof AlreadyExists) throw callError('ALREADY_EXISTS', { what: creating })
     if (error instanceof NoSuchProject) throw callError('NO_SUCH_PROJECT', error)
     throw error
+  }
+}
+
+function viewOf({ records }: DirectoryChange): ChangeView {
+  return {
+    tokenHolder: ({ tokenId, subject, generation, changeNumber, scope, projectId }, kind) =>
+      records.activeHolder({
+        tokenId,
+        subjectId: subject.id,
+        // A token without a generation is no IAM token, and no user has the generation 0.
+        generation: generation ?? 0,
+        changeNumber: changeNumber ?? 0,
+        account: scope.account,
+        projectId,
+        permissionScopes: kind?.permissionScopes ?? [],
+      }),
   }
 }
 

@@ -1,7 +1,6 @@
 /** Administration of the directory: one table of operations, and the one function through which each of them goes. */
 import type { Actor } from '../../authority/actor.ts'
-import type { UserRecord } from '../../authority/administration/administration.ts'
-import type { Requester } from '../requester.ts'
+import { actorName, confirmRequester, type Requester } from '../requester.ts'
 import type { CallServices } from '../services.ts'
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
 import { authorize, authorizeAsOwner } from './authorize.ts'
@@ -33,21 +32,34 @@ export interface AdministrationRequest<Name extends OperationName> {
 }
 
 /**
- * Does what is asked, if the requester may. What depends on the user whom a change is about is decided inside the
- * change's transaction.
+ * Does what is asked, if the requester may. A change looks at the requester again inside its transaction, and decides
+ * there what depends on the user whom it is about. A read is answered by the rights that the requester had when they
+ * were authenticated.
  *
  * @throws CallError
  */
 export async function administer<Name extends OperationName>(
-  { engine, administration }: Pick<CallServices, 'engine' | 'administration'>,
+  services: Pick<CallServices, 'engine' | 'administration' | 'now'>,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
   const { need, about, forOwners, work } = rowOf(operation)
-  authorize(requester, need, about(request))
-  if (forOwners?.request?.(request)) authorizeAsOwner(requester)
-  const actor = actorOf(requester, (user) => {
-    if (forOwners?.user?.(user, request)) authorizeAsOwner(requester)
-  })
+  const authorizeRequest = (who: Requester) => {
+    authorize(who, need, about(request))
+    if (forOwners?.request?.(request)) authorizeAsOwner(who)
+  }
+  authorizeRequest(requester)
+  let current = requester
+  const actor: Actor = {
+    name: actorName(requester),
+    confirm: async (now) => {
+      current = await confirmRequester(services, requester, now)
+      authorizeRequest(current)
+    },
+    authorize: (user) => {
+      if (forOwners?.user?.(user, request)) authorizeAsOwner(current)
+    },
+  }
+  const { engine, administration } = services
   return work({ engine, administration, requester, actor }, request)
 }
 
@@ -56,13 +68,4 @@ function rowOf<Name extends OperationName>(
   name: Name,
 ): Operation<OperationRequest<Name>, OperationResult<Name>> {
   return OPERATIONS[name] as unknown as Operation<OperationRequest<Name>, OperationResult<Name>>
-}
-
-/** The requester, as every change names who makes it. */
-function actorOf(requester: Requester, mayChange: (user: UserRecord) => void): Actor {
-  const name =
-    requester.type === 'operator'
-      ? `caller ${requester.name}`
-      : `${requester.user.type} ${requester.user.id} (${requester.user.name})`
-  return { name, authorize: mayChange }
 }

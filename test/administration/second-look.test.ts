@@ -1,0 +1,175 @@
+/** A right is checked when the change is made: a queued call of an administrator who has lost it meanwhile changes nothing. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Client } from '../../sidecar/client/index.ts'
+import { TESTER } from '../support/actor.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const running = await runSidecar({ flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1000 } })
+const operator = running.connect({
+  callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
+})
+const { administration } = running.sidecar
+let accounts = 0
+
+/** An account with a person and a machine who administer it, and their clients. */
+async function newAccount() {
+  const account = `account-${++accounts}`
+  const { secrets } = await administration.apply(TESTER, {
+    accounts: [
+      {
+        account,
+        service_users: [{ name: 'machine', permissions: [{ scope: 'account' }], roles: ['iam.admin'] }],
+        control_panel_users: [
+          { name: 'owner', owner: true },
+          { name: 'admin', roles: ['iam.admin'] },
+        ],
+      },
+    ],
+  })
+  const password = secrets.find(({ type }) => type === 'password')?.value.reveal() ?? ''
+  const machine = await operator.issue({
+    password: { userName: 'machine', account, password },
+    scope: { account },
+  })
+  const person = async (name: string) => {
+    const { value, token } = await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+    return { value: value.reveal(), tokenId: token.tokenId }
+  }
+  return { account, machine, admin: await person('admin'), owner: await person('owner') }
+}
+
+/** Fills the queue of the password hashes, so that every call that needs a new password waits in it. */
+function fillQueue(): Promise<unknown> {
+  const login = { userName: 'nobody', account: 'none', password: 'wrong' }
+  return Promise.allSettled(
+    Array.from({ length: 40 }, () => running.client.issue({ password: login, scope: { account: 'none' } })),
+  )
+}
+
+/** Lets the requester create a service user, and does `meanwhile` while that waits. Returns how the creation ended. */
+async function whileQueued(
+  requester: Client,
+  account: string,
+  meanwhile: () => Promise<unknown>,
+): Promise<PromiseSettledResult<unknown>> {
+  const full = fillQueue()
+  let ended = false
+  const creating = requester.directory
+    .createServiceUser({ account, name: 'successor', permissions: [], roles: ['iam.admin'] })
+    .finally(() => {
+      ended = true
+    })
+  const outcome = Promise.allSettled([creating])
+  // Calls of one connection begin in order, so the creation has been authenticated when this has its answer.
+  await requester.directory.getAccount({ account })
+  await meanwhile()
+  // The creation must still wait, or the test shows nothing.
+  expect(ended).toBe(false)
+  const [result] = await outcome
+  await full
+  return result as PromiseSettledResult<unknown>
+}
+
+const successors = async (account: string) =>
+  (await administration.users.list(account, 'service_user', { after: '', size: 100 })).filter(
+    ({ name }) => name === 'successor',
+  )
+
+type Scene = Awaited<ReturnType<typeof newAccount>>
+
+/** What the requester loses, and how a new call of theirs would be refused. */
+const LOSSES: readonly [
+  claim: string,
+  requester: 'admin' | 'machine',
+  meanwhile: (scene: Scene) => Promise<unknown>,
+  refusal: { readonly code: string; readonly reason: string },
+][] = [
+  [
+    'was deleted',
+    'admin',
+    ({ account }) => operator.directory.deleteControlPanelUser({ account, name: 'admin' }),
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+  [
+    'was disabled',
+    'admin',
+    ({ account }) => operator.directory.updateControlPanelUser({ account, name: 'admin', enabled: false }),
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+  [
+    'was disabled and enabled again',
+    'admin',
+    async ({ account }) => {
+      await operator.directory.updateControlPanelUser({ account, name: 'admin', enabled: false })
+      await operator.directory.updateControlPanelUser({ account, name: 'admin', enabled: true })
+    },
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+  [
+    'lost the role',
+    'admin',
+    ({ account }) =>
+      operator.directory.updateControlPanelUser({ account, name: 'admin', roles: { roles: [] } }),
+    { code: 'PERMISSION_DENIED', reason: 'NOT_ADMINISTRATOR' },
+  ],
+  [
+    'had the token revoked',
+    'admin',
+    ({ admin: { tokenId } }) => operator.revoke({ tokenId }),
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+  [
+    'had the token reissued',
+    'admin',
+    ({ account }) => operator.directory.reissueControlPanelUserToken({ account, name: 'admin' }),
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+  [
+    'is in an account that was disabled',
+    'admin',
+    ({ account }) => operator.directory.updateAccount({ account, enabled: false }),
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+  [
+    'is outside the addresses that the account was restricted to',
+    'admin',
+    ({ account }) => operator.directory.setAddressRestriction({ account, ranges: ['192.0.2.0/24'] }),
+    { code: 'PERMISSION_DENIED', reason: 'ADDRESS_NOT_ALLOWED' },
+  ],
+  [
+    'is a machine whose permission was taken away',
+    'machine',
+    ({ account }) =>
+      operator.directory.updateServiceUser({ account, name: 'machine', permissions: { permissions: [] } }),
+    { code: 'UNAUTHENTICATED', reason: 'REQUESTER_NOT_AUTHENTICATED' },
+  ],
+]
+
+describe('a queued call', () => {
+  test.each(LOSSES)(
+    'of an administrator who %s meanwhile changes nothing',
+    async (_claim, who, lose, refusal) => {
+      const scene = await newAccount()
+      const { account } = scene
+      const requester = running.connect({ iamToken: scene[who].value })
+      const outcome = await whileQueued(requester, account, () => lose(scene))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: refusal })
+      // A new call of theirs is refused for the same reason.
+      const anew = requester.directory.createServiceUser({ account, name: 'successor' })
+      await expect(anew).rejects.toMatchObject(refusal)
+      expect(await successors(account)).toEqual([])
+      const trail = await administration.audit(account, { after: '0', size: 1000 })
+      expect(trail.filter(({ actor }) => /_user /.test(actor))).toEqual([])
+    },
+  )
+
+  test('of an administrator who lost nothing is done', async () => {
+    const { account, admin } = await newAccount()
+    const requester = running.connect({ iamToken: admin.value })
+    const outcome = await whileQueued(requester, account, async () => {})
+    expect(outcome).toMatchObject({ status: 'fulfilled' })
+    expect(await successors(account)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,226 @@
+/** The right of a requester is looked at again inside the transaction of the change that they ask for. */
+import { createSecretKey } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { compile } from '../../../engine/index.ts'
+import { supportMatrix } from '../../../matrix/index.ts'
+import { Administration } from '../../../sidecar/authority/administration/administration.ts'
+import type { VerifiedToken } from '../../../sidecar/authority/authority.ts'
+import type { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
+import type { Passwords } from '../../../sidecar/authority/password.ts'
+import type { Database } from '../../../sidecar/directory/database.ts'
+import { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import {
+  administer,
+  type OperationName,
+  type OperationRequest,
+} from '../../../sidecar/usecases/administration/administer.ts'
+import type { Requester } from '../../../sidecar/usecases/requester.ts'
+import { changing, PASSWORD_HASH, theUser } from './people.ts'
+import type { Account, Subject } from './subject.ts'
+
+const engine = compile(supportMatrix)
+const HOUR_MS = 3_600_000
+
+/** An account, and a person with `iam.admin` who has authenticated. */
+interface Scene {
+  readonly account: Account
+  readonly requester: Extract<Requester, { type: 'user' }>
+}
+
+async function newScene(subject: Subject): Promise<Scene> {
+  const account = await subject.newAccount()
+  await changing(subject, async (change) => {
+    await change.createUser(account, { name: 'admin', type: 'control_panel_user' })
+    await change.setRoles(await theUser(change.records, account, 'admin', 'control_panel_user'), [
+      'iam.admin',
+    ])
+  })
+  const user = await theUser(subject.store.records, account, 'admin', 'control_panel_user')
+  const token: VerifiedToken = {
+    kind: 'iam_token_account_scoped',
+    scope: { account: account.account },
+    subject: user,
+    generation: user.generation,
+    tokenId: `token of ${account.account}`,
+    issuedAtMs: subject.clock.nowMs,
+    expiresAtMs: subject.clock.nowMs + HOUR_MS,
+  }
+  return { account, requester: { type: 'user', user, token, clientAddress: '127.0.0.1' } }
+}
+
+/** Administration whose password hashes wait until the test opens the gate. */
+function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
+  const reached = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const hash = async () => {
+    reached.resolve()
+    await gate.promise
+    return PASSWORD_HASH
+  }
+  const now = () => clock.nowMs
+  const administration = new Administration({
+    store,
+    passwords: { hash } as unknown as Passwords,
+    signer: undefined as unknown as IamTokenSigner,
+    pepper: createSecretKey(Buffer.alloc(32)),
+    tokenKinds: () => engine.tokenKinds.values(),
+    now,
+  })
+  const ask = <Name extends OperationName>(
+    requester: Requester,
+    operation: Name,
+    request: OperationRequest<Name>,
+  ) => administer({ engine, administration, now }, { requester, operation, request })
+  return { ask, reached: reached.promise, open: gate.resolve }
+}
+
+/** What becomes of the requester while their call waits, and how it is refused then. */
+const LOSSES: readonly [
+  claim: string,
+  lose: (subject: Subject, scene: Scene) => Promise<unknown>,
+  reason: string,
+][] = [
+  [
+    'is deleted',
+    (subject, { requester }) => changing(subject, (change) => change.deleteUser(requester.user)),
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'is disabled',
+    (subject, { requester }) => changing(subject, (change) => change.setUserEnabled(requester.user, false)),
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'is disabled and enabled again',
+    async (subject, { requester }) => {
+      await changing(subject, (change) => change.setUserEnabled(requester.user, false))
+      await changing(subject, (change) => change.setUserEnabled(requester.user, true))
+    },
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'loses the role',
+    (subject, { requester }) => changing(subject, (change) => change.setRoles(requester.user, [])),
+    'NOT_ADMINISTRATOR',
+  ],
+  [
+    'has the token revoked',
+    (subject, { requester, account }) =>
+      changing(subject, (change) => change.revoke(requester.token.tokenId, account.account, undefined)),
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'comes with a token that expires',
+    async ({ clock }) => {
+      clock.nowMs += 2 * HOUR_MS
+    },
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'is in an account that is disabled',
+    (subject, { account }) => changing(subject, (change) => change.setAccountEnabled(account, false)),
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'is in an account that is deleted, and another gets its number',
+    async (subject, { account }) => {
+      await changing(subject, (change) => change.deleteAccount(account))
+      await changing(subject, (change) => change.createAccount(account.account))
+    },
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
+    'is outside the addresses that the account is restricted to',
+    (subject, { account }) =>
+      changing(subject, (change) => change.setAddressRules(account, ['192.0.2.0/24'])),
+    'ADDRESS_NOT_ALLOWED',
+  ],
+]
+
+export function requestersContract(subject: () => Subject): void {
+  const successors = async ({ account }: Scene) =>
+    (await subject().store.records.user(account.account, 'successor', 'service_user')) === undefined ? 0 : 1
+  const trail = async ({ account, requester }: Scene) =>
+    (await subject().store.records.audit(account.account, { after: '0', size: 1000 })).filter(({ actor }) =>
+      actor.includes(requester.user.id),
+    )
+  const creation = ({ account }: Scene) => ({
+    account: account.account,
+    name: 'successor',
+    permissions: [],
+    roles: ['iam.admin'],
+  })
+
+  test.each(LOSSES)('a queued change of a requester who %s is not made', async (_claim, lose, reason) => {
+    const scene = await newScene(subject())
+    const { ask, reached, open } = gated(subject())
+    const outcome = Promise.allSettled([ask(scene.requester, 'createServiceUser', creation(scene))])
+    await reached
+    await lose(subject(), scene)
+    open()
+    expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason } }])
+    expect(await successors(scene)).toBe(0)
+    expect(await trail(scene)).toEqual([])
+  })
+
+  test('a queued change of a requester who loses nothing is made', async () => {
+    const scene = await newScene(subject())
+    const { ask, reached, open } = gated(subject())
+    const creating = ask(scene.requester, 'createServiceUser', creation(scene))
+    await reached
+    open()
+    expect((await creating).user).toMatchObject({ name: 'successor', roles: ['iam.admin'] })
+    expect(await trail(scene)).not.toEqual([])
+  })
+
+  test('a requester who is no owner any more cannot do what is for owners', async () => {
+    const scene = await newScene(subject())
+    await changing(subject(), (change) => change.setOwner(scene.requester.user, true))
+    const owner = { ...scene.requester, user: { ...scene.requester.user, owner: true } }
+    await changing(subject(), (change) => change.setOwner(owner.user, false))
+    const { ask } = gated(subject())
+    const { account } = scene.account
+    const request = { account, name: 'crony', owner: true, roles: [] }
+    await expect(ask(owner, 'createControlPanelUser', request)).rejects.toMatchObject({ reason: 'NOT_OWNER' })
+    expect(await subject().store.records.user(account, 'crony', 'control_panel_user')).toBeUndefined()
+  })
+
+  describe('costs', () => {
+    test('one statement more than a change by an operator', async () => {
+      const scene = await newScene(subject())
+      const { database, clock } = subject()
+      const counted = countingStatements(database)
+      const { ask } = gated({ store: new DirectoryStore(counted.database, () => clock.nowMs), clock })
+      const { account } = scene.account
+      const operator: Requester = { type: 'operator', name: 'clerk' }
+      const countOf = async (requester: Requester, name: string) => {
+        const before = counted.statements()
+        await ask(requester, 'createProject', { account, name })
+        return counted.statements() - before
+      }
+      const byOperator = await countOf(operator, 'alpha')
+      expect(await countOf(scene.requester, 'beta')).toBe(byOperator + 1)
+    })
+  })
+}
+
+/** The database, with a count of the statements inside transactions. */
+function countingStatements(database: Database): { database: Database; statements: () => number } {
+  let statements = 0
+  return {
+    statements: () => statements,
+    database: {
+      all: (...statement) => database.all(...statement),
+      transaction: (work) =>
+        database.transaction((queries) =>
+          work({
+            all: (...statement) => {
+              statements++
+              return queries.all(...statement)
+            },
+          }),
+        ),
+      close: () => database.close(),
+    },
+  }
+}
