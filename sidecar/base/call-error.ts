@@ -86,7 +86,8 @@ export const CALL_ERRORS = {
   NOT_ADMINISTRATOR: { code: 'PERMISSION_DENIED', message: 'only {who} may do this', retry: false },
   NOT_OWNER: {
     code: 'PERMISSION_DENIED',
-    message: 'only an owner of the account may make, change or delete an owner',
+    message:
+      "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction",
     retry: false,
   },
   NOT_HOLDER_NOR_ADMINISTRATOR: {
@@ -187,6 +188,13 @@ export const CALL_ERRORS = {
     code: 'UNAVAILABLE',
     message: 'the signing keys cannot be read, so no IAM token can be verified or issued',
     retry: true,
+  },
+
+  REQUESTER_EXCLUDED: {
+    code: 'FAILED_PRECONDITION',
+    message:
+      'the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is meant',
+    retry: false,
   },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 

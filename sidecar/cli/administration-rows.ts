@@ -15,10 +15,11 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly owner?: boolean
   readonly project?: string
   readonly none?: boolean
+  readonly allowExcludingRequester?: boolean
 }
 
 /** Options that only some of the commands have. */
-export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none'
+export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none' | 'allow-excluding-requester'
 
 /** A call with the values of the arguments, in their order. */
 type Call<Result> = (
@@ -214,13 +215,14 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'address-restriction set <account> [range...]',
-    'Replace all address ranges of an account.',
+    'Replace all address ranges of an account, as an owner or an operator.',
     async (directory, [account = '', ...ranges], options) => {
       expectRangesOrNone(ranges, options)
-      return directory.setAddressRestriction({ account, ranges })
+      const { allowExcludingRequester = false } = options
+      return directory.setAddressRestriction({ account, ranges, allowExcludingRequester })
     },
     {
-      flags: ['none'],
+      flags: ['none', 'allow-excluding-requester'],
       question: async (_directory, [account = '', ...ranges], options) => {
         expectRangesOrNone(ranges, options)
         return questions.restrictAddresses(account, ranges)

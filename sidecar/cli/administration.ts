@@ -74,6 +74,11 @@ function addFlags(command: Command, { flags }: Row): void {
   if (flags.includes('project'))
     command.option('--project <project>', 'the token for this project (default: for the account)')
   if (flags.includes('none')) command.option('--none', 'remove the restriction')
+  if (flags.includes('allow-excluding-requester'))
+    command.option(
+      '--allow-excluding-requester',
+      'set ranges that exclude the address that this command comes from',
+    )
 }
 
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly name?: string }>> = {

@@ -6,8 +6,9 @@ import {
   type OperationName,
   type OperationRequest,
   type OperationResult,
+  requesterOf,
 } from '../usecases/administration/administer.ts'
-import { identify, type PresentedCredentials } from '../usecases/requester.ts'
+import type { PresentedCredentials } from '../usecases/requester.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import {
   accountMessage,
@@ -166,7 +167,7 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
     encode: ({ ranges }) => ({ ranges: [...ranges] }),
   },
   setAddressRestriction: {
-    decode: ({ account, ranges }) => ({ account, ranges }),
+    decode: ({ account, ranges, allowExcludingRequester }) => ({ account, ranges, allowExcludingRequester }),
     encode: ({ ranges }) => ({ ranges: [...ranges] }),
   },
 
@@ -197,7 +198,7 @@ function directoryHandler<Name extends OperationName>(
   const { requestDeserialize, responseSerialize } = codecOf(operation)
   return unaryHandler(services.log, async (bytes, metadata, call) => {
     const current = forCall(services)
-    const requester = await identify(current, presentedIn(metadata, call, reachable))
+    const requester = await requesterOf(current, operation, presentedIn(metadata, call, reachable))
     const request = decode(decoded(() => requestDeserialize(bytes)))
     return responseSerialize(encode(await administer(current, { requester, operation, request })))
   })

@@ -22,6 +22,8 @@ export interface UserRequester {
   readonly token: VerifiedToken
   /** Where their call came from; `undefined`: no address is known. */
   readonly clientAddress: string | undefined
+  /** Whether their call is one that an owner may make from any address. */
+  readonly ownersFromAnywhere: boolean
 }
 
 /** How a requester says who they are. */
@@ -37,11 +39,13 @@ export interface PresentedCredentials {
 /**
  * Who makes an administrative call. A user needs a token for their account.
  *
+ * @param ownersFromAnywhere whether the call is one that an owner may make from any address
  * @throws CallError: UNAUTHENTICATED without the credential of a known requester
  */
 export async function identify(
   services: Pick<CallServices, 'engine' | 'authority' | 'administration' | 'callers'>,
   { authorization, iamToken, clientAddress }: PresentedCredentials,
+  ownersFromAnywhere = false,
 ): Promise<Requester> {
   const caller = services.callers.find(authorization)
   if (caller !== undefined) {
@@ -52,7 +56,7 @@ export async function identify(
   const [value, ...more] = iamToken
   const requester =
     value !== undefined && more.length === 0
-      ? await userByIamToken(services, { value, clientAddress })
+      ? await userByIamToken(services, { value, clientAddress, ownersFromAnywhere })
       : undefined
   if (requester === undefined || requester.token.scope.project !== undefined)
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
@@ -84,11 +88,12 @@ export async function confirmUser(
   view: ChangeView,
   credential: string,
 ): Promise<UserRequester> {
-  const { token, clientAddress } = requester
+  const { token, clientAddress, ownersFromAnywhere } = requester
   const holder = await view.tokenHolder(token, engine.tokenKinds.get(token.kind))
   if (holder === undefined || (token.expiresAtMs !== undefined && token.expiresAtMs <= now()))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential })
-  if (!isAllowed(clientAddress, holder.addresses)) throw callError('ADDRESS_NOT_ALLOWED', {})
+  if (!isAllowed(clientAddress, holder.addresses) && !(ownersFromAnywhere && holder.user.owner))
+    throw callError('ADDRESS_NOT_ALLOWED', {})
   return { ...requester, user: holder.user }
 }
 
@@ -109,20 +114,23 @@ export async function userByIamToken(
   {
     value,
     clientAddress,
+    ownersFromAnywhere = false,
   }: {
     readonly value: string
     /** Where it came from, for accounts that restrict addresses (§1). */
     readonly clientAddress: string | undefined
+    /** Whether an owner counts although they are outside the addresses of their account. */
+    readonly ownersFromAnywhere?: boolean | undefined
   },
 ): Promise<UserRequester | undefined> {
   if (authority.recognize(value) !== 'issue') return undefined
   const verification = await authority.verify(value, engine.tokenKinds, clientAddress)
   const { token } = verification
   if (token === undefined || engine.tokenKinds.get(token.kind)?.obtained.by !== 'issue') return undefined
-  if (!verification.ok) {
-    if (verification.reason === 'ADDRESS_NOT_ALLOWED') throw callError('ADDRESS_NOT_ALLOWED', {})
-    return undefined
-  }
+  const outside = !verification.ok && verification.reason === 'ADDRESS_NOT_ALLOWED'
+  if (!verification.ok && !outside) return undefined
+  if (outside && !ownersFromAnywhere) throw callError('ADDRESS_NOT_ALLOWED', {})
   const user = await administration.users.byId(token.subject.id)
-  return user && { type: 'user', user, token, clientAddress }
+  if (outside && !user?.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
+  return user && { type: 'user', user, token, clientAddress, ownersFromAnywhere }
 }

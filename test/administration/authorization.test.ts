@@ -7,7 +7,7 @@ import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directo
 import { TESTER } from '../support/actor.ts'
 import { newFile } from '../support/resources.ts'
 import { ACCOUNT, OTHER_ACCOUNT, runSidecar } from '../support/sidecar.ts'
-import { type Entitled, type Method, NEEDS, RIGHTS } from './rights.ts'
+import { entitledTo, type Method, RIGHTS } from './rights.ts'
 
 /** Sorts of requesters, and how each of them is refused what they may not do. */
 const REQUESTERS = {
@@ -107,9 +107,8 @@ beforeAll(async () => {
 
 describe.each(ALL)('%s', (requester) => {
   test.each(Object.keys(DirectoryServiceService) as Method[])('%s', async (method) => {
-    const entitled: readonly Entitled[] = NEEDS[RIGHTS[method].need]
     const code = await codeOf(requester, method)
-    if (entitled.some((each) => each === requester))
+    if (entitledTo(method).some((each) => each === requester))
       expect(['UNAUTHENTICATED', 'PERMISSION_DENIED']).not.toContain(code)
     else expect(code).toBe(REQUESTERS[requester])
   })
@@ -153,7 +152,8 @@ describe.each(OWNERS_RULE)('%s', (what, ask) => {
     await expect(ask(directoryOf(requester), name)).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
       reason: 'NOT_OWNER',
-      message: 'only an owner of the account may make, change or delete an owner',
+      message:
+        "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction",
     })
     const { user } = await directoryOf('operator').getControlPanelUser({ account: ACCOUNT, name })
     expect(user).toMatchObject({ owner: true, enabled: true })

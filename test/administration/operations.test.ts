@@ -13,7 +13,7 @@ test('the table has an operation for each method of the contract, and no other',
 })
 
 describe.each(METHODS)('%s', (method) => {
-  const { need, about, forOwners } = OPERATIONS[method] as Operation<object, unknown>
+  const { need, about, forOwners, ownersFromAnywhere } = OPERATIONS[method] as Operation<object, unknown>
   const right = RIGHTS[method]
 
   test(`needs the right of ${right.need}`, () => {
@@ -29,6 +29,10 @@ describe.each(METHODS)('%s', (method) => {
       userName: { account: '123', controlPanelUser: 'a user' },
     }
     expect(about(request)).toStrictEqual(expected[right.about])
+  })
+
+  test(`is${right.ownersFromAnywhere ? '' : ' not'} open to an owner from any address`, () => {
+    expect(ownersFromAnywhere === true).toBe(right.ownersFromAnywhere === true)
   })
 
   test.each([undefined, false, true].flatMap((sets) => [false, true].map((is) => ({ sets, is }))))(

@@ -32,7 +32,19 @@ export interface Right {
   readonly need: keyof typeof NEEDS
   readonly about: About
   readonly forOwners?: ForOwners
+  /** Whether an owner may call from outside the addresses that the account is restricted to. */
+  readonly ownersFromAnywhere?: true
 }
+
+/** Who may make the call where it neither makes an owner nor is about one. */
+export function entitledTo(method: Method): readonly Entitled[] {
+  const { need, forOwners } = RIGHTS[method]
+  const entitled: readonly Entitled[] = NEEDS[need]
+  return forOwners?.(undefined, false) ? entitled.filter((each) => FOR_OWNERS.includes(each)) : entitled
+}
+
+/** Who is left where a call is for owners. */
+const FOR_OWNERS: readonly Entitled[] = ['operator', 'owner']
 
 export const RIGHTS: Readonly<Record<Method, Right>> = {
   createAccount: { need: 'operator', about: 'the account' },
@@ -72,10 +84,19 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
 
   createStaticToken: { need: 'self', about: 'userName' },
   listStaticTokens: { need: 'self_or_account_administrator', about: 'userName' },
-  revokeStaticToken: { need: 'self_or_account_administrator', about: 'userName' },
+  revokeStaticToken: {
+    need: 'self_or_account_administrator',
+    about: 'userName',
+    forOwners: (_sets, is) => is,
+  },
 
-  getAddressRestriction: { need: 'account_administrator', about: 'the account' },
-  setAddressRestriction: { need: 'account_administrator', about: 'the account' },
+  getAddressRestriction: { need: 'account_administrator', about: 'the account', ownersFromAnywhere: true },
+  setAddressRestriction: {
+    need: 'account_administrator',
+    about: 'the account',
+    forOwners: () => true,
+    ownersFromAnywhere: true,
+  },
 
   listRevocations: { need: 'operator', about: 'every account' },
   listAuditRecords: { need: 'account_administrator', about: 'the account' },

@@ -79,7 +79,8 @@ export class AccountAdministration {
   }
 }
 
-function canonicalRanges(ranges: readonly string[]): string[] {
+/** @throws CallError that names what is no range */
+export function canonicalRanges(ranges: readonly string[]): string[] {
   if (ranges.length > ADDRESS_RANGES_MAX)
     throw invalidArgument({
       field: 'ranges',

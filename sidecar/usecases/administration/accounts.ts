@@ -1,5 +1,10 @@
 /** Operations on accounts, their projects and their address restrictions. */
+
+import { isAllowed } from '../../authority/addresses.ts'
+import { canonicalRanges } from '../../authority/administration/accounts.ts'
 import type { AccountRecord, ProjectRecord } from '../../authority/administration/administration.ts'
+import { callError } from '../../base/call-error.ts'
+import type { Requester } from '../requester.ts'
 import { operation } from './operation.ts'
 import { type Listed, type PageRequest, paged } from './paging.ts'
 
@@ -34,6 +39,11 @@ export interface DeletedAccount {
 /** Addresses and ranges (CIDR); none: no restriction. */
 export interface AddressRestriction {
   readonly ranges: readonly string[]
+}
+
+export interface AddressRestrictionRequest extends AccountRequest, AddressRestriction {
+  /** Whether the ranges may exclude the address that the request comes from. */
+  readonly allowExcludingRequester: boolean
 }
 
 export const ACCOUNT_OPERATIONS = {
@@ -110,15 +120,28 @@ export const ACCOUNT_OPERATIONS = {
   getAddressRestriction: operation<AccountRequest, AddressRestriction>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
+    ownersFromAnywhere: true,
     work: async ({ administration }, { account }) => ({
       ranges: await administration.accounts.addressRestriction(account),
     }),
   }),
-  setAddressRestriction: operation<AccountRequest & AddressRestriction, AddressRestriction>({
+  setAddressRestriction: operation<AddressRestrictionRequest, AddressRestriction>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
-    work: async ({ administration, actor }, { account, ranges }) => ({
-      ranges: await administration.accounts.setAddressRestriction(actor, account, ranges),
-    }),
+    // A user with `iam.admin` could lock the owner out, or lift what the owner set.
+    forOwners: { request: () => true },
+    ownersFromAnywhere: true,
+    work: async ({ administration, actor, requester }, { account, ranges, allowExcludingRequester }) => {
+      if (!allowExcludingRequester) expectInside(requester, ranges)
+      return { ranges: await administration.accounts.setAddressRestriction(actor, account, ranges) }
+    },
   }),
 } as const
+
+/** @throws CallError where the ranges exclude the requester. A restriction does not apply to an operator. */
+function expectInside(requester: Requester, ranges: readonly string[]): void {
+  if (requester.type === 'operator') return
+  const { clientAddress } = requester
+  if (!isAllowed(clientAddress, canonicalRanges(ranges)))
+    throw callError('REQUESTER_EXCLUDED', { address: clientAddress ?? 'which is unknown' })
+}

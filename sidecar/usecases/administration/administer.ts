@@ -1,6 +1,12 @@
 /** Administration of the directory: one table of operations, and the one function through which each of them goes. */
 import type { Actor } from '../../authority/actor.ts'
-import { actorName, confirmRequester, type Requester } from '../requester.ts'
+import {
+  actorName,
+  confirmRequester,
+  identify,
+  type PresentedCredentials,
+  type Requester,
+} from '../requester.ts'
 import type { CallServices } from '../services.ts'
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
 import { authorize, authorizeAsOwner } from './authorize.ts'
@@ -29,6 +35,15 @@ export interface AdministrationRequest<Name extends OperationName> {
   readonly requester: Requester
   readonly operation: Name
   readonly request: OperationRequest<Name>
+}
+
+/** Who asks for an operation. @throws CallError: UNAUTHENTICATED without the credential of a known requester */
+export function requesterOf(
+  services: Parameters<typeof identify>[0],
+  operation: OperationName,
+  credentials: PresentedCredentials,
+): Promise<Requester> {
+  return identify(services, credentials, rowOf(operation).ownersFromAnywhere)
 }
 
 /**

@@ -53,7 +53,7 @@ const WHO: Readonly<Record<Need, string>> = {
 }
 
 /**
- * The owner's rule: a user with `iam.admin` must not become an owner, nor get rid of one.
+ * The owner's rule: a user with `iam.admin` must not become an owner, nor get rid of one, nor lock one out.
  *
  * @throws CallError: PERMISSION_DENIED
  */

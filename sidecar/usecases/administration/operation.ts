@@ -9,10 +9,15 @@ export interface Operation<Request, Result> {
   readonly need: Need
   readonly about: (request: Request) => About
   readonly forOwners?: OwnersRule<Request>
+  /** Whether an owner may ask from any address, although the account restricts them. */
+  readonly ownersFromAnywhere?: boolean
   readonly work: (context: OperationContext, request: Request) => Promise<Result>
 }
 
-/** The owner's rule: what makes an owner, or is done to an owner, is for owners. Each says when that is so. */
+/**
+ * The owner's rule: what makes an owner, or is done to an owner or to an owner's tokens, is for owners, and so are address
+ * restrictions. Each says when that is so.
+ */
 export interface OwnersRule<Request> {
   /** By the request alone: decided before the work. */
   readonly request?: (request: Request) => boolean

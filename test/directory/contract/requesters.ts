@@ -45,7 +45,14 @@ async function newScene(subject: Subject): Promise<Scene> {
     issuedAtMs: subject.clock.nowMs,
     expiresAtMs: subject.clock.nowMs + HOUR_MS,
   }
-  return { account, requester: { type: 'user', user, token, clientAddress: '127.0.0.1' } }
+  const requester = {
+    type: 'user',
+    user,
+    token,
+    clientAddress: '127.0.0.1',
+    ownersFromAnywhere: false,
+  } as const
+  return { account, requester }
 }
 
 /** Administration whose password hashes wait until the test opens the gate. */

@@ -640,6 +640,11 @@ export interface SetAddressRestrictionRequest {
   account: string;
   /** IPv4 and IPv6 addresses and ranges (CIDR). Empty: there is no restriction. */
   ranges: string[];
+  /**
+   * Whether the ranges may exclude the address that this request comes from. If false, such ranges are refused. An operator
+   * needs no confirmation, because address restrictions do not apply to caller tokens.
+   */
+  allowExcludingRequester: boolean;
 }
 
 /** The current restriction. */
@@ -4650,7 +4655,7 @@ export const GetAddressRestrictionResponse: MessageFns<GetAddressRestrictionResp
 };
 
 function createBaseSetAddressRestrictionRequest(): SetAddressRestrictionRequest {
-  return { account: "", ranges: [] };
+  return { account: "", ranges: [], allowExcludingRequester: false };
 }
 
 export const SetAddressRestrictionRequest: MessageFns<SetAddressRestrictionRequest> = {
@@ -4660,6 +4665,9 @@ export const SetAddressRestrictionRequest: MessageFns<SetAddressRestrictionReque
     }
     for (const v of message.ranges) {
       writer.uint32(18).string(v!);
+    }
+    if (message.allowExcludingRequester !== false) {
+      writer.uint32(24).bool(message.allowExcludingRequester);
     }
     return writer;
   },
@@ -4691,6 +4699,14 @@ export const SetAddressRestrictionRequest: MessageFns<SetAddressRestrictionReque
             }
 
             message.ranges.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.allowExcludingRequester = reader.bool();
             continue;
           }
         }
@@ -5000,8 +5016,9 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
  *   account and its users with the role `iam.admin`. They administer their own account. A control panel user may make some
  *   calls about themselves.
  *
- * Only owners may create, change or delete an owner. Every change is recorded in the audit trail. Lists are returned by page:
- * `page_size` is at most 1,000 (default 100), and `page_token` is the `next_page_token` of the previous answer.
+ * Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction. The right to
+ * make a change is checked again when the change is made. Every change is recorded in the audit trail. Lists are returned by
+ * page: `page_size` is at most 1,000 (default 100), and `page_token` is the `next_page_token` of the previous answer.
  */
 export type DirectoryServiceService = typeof DirectoryServiceService;
 export const DirectoryServiceService = {
@@ -5317,7 +5334,10 @@ export const DirectoryServiceService = {
       Buffer.from(ListStaticTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListStaticTokensResponse => ListStaticTokensResponse.decode(value),
   },
-  /** Revokes a static token by its key name. That user and account administrators may do this. */
+  /**
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
+   * of an owner.
+   */
   revokeStaticToken: {
     path: "/portcullis.v1.DirectoryService/RevokeStaticToken" as const,
     requestStream: false as const,
@@ -5329,7 +5349,10 @@ export const DirectoryServiceService = {
       Buffer.from(RevokeStaticTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RevokeStaticTokenResponse => RevokeStaticTokenResponse.decode(value),
   },
-  /** Returns the address ranges that an account restricts its tokens to. Account administrators may do this. */
+  /**
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
+   * it from any address, so that no restriction locks an owner out.
+   */
   getAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/GetAddressRestriction" as const,
     requestStream: false as const,
@@ -5341,7 +5364,7 @@ export const DirectoryServiceService = {
       Buffer.from(GetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAddressRestrictionResponse => GetAddressRestrictionResponse.decode(value),
   },
-  /** Replaces the address ranges. Without any range there is no restriction. Account administrators may do this. */
+  /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
   setAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/SetAddressRestriction" as const,
     requestStream: false as const,
@@ -5451,11 +5474,17 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   createStaticToken: handleUnaryCall<CreateStaticTokenRequest, CreateStaticTokenResponse>;
   /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
   listStaticTokens: handleUnaryCall<ListStaticTokensRequest, ListStaticTokensResponse>;
-  /** Revokes a static token by its key name. That user and account administrators may do this. */
+  /**
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
+   * of an owner.
+   */
   revokeStaticToken: handleUnaryCall<RevokeStaticTokenRequest, RevokeStaticTokenResponse>;
-  /** Returns the address ranges that an account restricts its tokens to. Account administrators may do this. */
+  /**
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
+   * it from any address, so that no restriction locks an owner out.
+   */
   getAddressRestriction: handleUnaryCall<GetAddressRestrictionRequest, GetAddressRestrictionResponse>;
-  /** Replaces the address ranges. Without any range there is no restriction. Account administrators may do this. */
+  /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
   setAddressRestriction: handleUnaryCall<SetAddressRestrictionRequest, SetAddressRestrictionResponse>;
   /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: handleUnaryCall<ListRevocationsRequest, ListRevocationsResponse>;
@@ -5882,7 +5911,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a static token by its key name. That user and account administrators may do this. */
+  /**
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
+   * of an owner.
+   */
   revokeStaticToken(
     request: RevokeStaticTokenRequest,
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
@@ -5898,7 +5930,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the address ranges that an account restricts its tokens to. Account administrators may do this. */
+  /**
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
+   * it from any address, so that no restriction locks an owner out.
+   */
   getAddressRestriction(
     request: GetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
@@ -5914,7 +5949,7 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
-  /** Replaces the address ranges. Without any range there is no restriction. Account administrators may do this. */
+  /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
   setAddressRestriction(
     request: SetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,

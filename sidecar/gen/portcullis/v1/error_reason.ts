@@ -42,7 +42,7 @@ export const ErrorReason = {
   ERROR_REASON_CALLER_NOT_OPERATOR: 11,
   /** ERROR_REASON_NOT_ADMINISTRATOR - PERMISSION_DENIED: "only {who} may do this". Do not retry. */
   ERROR_REASON_NOT_ADMINISTRATOR: 12,
-  /** ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner". Do not retry. */
+  /** ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction". Do not retry. */
   ERROR_REASON_NOT_OWNER: 13,
   /** ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it". Do not retry. */
   ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR: 14,
@@ -88,6 +88,8 @@ export const ErrorReason = {
   ERROR_REASON_INTERNAL: 34,
   /** ERROR_REASON_KEYS_UNREADABLE - UNAVAILABLE: "the signing keys cannot be read, so no IAM token can be verified or issued". Retry later. */
   ERROR_REASON_KEYS_UNREADABLE: 35,
+  /** ERROR_REASON_REQUESTER_EXCLUDED - FAILED_PRECONDITION: "the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is meant". Do not retry. */
+  ERROR_REASON_REQUESTER_EXCLUDED: 36,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -130,5 +132,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_STOPPING = typeof ErrorReason.ERROR_REASON_STOPPING;
   export type ERROR_REASON_INTERNAL = typeof ErrorReason.ERROR_REASON_INTERNAL;
   export type ERROR_REASON_KEYS_UNREADABLE = typeof ErrorReason.ERROR_REASON_KEYS_UNREADABLE;
+  export type ERROR_REASON_REQUESTER_EXCLUDED = typeof ErrorReason.ERROR_REASON_REQUESTER_EXCLUDED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
