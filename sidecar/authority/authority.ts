@@ -67,4 +67,6 @@ export interface TokenRevocation {
   readonly tokenId: string
   /** The token's account. Empty if the requester does not know it: then the authority takes it from its own record, if any. */
   readonly account: string
+  /** Who holds the token, for the actor's right over them. Left out: the actor may revoke the token of anybody. */
+  readonly holderId?: string
 }

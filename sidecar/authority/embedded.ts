@@ -137,8 +137,10 @@ export class EmbeddedAuthority implements Authority {
     }
   }
 
-  revoke(actor: Actor, { tokenId, account }: TokenRevocation): Promise<number> {
+  revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {
     return changeDirectory(this.#parts.store, actor, async (change) => {
+      const holder = holderId === undefined ? undefined : await change.records.userById(holderId)
+      if (holder !== undefined) actor.authorize(holder)
       const known = account === '' ? await change.records.tokenById(tokenId) : undefined
       return change.revoke(tokenId, known?.account ?? account)
     })

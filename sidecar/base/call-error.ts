@@ -93,7 +93,7 @@ export const CALL_ERRORS = {
   NOT_HOLDER_NOR_ADMINISTRATOR: {
     code: 'PERMISSION_DENIED',
     message:
-      'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it',
+      'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it',
     retry: false,
   },
   ACCOUNT_SCOPE_REQUIRED: {

@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
 import { addConfirmOption, confirm } from './confirm.ts'
-import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { addConnectionOptions, collect, DATA_DEFAULT } from './output.ts'
 import { placeholderOf } from './placeholders.ts'
@@ -53,9 +52,9 @@ async function administer(
   const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
     (value) => value ?? [],
   )
-  const { withClient } = await import('./connection.ts')
+  const { readIdentity, withClient } = await import('./connection.ts')
   const { printRecords } = await import('./administration-output.ts')
-  const answer = await withClient({ ...options, ...(await identityOf(options)) }, async (client: Client) => {
+  const answer = await withClient({ ...options, ...readIdentity(options) }, async (client: Client) => {
     await confirm(terminal, options, () => question?.(client.directory, values, options))
     return call(client.directory, values, options)
   })
@@ -111,16 +110,4 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   '<account>': 'account number',
   '[account]': 'account number',
   '[range...]': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
-}
-
-async function identityOf(
-  options: AdministrationOptions,
-): Promise<{ callerToken?: string; iamToken?: string }> {
-  const { readCallerToken, readTokenLine } = await import('./connection.ts')
-  const { iamTokenFile, callerTokenFile } = options
-  if (iamTokenFile === undefined)
-    return { callerToken: readCallerToken(options, '--data, --caller-token-file or --iam-token-file') }
-  if (callerTokenFile !== undefined)
-    throw usageError('--iam-token-file: expected no --caller-token-file with it')
-  return { iamToken: readTokenLine('--iam-token-file', iamTokenFile) }
 }

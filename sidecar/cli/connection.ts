@@ -65,6 +65,23 @@ export function readCallerToken(
   }
 }
 
+/** Options that say who asks. */
+export interface IdentityOptions {
+  readonly data?: string
+  readonly callerTokenFile?: string
+  readonly iamTokenFile?: string
+}
+
+/** Who asks: the user of `--iam-token-file`, or else the caller of `--caller-token-file` or of the data folder. */
+export function readIdentity(options: IdentityOptions): { callerToken?: string; iamToken?: string } {
+  const { iamTokenFile, callerTokenFile } = options
+  if (iamTokenFile === undefined)
+    return { callerToken: readCallerToken(options, '--data, --caller-token-file or --iam-token-file') }
+  if (callerTokenFile !== undefined)
+    throw usageError('--iam-token-file: expected no --caller-token-file with it')
+  return { iamToken: readTokenLine('--iam-token-file', iamTokenFile) }
+}
+
 /** The first line of a file; `-` is standard input. */
 export function readSecretLine(option: string, path: string): string {
   const [line = ''] = readText(option, path).split(/\r?\n/)

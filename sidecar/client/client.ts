@@ -30,9 +30,12 @@ import {
 export interface ClientOptions {
   /** How long a call may take, in milliseconds. Default: 5,000. Streams have no deadline. */
   readonly deadlineMs?: number
-  /** A secret that identifies the caller: needed to issue by profile, to revoke by token id, and to administer as an operator. */
+  /** A secret that identifies the caller: needed to issue by profile, to revoke tokens of others, and to administer as an operator. */
   readonly callerToken?: string
-  /** For administration by an account owner or a user with `iam.admin`: their account-scoped IAM token. A secret. */
+  /**
+   * For administration, and to revoke a token: the account-scoped IAM token of an account owner or a user with `iam.admin`. To
+   * revoke a token of their own, a user's own IAM token. A secret.
+   */
   readonly iamToken?: string
   /** Contents of PEM files, for a sidecar on another machine. Default: plaintext, for a sidecar on this machine. */
   readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
@@ -135,7 +138,10 @@ export class Client {
     return issuedToken(await this.#call(this.#stub.issue, issueRequest(question)))
   }
 
-  /** Revokes a token by its value, or by its id with a caller token. */
+  /**
+   * Revokes a token by its value, or by its id with a caller token. The value of a static token needs `callerToken`, or the
+   * `iamToken` of its holder or of an account administrator. The value of an IAM token is enough to revoke it.
+   */
   async revoke(token: { readonly value: string } | { readonly tokenId: string }): Promise<RevokedToken> {
     return this.#call(this.#stub.revoke, {
       token:

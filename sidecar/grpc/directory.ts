@@ -1,5 +1,4 @@
 /** `portcullis.v1.DirectoryService`: one row a call, which reads the request and writes the answer. */
-import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import {
   administer,
@@ -8,7 +7,6 @@ import {
   type OperationResult,
   requesterOf,
 } from '../usecases/administration/administer.ts'
-import type { PresentedCredentials } from '../usecases/requester.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import {
   accountMessage,
@@ -21,7 +19,7 @@ import {
   serviceUserMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
-import { decoded, passThrough, peerAddress, type UnaryHandlers, unaryHandler } from './handler.ts'
+import { decoded, passThrough, presentedIn, type UnaryHandlers, unaryHandler } from './handler.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
@@ -196,9 +194,9 @@ function directoryHandler<Name extends OperationName>(
 ): UnaryHandlers[string] {
   const { decode, encode } = ROWS[operation] as Row<Name>
   const { requestDeserialize, responseSerialize } = codecOf(operation)
-  return unaryHandler(services.log, async (bytes, metadata, call) => {
+  return unaryHandler(services.log, async (bytes, _metadata, call) => {
     const current = forCall(services)
-    const requester = await requesterOf(current, operation, presentedIn(metadata, call, reachable))
+    const requester = await requesterOf(current, operation, presentedIn(call, reachable))
     const request = decode(decoded(() => requestDeserialize(bytes)))
     return responseSerialize(encode(await administer(current, { requester, operation, request })))
   })
@@ -213,17 +211,4 @@ interface Codec<Name extends OperationName> {
 /** TypeScript does not see that the method of a name has the messages of that name. */
 function codecOf<Name extends OperationName>(name: Name): Codec<Name> {
   return wire.DirectoryServiceService[name] as unknown as Codec<Name>
-}
-
-function presentedIn(
-  metadata: Metadata,
-  call: ServerUnaryCall<Buffer, Buffer>,
-  reachable: boolean,
-): PresentedCredentials {
-  return {
-    authorization: metadata.get('authorization').map(String),
-    iamToken: metadata.get('x-auth-token').map(String),
-    // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-    clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
-  }
 }

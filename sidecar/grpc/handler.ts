@@ -3,6 +3,7 @@ import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } fr
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
+import type { PresentedCredentials } from '../usecases/requester.ts'
 import { serviceError } from './status.ts'
 
 export type Unary = handleUnaryCall<Buffer, Buffer>
@@ -94,4 +95,18 @@ export function remoteAddress(call: Peer, reachable: boolean): string | undefine
   const address = peerAddress(call) ?? 'gone'
   // A listener for both IPv4 and IPv6 sees IPv4 addresses in this form.
   return isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
+}
+
+/**
+ * What a call presents to say who makes it.
+ *
+ * @param reachable whether other machines can reach the listener
+ */
+export function presentedIn(call: ServerUnaryCall<Buffer, Buffer>, reachable: boolean): PresentedCredentials {
+  return {
+    authorization: call.metadata.get('authorization').map(String),
+    iamToken: call.metadata.get('x-auth-token').map(String),
+    // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
+    clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
+  }
 }

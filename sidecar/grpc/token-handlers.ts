@@ -3,7 +3,7 @@ import type { ServerUnaryCall } from '@grpc/grpc-js'
 import { issue } from '../usecases/issue.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { remoteAddress, type Unary, unaryHandler } from './handler.ts'
+import { presentedIn, remoteAddress, type Unary, unaryHandler } from './handler.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -29,11 +29,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
     }),
     revoke: unaryHandler(log, async (request, _metadata, call) => {
       const token = readRevokeRequest(request)
-      const revoked = await revoke(
-        forCall(services),
-        token.type === 'value' ? token : { ...token, caller: callerOf(call) },
-      )
-      return revokeResponse(revoked)
+      return revokeResponse(await revoke(forCall(services), token, presentedIn(call, reachable)))
     }),
   }
 }

@@ -1,15 +1,14 @@
 /** The identity endpoint (§4.1): tokens for service users by password, and what may be asked about a token, and by whom. */
 import { createHash } from 'node:crypto'
 import type { CredentialHeaders, Scope } from '../../engine/index.ts'
-import type { ChangeView } from '../authority/actor.ts'
 import type { Administration, UserRecord } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { canBeName } from '../authority/names.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
-import { isAccountAdministrator } from './administration/authorize.ts'
 import { kindForScope } from './issue.ts'
-import { actorName, confirmUser, type UserRequester, userByIamToken } from './requester.ts'
+import { type UserRequester, userByIamToken } from './requester.ts'
+import { expectHolderOrAdministrator, isHolder, revokingUser } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
 
 /** An account by its number, or by the id that the directory gave it. */
@@ -86,24 +85,12 @@ export async function validate(services: IdentityServices, question: TokenQuesti
 /** Revokes the token that is asked about, if it is active and the requester may. @throws CallError */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
   const { token, requester } = await activeSubject(services, question)
-  // Middleware validates with a token of its project. To revoke a token of somebody else takes one for the account, as
-  // all administration does.
-  if (!isHolder(requester, token) && requester.token.scope.project !== undefined)
-    throw callError('ACCOUNT_SCOPE_REQUIRED', {})
-  const { tokenId, scope } = token
-  const actor = {
-    name: actorName(requester),
-    confirm: async (now: ChangeView) =>
-      expectRightTo(await confirmUser(services, requester, now, IDENTITY_CREDENTIAL), token),
-    authorize: () => {},
-  }
-  await services.authority.revoke(actor, { tokenId, account: scope.account })
-}
-
-/** @throws CallError unless the requester holds the token or administers its account */
-function expectRightTo(requester: UserRequester, token: VerifiedToken): void {
-  if (!isHolder(requester, token) && !isAccountAdministrator(requester.user, token.scope.account))
-    throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
+  const { tokenId, scope, subject } = token
+  await services.authority.revoke(revokingUser(services, requester, token, IDENTITY_CREDENTIAL), {
+    tokenId,
+    account: scope.account,
+    holderId: subject.id,
+  })
 }
 
 /** The user whose active IAM token is in the header that carries it. @throws CallError where there is none */
@@ -132,7 +119,7 @@ async function activeSubject(
   const requester = await authenticate(services, question)
   const token = await activeToken(services, question)
   if (token === undefined) throw callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
-  expectRightTo(requester, token)
+  expectHolderOrAdministrator(requester, token)
   return { token, requester }
 }
 
@@ -146,10 +133,6 @@ async function activeToken(
   const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
   const { token } = verification
   return active && token !== undefined && engine.tokenKinds.has(token.kind) ? token : undefined
-}
-
-function isHolder({ user }: UserRequester, token: VerifiedToken): boolean {
-  return user.id === token.subject.id
 }
 
 /** @param holder who holds the token; `undefined`: they were deleted meanwhile */

@@ -1,14 +1,18 @@
-/** Revokes a token: by its value, for whoever presents it, or by its id, for an operator. */
+/**
+ * Revokes a token: by its value, for its holder, for who administers its account and for an operator; or by its id, for an
+ * operator.
+ */
 import { trusted } from '../authority/actor.ts'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
+import { type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
+import { revokingUser } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
 
-/** Which token; `caller` is the caller whose token was presented, if one was. */
 export type RevokeRequest =
   | { readonly type: 'value'; readonly value: Secret }
-  | { readonly type: 'token_id'; readonly tokenId: string; readonly caller: Caller | undefined }
+  | { readonly type: 'token_id'; readonly tokenId: string }
 
 export interface Revoked {
   readonly tokenId: string
@@ -16,35 +20,73 @@ export interface Revoked {
   readonly revokedAtMs: number
 }
 
+type RevokeServices = Pick<CallServices, 'engine' | 'authority' | 'administration' | 'callers' | 'now'>
+
 /** Revoking twice is no error, and revoking an expired token neither. @throws CallError */
 export async function revoke(
-  services: Pick<CallServices, 'engine' | 'authority'>,
+  services: RevokeServices,
   request: RevokeRequest,
+  credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  return request.type === 'token_id' ? revokeById(services, request) : revokeByValue(services, request)
+  return request.type === 'token_id'
+    ? revokeById(services, request.tokenId, credentials)
+    : revokeByValue(services, request.value, credentials)
 }
 
 async function revokeById(
-  { authority }: Pick<CallServices, 'authority'>,
-  { tokenId, caller }: Extract<RevokeRequest, { type: 'token_id' }>,
+  { authority, callers }: RevokeServices,
+  tokenId: string,
+  { authorization }: PresentedCredentials,
 ): Promise<Revoked> {
+  const caller = callers.find(authorization)
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
-  if (!caller.operator)
-    throw callError('CALLER_NOT_OPERATOR', { caller: caller.name, action: 'revoke by token id' })
+  expectRightToRevoke(caller, 'revoke by token id')
   const actor = trusted(`caller ${caller.name}`)
   return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
 }
 
+/**
+ * A caller who was named decides, or else a user, or else the token itself: who holds an IAM token may end it. A static token
+ * is no credential for anything but the APIs, so whoever found one cannot end it.
+ */
 async function revokeByValue(
-  { engine, authority }: Pick<CallServices, 'engine' | 'authority'>,
-  { value }: Extract<RevokeRequest, { type: 'value' }>,
+  services: RevokeServices,
+  value: Secret,
+  credentials: PresentedCredentials,
 ): Promise<Revoked> {
+  const { authority, engine, callers } = services
+  const caller = callers.find(credentials.authorization)
+  if (caller !== undefined) expectRightToRevoke(caller, 'revoke a token')
+  const [iamToken] = credentials.iamToken
+  const presented = caller === undefined && iamToken !== undefined
+  const requester = presented ? await onlyUser(services, credentials) : undefined
+  const unknown = caller === undefined && requester === undefined
+  if (unknown && (presented || authority.recognize(value.reveal()) === 'control_panel'))
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
   const { token } = await authority.verify(value.reveal(), engine.tokenKinds)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const { tokenId, scope, subject } = token
-  const actor = trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
-  return {
-    tokenId,
-    revokedAtMs: await authority.revoke(actor, { tokenId, account: scope.account }),
-  }
+  const revocation = { tokenId, account: scope.account, holderId: subject.id }
+  const actor =
+    caller !== undefined
+      ? trusted(`caller ${caller.name}`)
+      : requester !== undefined
+        ? revokingUser(services, requester, token, CREDENTIAL)
+        : trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
+  return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
+}
+
+const CREDENTIAL =
+  'a caller token (metadata `authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (metadata `x-auth-token`)'
+
+/** The user of the one IAM token that was presented. */
+async function onlyUser(
+  services: RevokeServices,
+  { iamToken: [value = '', ...more], clientAddress }: PresentedCredentials,
+): Promise<UserRequester | undefined> {
+  return more.length === 0 ? userByIamToken(services, { value, clientAddress }) : undefined
+}
+
+function expectRightToRevoke({ name, operator }: Caller, action: string): void {
+  if (!operator) throw callError('CALLER_NOT_OPERATOR', { caller: name, action })
 }

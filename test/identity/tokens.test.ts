@@ -26,7 +26,7 @@ const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an
 const FORBIDDEN = errorOf(
   403,
   'Forbidden',
-  'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it',
+  'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it',
 )
 const UNAUTHORIZED = errorOf(
   401,

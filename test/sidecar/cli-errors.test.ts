@@ -217,7 +217,7 @@ const FROM_A_SIDECAR: readonly (readonly [args: string[], before: string, compla
     },
   ],
   [
-    ['revoke', '-H', 'X-Token: gibberish'],
+    ['revoke', '-H', 'X-Auth-Token: eyJgibberish'],
     'NOT_FOUND CREDENTIAL_INVALID',
     {
       code: 'NOT_FOUND',

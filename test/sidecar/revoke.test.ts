@@ -40,7 +40,7 @@ const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const REVOKED = { allowed: false, reason: 'REASON_CREDENTIAL_REVOKED' }
 
 describe('by its value', () => {
-  test('anybody who has a token may revoke it, and the next check denies', async () => {
+  test('an IAM token revokes itself, and the next check denies', async () => {
     const { value, tokenId } = await issued(running, secrets)
     expect(await check(value)).toMatchObject(ALLOWED)
     expect(await revoke({ value })).toEqual({
@@ -118,10 +118,20 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
   ['an IAM token with something appended', { value: `${genuine.value}A` }, undefined, NOT_FOUND],
   ['an IAM token with a blank at the end', { value: `${genuine.value} ` }, undefined, NOT_FOUND],
   [
-    'a static token with a wrong end',
+    'a static token with a wrong end, from an operator',
+    { value: `${secrets.staticToken.slice(0, -6)}000000` },
+    administratorToken,
+    NOT_FOUND,
+  ],
+  [
+    'a static token with a wrong end, from nobody who is known',
     { value: `${secrets.staticToken.slice(0, -6)}000000` },
     undefined,
-    NOT_FOUND,
+    refusal(
+      'UNAUTHENTICATED',
+      'REQUESTER_NOT_AUTHENTICATED',
+      'expected a caller token (metadata `authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (metadata `x-auth-token`)',
+    ),
   ],
   ['a token id instead of the value', { value: genuine.tokenId }, undefined, NOT_FOUND],
   ['a word, from an operator', { value: 'gibberish' }, administratorToken, NOT_FOUND],
@@ -184,7 +194,7 @@ test('a revoked token is denied immediately in another process on the same data 
   expect(await check(iam.value, elsewhere)).toMatchObject(REVOKED)
 
   // A static token never expires (§8), so its revocation is kept forever.
-  await elsewhere.ask('revoke', { value: secrets.staticToken })
+  await elsewhere.ask('revoke', { value: secrets.staticToken }, { callerToken: administratorToken })
   expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
   clock.nowMs += 365 * 86_400_000
   expect(await check(secrets.staticToken)).toMatchObject(REVOKED)

@@ -2066,7 +2066,12 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: IssueResponse): Buffer => Buffer.from(IssueResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): IssueResponse => IssueResponse.decode(value),
   },
-  /** Revokes a token. Anybody who has its value may do so. By token id it needs the caller token of an operator. */
+  /**
+   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token of an operator
+   * (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account administrator (metadata
+   * `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A static token does not. Only owners may
+   * revoke a token of an owner.
+   */
   revoke: {
     path: "/portcullis.v1.AuthorizationService/Revoke" as const,
     requestStream: false as const,
@@ -2117,7 +2122,12 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
   checkStream: handleBidiStreamingCall<CheckStreamRequest, CheckStreamResponse>;
   /** Issues a token for a scope, or for a set of APIs. */
   issue: handleUnaryCall<IssueRequest, IssueResponse>;
-  /** Revokes a token. Anybody who has its value may do so. By token id it needs the caller token of an operator. */
+  /**
+   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token of an operator
+   * (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account administrator (metadata
+   * `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A static token does not. Only owners may
+   * revoke a token of an owner.
+   */
   revoke: handleUnaryCall<RevokeRequest, RevokeResponse>;
   /** Returns the smallest set of tokens that opens all of the given APIs. */
   plan: handleUnaryCall<PlanRequest, PlanResponse>;
@@ -2183,7 +2193,12 @@ export interface AuthorizationServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: IssueResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a token. Anybody who has its value may do so. By token id it needs the caller token of an operator. */
+  /**
+   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token of an operator
+   * (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account administrator (metadata
+   * `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A static token does not. Only owners may
+   * revoke a token of an owner.
+   */
   revoke(
     request: RevokeRequest,
     callback: (error: ServiceError | null, response: RevokeResponse) => void,

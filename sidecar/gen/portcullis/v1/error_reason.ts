@@ -44,7 +44,7 @@ export const ErrorReason = {
   ERROR_REASON_NOT_ADMINISTRATOR: 12,
   /** ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction". Do not retry. */
   ERROR_REASON_NOT_OWNER: 13,
-  /** ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it". Do not retry. */
+  /** ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it". Do not retry. */
   ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR: 14,
   /** ERROR_REASON_ACCOUNT_SCOPE_REQUIRED - PERMISSION_DENIED: "revoking another user's token needs an account-scoped token". Do not retry. */
   ERROR_REASON_ACCOUNT_SCOPE_REQUIRED: 15,
