@@ -5,9 +5,10 @@ import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { Health } from './base/health.ts'
-import type { Secret } from './base/secret.ts'
+import { createAdministratorToken } from './config/administrator-token.ts'
 import { type Config, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
-import { type ConfiguredCredentials, readCredentials } from './config/credentials.ts'
+import { readCallers, readProfiles } from './config/credentials.ts'
+import { WatchedCallers } from './config/watched-callers.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/listen.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
@@ -33,7 +34,7 @@ export interface Serving {
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
   readonly rulesDigest: string
-  /** Reads the matrix file and the TLS certificates again. */
+  /** Reads the matrix file, the TLS certificates and the callers of the configuration again. */
   reload(): void
   /** Lets calls finish, then closes. May be called more than once. */
   close(): Promise<void>
@@ -76,12 +77,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   // The configuration is checked first, so that nothing is opened for an invalid one.
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
-  const credentials = readCredentials(config)
+  const profiles = readProfiles(config)
+  readCallers(config.callers ?? [], new Set(profiles.keys()))
   const health = new Health()
   await using opening = new AsyncDisposableStack()
   const rules = openRules(config, log)
   opening.defer(() => rules.close())
-  const { authority, administration, administratorToken, close } = await openEmbeddedAuthority({
+  const { authority, administration, close } = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectory(config, options.siblings, log),
     tokenKinds: () => rules.engine.tokenKinds.values(),
@@ -93,12 +95,14 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     ...authorityEvents(log, health),
   })
   opening.defer(close)
+  const { callers, watch } = openCallers(config, new Set(profiles.keys()), now, log)
+  opening.defer(() => watch.close())
   const services: Services = {
     rules,
     authority,
     administration,
-    callers: callersOf(credentials, administratorToken),
-    profiles: credentials.profiles,
+    callers,
+    profiles,
     cacheForMs: config.cache_for_ms,
     now,
     log,
@@ -125,6 +129,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     reload: () => {
       rules.reload()
       servers.grpc.reload()
+      watch.reload()
     },
     close: () => {
       closing ??= closeAll()
@@ -206,10 +211,31 @@ function authorityEvents(log: Logger, health: Health): AuthorityEvents {
   }
 }
 
-/** The configured callers, and the operator of the data folder: a user who can read that folder could change it anyway. */
-function callersOf({ profiles, callers }: ConfiguredCredentials, administratorToken: Secret): Callers {
-  const caller = { name: 'administrator', profiles: new Set(profiles.keys()), operator: true }
-  return new Callers([...callers, { token: administratorToken, caller }])
+/** The configured callers and the operator of the data folder, followed as their files change. */
+function openCallers(
+  config: Config,
+  profiles: ReadonlySet<string>,
+  now: () => number,
+  log: Logger,
+): { callers: Callers; watch: WatchedCallers } {
+  if (config.administrator_token) createAdministratorToken(config.data)
+  const watch = new WatchedCallers({
+    config,
+    profiles,
+    onChanged: (changed) => {
+      callers.replace(changed)
+      log.info({ callers: changed.map(({ name }) => name) }, 'the callers were read again')
+    },
+    onRefused: (error) =>
+      log.error(
+        { problem: error.message },
+        'the callers cannot be read again; the last good ones stay in force',
+      ),
+    onWithdrawn: (caller) =>
+      log.warn({ caller }, 'the token file of a caller is missing; the caller is withdrawn'),
+  })
+  const callers = new Callers(watch.initial, now)
+  return { callers, watch }
 }
 
 /** Starts gRPC and HTTP. If one fails, none keeps running. */

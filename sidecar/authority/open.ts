@@ -3,13 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
-import {
-  ADMINISTRATOR_TOKEN_FILE,
-  openDataFolder,
-  readOrCreate,
-  SIGNING_KEYS_FILE,
-} from '../base/data-folder.ts'
-import { Secret } from '../base/secret.ts'
+import { openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Administration } from './administration/administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
@@ -22,14 +16,12 @@ import type { LoginThrottle } from './throttle.ts'
 export interface OpenedAuthority {
   readonly authority: EmbeddedAuthority
   readonly administration: Administration
-  /** The operator's caller token. It is stored in the data folder: a user who can read that file may administer everything. */
-  readonly administratorToken: Secret
   close(): Promise<void>
 }
 
 export interface OpenOptions extends AuthorityEvents {
   /**
-   * Contains the keys, the pepper and the administrator token of this host. Hosts that share a directory must have the same
+   * Contains the keys and the pepper of this host. Hosts that share a directory must have the same
    * `signing-keys.json` and `static-token-pepper`.
    */
   readonly folder: string
@@ -91,11 +83,6 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
   // Converted to a key object once: a conversion on every check would cost five times as much as the hash.
   const pepper = createSecretKey(pepperBytes)
-  const administratorToken = new Secret(
-    readOrCreate(join(folder, ADMINISTRATOR_TOKEN_FILE), randomHex).trim(),
-  )
-  if (!/^[0-9a-f]{64}$/.test(administratorToken.reveal()))
-    throw new Error(`${join(folder, ADMINISTRATOR_TOKEN_FILE)}: expected 64 hex digits`)
   const store = await openDirectory(directoryFile, options.shared, now)
   opening.defer(() => store.close())
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
@@ -105,7 +92,6 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   return {
     authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
-    administratorToken,
     close: () => open.disposeAsync(),
   }
 }

@@ -39,7 +39,7 @@ export const CALL_ERRORS = {
   },
   CALLER_TOKEN_INVALID: {
     code: 'UNAUTHENTICATED',
-    message: 'the caller token is unknown; expected one `authorization: Bearer …`',
+    message: 'the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`',
     retry: false,
   },
   REQUESTER_NOT_AUTHENTICATED: { code: 'UNAUTHENTICATED', message: 'expected {credential}', retry: false },
@@ -78,9 +78,9 @@ export const CALL_ERRORS = {
     message: 'caller `{caller}` may not use that profile',
     retry: false,
   },
-  CALLER_NOT_OPERATOR: {
+  CALLER_RIGHT_MISSING: {
     code: 'PERMISSION_DENIED',
-    message: 'caller `{caller}` may not {action}: it is not an operator',
+    message: 'caller `{caller}` may not {action}: it needs the right `{right}`',
     retry: false,
   },
   NOT_ADMINISTRATOR: { code: 'PERMISSION_DENIED', message: 'only {who} may do this', retry: false },

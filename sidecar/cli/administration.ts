@@ -40,7 +40,7 @@ export function addAdministrationCommands(program: Command, terminal: Terminal):
 
 /** Who an operator is; said once in the help of each group. */
 export const OPERATOR_NOTE =
-  "An operator holds a caller token with administrator rights, for example the data folder's administrator-token."
+  "An operator holds a caller token with rights over the directory, for example the data folder's administrator-token."
 
 async function administer(
   { arguments: names, call, question }: Row,

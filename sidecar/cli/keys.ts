@@ -1,7 +1,12 @@
-/** `portcullis keys`: the keys that sign IAM tokens. */
+/** `portcullis keys`: the keys that sign IAM tokens, and the administrator token. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { DEFAULT_DATA_FOLDER, expectDataFolder, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
+import {
+  ADMINISTRATOR_TOKEN_FILE,
+  DEFAULT_DATA_FOLDER,
+  expectDataFolder,
+  SIGNING_KEYS_FILE,
+} from '../base/data-folder.ts'
 import { columns } from '../base/text-table.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { addHelpParts } from './help.ts'
@@ -31,6 +36,7 @@ export function addKeysCommand(program: Command, terminal: Terminal): void {
   )
   addRotateCommand(keys, terminal)
   addWithdrawCommand(keys, terminal)
+  addRotateAdministratorTokenCommand(keys, terminal)
   const publish = addDataOption(keys.command('public')).description(
     'Print the key file without private keys, for a host that only checks tokens. The file is JSON.',
   )
@@ -90,14 +96,41 @@ function addWithdrawCommand(keys: Command, terminal: Terminal): void {
   })
 }
 
+function addRotateAdministratorTokenCommand(keys: Command, terminal: Terminal): void {
+  const rotate = addDataOption(keys.command('rotate-administrator-token')).description(
+    'Replace the administrator token of the data folder. Running sidecars refuse the earlier one within a second.',
+  )
+  addHelpParts(addConfirmOption(rotate), {
+    examples: [
+      'keys rotate-administrator-token',
+      'keys rotate-administrator-token --data ./portcullis-data --yes',
+    ],
+    notes: ['`administrator_token: false` in the configuration switches the token off.'],
+  }).action(async (options: KeysOptions) => {
+    const { rotateAdministratorToken } = await import('../config/administrator-token.ts')
+    const folder = dataFolder(options)
+    await confirm(
+      terminal,
+      options,
+      () => `Replace the administrator token in ${folder}? The earlier token stops working.`,
+    )
+    rotateAdministratorToken(folder)
+    print(`replaced ${join(folder, ADMINISTRATOR_TOKEN_FILE)}`)
+  })
+}
+
 function addDataOption(command: Command): Command {
   return command.option('--data <dir>', `data folder of the embedded authority ${DATA_DEFAULT}`)
 }
 
 function keyFile(options: KeysOptions): string {
+  return join(dataFolder(options), SIGNING_KEYS_FILE)
+}
+
+function dataFolder(options: KeysOptions): string {
   const data = options.data ?? process.env.PORTCULLIS_DATA ?? DEFAULT_DATA_FOLDER
   expectDataFolder(data)
-  return join(data, SIGNING_KEYS_FILE)
+  return data
 }
 
 function printKeys(

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
 import { addAdministrationCommands, OPERATOR_NOTE } from './administration.ts'
+import { addCallerCommand } from './caller.ts'
 import { addCheckCommand } from './check.ts'
 import { addCompletionCommands } from './completion.ts'
 import { addDirectoryCommand } from './directory.ts'
@@ -34,7 +35,8 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   program.commandsGroup(GROUPS.matrix)
   for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand]) add(program)
   program.commandsGroup(GROUPS.run)
-  for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand]) add(program, terminal)
+  for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
+    add(program, terminal)
   program.commandsGroup(GROUPS.administer)
   addAdministrationCommands(program, terminal)
   program.commandsGroup(GROUPS.shell)

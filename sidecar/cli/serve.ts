@@ -42,7 +42,7 @@ export function addServeCommand(program: Command): void {
     exitCodes: '0 stopped by a signal, 2 it could not serve',
     notes: [
       'A variable can set every key of the configuration that takes one value: PORTCULLIS_GRPC_ADDRESS for `grpc.address`.',
-      'SIGHUP reads the matrix file and the TLS certificates again. SIGTERM and SIGINT let calls finish, then stop. With workers, signal the first process.',
+      'SIGHUP reads the matrix file, the TLS certificates and the callers again. SIGTERM and SIGINT let calls finish, then stop. With workers, signal the first process.',
     ],
   }).action(serve)
 }

@@ -53,12 +53,18 @@ export interface Config {
       }
     >
   >
+  readonly administrator_token: boolean
   readonly callers?: readonly {
     readonly name: string
-    readonly token_file: string
+    readonly token_file?: string
+    readonly token_sha256?: string
     readonly profiles?: readonly string[]
+    readonly rights?: readonly string[]
+    readonly expires_at?: string
     readonly administrator?: boolean
   }[]
+  /** Path of the file that this configuration was read from, if any. It is not a key. */
+  readonly file?: string
 }
 
 /** The configuration is invalid. Each line of the message names the source, the key and what was expected. */
@@ -124,7 +130,13 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
   rejectProblems('configuration', problemsOf(config).map(problemText))
   const { directory } = config as { directory: { url?: unknown } }
   if (typeof directory.url === 'string') directory.url = new Secret(directory.url)
+  if (file !== undefined) config.file = file
   return config as unknown as Config
+}
+
+/** The callers that a configuration file has now. @throws ConfigError where the file is no configuration */
+export function readCallersOfFile(path: string): NonNullable<Config['callers']> {
+  return (fileConfig(path) as Pick<Config, 'callers'>).callers ?? []
 }
 
 /** The directory that hosts share; `undefined`: the sidecar uses the directory in its data folder. */

@@ -1,6 +1,8 @@
 /** The credentials of the configuration: reads the secrets of profiles and callers from their files. */
-import { readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { Secret } from '../base/secret.ts'
+import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
 
 /** Credentials that the sidecar uses on behalf of callers. */
@@ -9,30 +11,19 @@ export interface ConfiguredProfile {
   readonly staticToken: Secret | undefined
 }
 
-/** A caller, and the token that identifies it. */
+/** A caller, and the hash of the token that identifies it. */
 export interface ConfiguredCaller {
-  readonly token: Secret
-  readonly caller: {
-    readonly name: string
-    readonly profiles: ReadonlySet<string>
-    /** Whether the caller has administrator rights over everything. */
-    readonly operator: boolean
-  }
-}
-
-export interface ConfiguredCredentials {
-  /** By name. */
-  readonly profiles: ReadonlyMap<string, ConfiguredProfile>
-  readonly callers: readonly ConfiguredCaller[]
+  readonly name: string
+  /** SHA-256 of the caller token, in hexadecimal. */
+  readonly tokenSha256: string
+  readonly profiles: ReadonlySet<string>
+  readonly rights: ConfiguredRights
+  /** Milliseconds since the epoch; `undefined`: the token does not expire. */
+  readonly expiresAtMs: number | undefined
 }
 
 /** @throws ConfigError that names the key and the file, but never quotes the file */
-export function readCredentials(config: Config): ConfiguredCredentials {
-  const profiles = readProfiles(config)
-  return { profiles, callers: readCallers(config, profiles) }
-}
-
-function readProfiles(config: Config): Map<string, ConfiguredProfile> {
+export function readProfiles(config: Config): ReadonlyMap<string, ConfiguredProfile> {
   return new Map(
     Object.entries(config.profiles ?? {}).map(([name, profile]) => {
       const at = `profiles.${name}`
@@ -55,24 +46,71 @@ function readProfiles(config: Config): Map<string, ConfiguredProfile> {
   )
 }
 
-function readCallers(config: Config, profiles: ReadonlyMap<string, ConfiguredProfile>): ConfiguredCaller[] {
-  return (config.callers ?? []).map((caller, index) => {
+/**
+ * Reads callers and the hashes of their tokens.
+ *
+ * @param onMissing where it is given, a caller whose token file is missing is left out and named, which otherwise is an error
+ * @throws ConfigError that names the key and the file, but never quotes the file
+ */
+export function readCallers(
+  callers: NonNullable<Config['callers']>,
+  profiles: ReadonlySet<string>,
+  onMissing?: (name: string) => void,
+): ConfiguredCaller[] {
+  return callers.flatMap((caller, index) => {
     const at = `callers[${index}]`
+    rejectAdministrator(at, caller)
     for (const [position, name] of (caller.profiles ?? []).entries())
       if (!profiles.has(name))
         throw new ConfigError(`${at}.profiles[${position}]: expected the name of a profile`)
-    const token = readSecret(`${at}.token_file`, caller.token_file)
-    if (token.reveal().length < 32)
-      throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
-    return {
-      token,
-      caller: {
-        name: caller.name,
-        profiles: new Set(caller.profiles),
-        operator: caller.administrator === true,
-      },
+    for (const [position, right] of (caller.rights ?? []).entries())
+      if (!isRight(right)) throw new ConfigError(`${at}.rights[${position}]: expected ${RIGHT_EXPECTED}`)
+    const expiresAtMs = expiryOf(`${at}.expires_at`, caller.expires_at)
+    const tokenSha256 = tokenHash(at, caller, onMissing !== undefined)
+    if (tokenSha256 === undefined) {
+      onMissing?.(caller.name)
+      return []
     }
+    const rights = rightsOf(caller.rights ?? [])
+    return { name: caller.name, tokenSha256, profiles: new Set(caller.profiles), rights, expiresAtMs }
   })
+}
+
+type CallerOfFile = NonNullable<Config['callers']>[number]
+
+/** A key of earlier versions that said less than it granted. */
+function rejectAdministrator(at: string, { administrator }: CallerOfFile): void {
+  if (administrator === true)
+    throw new ConfigError(
+      `${at}.administrator: expected \`rights\` instead: \`rights: [revoke]\` to revoke tokens by their id, narrower rights for what the caller needs, or \`rights: [everything]\` for all that administrator: true granted`,
+    )
+  if (administrator === false) throw new ConfigError(`${at}.administrator: expected no such key; remove it`)
+}
+
+/** @returns `undefined` where the token file is missing and that is no error */
+function tokenHash(
+  at: string,
+  { token_file: path, token_sha256: hash }: CallerOfFile,
+  mayBeMissing: boolean,
+): string | undefined {
+  if ((path === undefined) === (hash === undefined))
+    throw new ConfigError(`${at}: expected either token_file or token_sha256`)
+  if (path === undefined) return hash
+  if (mayBeMissing && !existsSync(path)) return undefined
+  const token = readSecret(`${at}.token_file`, path)
+  if (token.reveal().length < 32)
+    throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
+  return createHash('sha256').update(token.reveal()).digest('hex')
+}
+
+function expiryOf(key: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  // Without a time zone it would mean another moment on another host.
+  const complete = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text)
+  const expiresAtMs = complete ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(expiresAtMs))
+    throw new ConfigError(`${key}: expected a time with its zone, for example 2027-01-31T00:00:00Z`)
+  return expiresAtMs
 }
 
 /** Returns the first line of a file. An error names the key and the file, but never quotes the file. */

@@ -4,14 +4,15 @@ import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
+import type { Caller } from './callers.ts'
 import type { CallServices } from './services.ts'
 
 export type Requester = Operator | UserRequester
 
-/** A caller with administrator rights over everything. */
+/** A caller with rights over the directory. */
 export interface Operator {
   readonly type: 'operator'
-  readonly name: string
+  readonly caller: Caller
 }
 
 export interface UserRequester {
@@ -48,11 +49,7 @@ export async function identify(
   ownersFromAnywhere = false,
 ): Promise<Requester> {
   const caller = services.callers.find(authorization)
-  if (caller !== undefined) {
-    if (!caller.operator)
-      throw callError('CALLER_NOT_OPERATOR', { caller: caller.name, action: 'administer the directory' })
-    return { type: 'operator', name: caller.name }
-  }
+  if (caller !== undefined) return { type: 'operator', caller }
   const [value, ...more] = iamToken
   const requester =
     value !== undefined && more.length === 0
@@ -68,11 +65,12 @@ const ADMINISTRATIVE_CREDENTIAL =
 
 /** The requester of an administrative call as they are inside the transaction of its change. @throws CallError as a new call would */
 export async function confirmRequester(
-  services: Pick<CallServices, 'engine' | 'now'>,
+  services: Pick<CallServices, 'engine' | 'callers' | 'now'>,
   requester: Requester,
   view: ChangeView,
 ): Promise<Requester> {
-  if (requester.type === 'operator') return requester
+  if (requester.type === 'operator')
+    return { ...requester, caller: services.callers.confirm(requester.caller) }
   return confirmUser(services, requester, view, ADMINISTRATIVE_CREDENTIAL)
 }
 
@@ -99,7 +97,7 @@ export async function confirmUser(
 
 /** The requester, as the audit trail names who makes a change. */
 export function actorName(requester: Requester): string {
-  if (requester.type === 'operator') return `caller ${requester.name}`
+  if (requester.type === 'operator') return `caller ${requester.caller.name}`
   const { type, id, name } = requester.user
   return `${type} ${id} (${name})`
 }

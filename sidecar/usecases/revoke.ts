@@ -2,10 +2,10 @@
  * Revokes a token: by its value, for its holder, for who administers its account and for an operator; or by its id, for an
  * operator.
  */
-import { trusted } from '../authority/actor.ts'
+import { type Actor, trusted } from '../authority/actor.ts'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
-import type { Caller } from './callers.ts'
+import type { Caller, Callers } from './callers.ts'
 import { type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
 import { revokingUser } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
@@ -40,8 +40,7 @@ async function revokeById(
 ): Promise<Revoked> {
   const caller = callers.find(authorization)
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
-  expectRightToRevoke(caller, 'revoke by token id')
-  const actor = trusted(`caller ${caller.name}`)
+  const actor = revokingCaller(callers, caller, 'revoke by token id')
   return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
 }
 
@@ -56,7 +55,8 @@ async function revokeByValue(
 ): Promise<Revoked> {
   const { authority, engine, callers } = services
   const caller = callers.find(credentials.authorization)
-  if (caller !== undefined) expectRightToRevoke(caller, 'revoke a token')
+  // Before anything is said about the token.
+  if (caller?.rights.administer.size === 0) expectRightToRevoke(caller, 'revoke a token')
   const [iamToken] = credentials.iamToken
   const presented = caller === undefined && iamToken !== undefined
   const requester = presented ? await onlyUser(services, credentials) : undefined
@@ -69,7 +69,7 @@ async function revokeByValue(
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
   const actor =
     caller !== undefined
-      ? trusted(`caller ${caller.name}`)
+      ? revokingCaller(callers, caller, 'revoke this token', scope.account)
       : requester !== undefined
         ? revokingUser(services, requester, token, CREDENTIAL)
         : trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
@@ -87,6 +87,19 @@ async function onlyUser(
   return more.length === 0 ? userByIamToken(services, { value, clientAddress }) : undefined
 }
 
-function expectRightToRevoke({ name, operator }: Caller, action: string): void {
-  if (!operator) throw callError('CALLER_NOT_OPERATOR', { caller: name, action })
+/** The caller as the actor who revokes a token. The right is decided now, and again inside the change's transaction. */
+function revokingCaller(callers: Callers, caller: Caller, action: string, account?: string): Actor {
+  expectRightToRevoke(caller, action, account)
+  return {
+    name: `caller ${caller.name}`,
+    confirm: () => expectRightToRevoke(callers.confirm(caller), action, account),
+    authorize: () => {},
+  }
+}
+
+/** @param account of the token, where it is known: who administers that may revoke it */
+function expectRightToRevoke({ name, rights }: Caller, action: string, account?: string): void {
+  const administers = account !== undefined && rights.administer.has(account)
+  if (!rights.everything && !rights.revoke && !administers)
+    throw callError('CALLER_RIGHT_MISSING', { caller: name, action, right: 'revoke' })
 }

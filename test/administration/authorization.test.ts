@@ -21,7 +21,12 @@ const REQUESTERS = {
   'owner of another account': 'PERMISSION_DENIED',
   'iam.admin of another account': 'PERMISSION_DENIED',
   'user of the same name in another account': 'PERMISSION_DENIED',
-  'caller who is no operator': 'PERMISSION_DENIED',
+  'caller who administers the account': 'PERMISSION_DENIED',
+  'caller who administers another account': 'PERMISSION_DENIED',
+  'caller who reads': 'PERMISSION_DENIED',
+  'caller who revokes': 'PERMISSION_DENIED',
+  'caller without rights': 'PERMISSION_DENIED',
+  'caller who has expired': 'UNAUTHENTICATED',
   'owner by a static token': 'UNAUTHENTICATED',
   'owner by a project-scoped token': 'UNAUTHENTICATED',
   'owner by a token of before': 'UNAUTHENTICATED',
@@ -37,10 +42,23 @@ const SELF = 'panel'
 const clients = new Map<Requester, Client>()
 const directoryOf = (requester: Requester): DirectoryClient => (clients.get(requester) as Client).directory
 
-const CALLER_TOKEN = 'a-caller-token-of-more-than-32-characters'
+/** Callers of the configuration with their keys. Each has the name as its token. */
+const CALLERS = {
+  'caller who administers the account': `rights: [administer:${ACCOUNT}]`,
+  'caller who administers another account': `rights: [administer:${OTHER_ACCOUNT}]`,
+  'caller who reads': 'rights: [read]',
+  'caller who revokes': 'rights: [revoke]',
+  'caller without rights': 'rights: []',
+  'caller who has expired': 'rights: [everything], expires_at: 2020-01-01T00:00:00Z',
+} as const
+
+const callerTokenOf = (name: string) => `the-token-of-the-${name.replaceAll(' ', '-')}`
 
 beforeAll(async () => {
-  const config = newFile(`callers: [{ name: job, token_file: ${newFile(CALLER_TOKEN)} }]\n`, 'config.yaml')
+  const callers = Object.entries(CALLERS).map(
+    ([name, keys]) => `  - { name: ${name}, token_file: ${newFile(callerTokenOf(name))}, ${keys} }\n`,
+  )
+  const config = newFile(`callers:\n${callers.join('')}`, 'config.yaml')
   const running = await runSidecar({ config })
   const { administration } = running.sidecar
   const { secrets } = await administration.apply(TESTER, {
@@ -101,7 +119,8 @@ beforeAll(async () => {
     clients.set(requester as Requester, running.connect({ iamToken }))
   const callerToken = readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim()
   clients.set('operator', running.connect({ callerToken }))
-  clients.set('caller who is no operator', running.connect({ callerToken: CALLER_TOKEN }))
+  for (const name of Object.keys(CALLERS) as (keyof typeof CALLERS)[])
+    clients.set(name, running.connect({ callerToken: callerTokenOf(name) }))
   clients.set('anonymous', running.client)
 })
 
@@ -140,11 +159,14 @@ const OWNERS_RULE: readonly [what: string, ask: (to: DirectoryClient, name: stri
 describe.each(OWNERS_RULE)('%s', (what, ask) => {
   const target = (requester: Requester) => `${what} as ${requester}`
 
-  test.each(['operator', 'owner'] as const)('%s may', async (requester) => {
-    const name = target(requester)
-    await directoryOf('operator').createControlPanelUser({ account: ACCOUNT, name, owner: true })
-    await ask(directoryOf(requester), name)
-  })
+  test.each(['operator', 'owner', 'caller who administers the account'] as const)(
+    '%s may',
+    async (requester) => {
+      const name = target(requester)
+      await directoryOf('operator').createControlPanelUser({ account: ACCOUNT, name, owner: true })
+      await ask(directoryOf(requester), name)
+    },
+  )
 
   test.each(['iam.admin', 'service user with iam.admin'] as const)('%s may not', async (requester) => {
     const name = target(requester)

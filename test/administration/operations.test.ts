@@ -4,7 +4,7 @@ import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directo
 import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
 import type { Operation } from '../../sidecar/usecases/administration/operation.ts'
 import { sourcesIn } from '../support/sources.ts'
-import { type Method, RIGHTS } from './rights.ts'
+import { type Method, RIGHTS, reads } from './rights.ts'
 
 const METHODS = Object.keys(DirectoryServiceService) as Method[]
 
@@ -13,11 +13,21 @@ test('the table has an operation for each method of the contract, and no other',
 })
 
 describe.each(METHODS)('%s', (method) => {
-  const { need, about, forOwners, ownersFromAnywhere } = OPERATIONS[method] as Operation<object, unknown>
+  const {
+    need,
+    about,
+    forOwners,
+    ownersFromAnywhere,
+    reads: readsOnly,
+  } = OPERATIONS[method] as Operation<object, unknown>
   const right = RIGHTS[method]
 
   test(`needs the right of ${right.need}`, () => {
     expect(need).toBe(right.need)
+  })
+
+  test(`${reads(method) ? 'only reads' : 'is more than reading'}`, () => {
+    expect(readsOnly === true).toBe(reads(method))
   })
 
   test(`is about ${right.about}`, () => {

@@ -7,14 +7,34 @@ import type { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/di
 export type Method = keyof typeof DirectoryServiceService
 
 /** Sorts of requesters that have a right. Every other requester has none. */
-export type Entitled = 'operator' | 'owner' | 'iam.admin' | 'service user with iam.admin' | 'self'
+export type Entitled =
+  | 'operator'
+  | 'caller who administers the account'
+  | 'caller who reads'
+  | 'owner'
+  | 'iam.admin'
+  | 'service user with iam.admin'
+  | 'self'
 
 /** What each need is: who has it. */
 export const NEEDS = {
   operator: ['operator'],
-  account_administrator: ['operator', 'owner', 'iam.admin', 'service user with iam.admin'],
+  account_administrator: [
+    'operator',
+    'caller who administers the account',
+    'owner',
+    'iam.admin',
+    'service user with iam.admin',
+  ],
   self: ['operator', 'self'],
-  self_or_account_administrator: ['operator', 'owner', 'iam.admin', 'service user with iam.admin', 'self'],
+  self_or_account_administrator: [
+    'operator',
+    'caller who administers the account',
+    'owner',
+    'iam.admin',
+    'service user with iam.admin',
+    'self',
+  ],
 } as const satisfies Readonly<Record<string, readonly Entitled[]>>
 
 /** The field of the request that names the control panel user, or else how much the call is about. */
@@ -39,12 +59,20 @@ export interface Right {
 /** Who may make the call where it neither makes an owner nor is about one. */
 export function entitledTo(method: Method): readonly Entitled[] {
   const { need, forOwners } = RIGHTS[method]
-  const entitled: readonly Entitled[] = NEEDS[need]
+  const entitled: readonly Entitled[] = [
+    ...NEEDS[need],
+    ...(reads(method) ? (['caller who reads'] as const) : []),
+  ]
   return forOwners?.(undefined, false) ? entitled.filter((each) => FOR_OWNERS.includes(each)) : entitled
 }
 
 /** Who is left where a call is for owners. */
-const FOR_OWNERS: readonly Entitled[] = ['operator', 'owner']
+const FOR_OWNERS: readonly Entitled[] = ['operator', 'caller who administers the account', 'owner']
+
+/** Whether the call changes nothing and gives out no secret. */
+export function reads(method: Method): boolean {
+  return /^(get|list)/.test(method)
+}
 
 export const RIGHTS: Readonly<Record<Method, Right>> = {
   createAccount: { need: 'operator', about: 'the account' },

@@ -120,7 +120,7 @@ const ROWS: readonly [
     'a caller without the right',
     () => ({ callerToken: JOB_TOKEN }),
     'member',
-    refused('CALLER_NOT_OPERATOR'),
+    refused('CALLER_RIGHT_MISSING'),
   ],
   [
     'an unknown caller',

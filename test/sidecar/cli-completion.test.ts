@@ -22,8 +22,12 @@ const kinds = supportMatrix.tokenKinds.map(({ id }) => id)
 describe('completion offers', () => {
   test.each<[claim: string, words: string[], values: string[]]>([
     ['commands with this beginning', ['se'], ['serve', 'service-user']],
-    ['subcommands', ['keys', ''], ['show', 'rotate', 'withdraw', 'public', 'help']],
-    ['subcommands after help of a group', ['keys', 'help', 'ro'], ['rotate']],
+    [
+      'subcommands',
+      ['keys', ''],
+      ['show', 'rotate', 'withdraw', 'rotate-administrator-token', 'public', 'help'],
+    ],
+    ['subcommands after help of a group', ['keys', 'help', 'ro'], ['rotate', 'rotate-administrator-token']],
     ['commands after help', ['help', 'ser'], ['serve', 'service-user']],
     ['every API for its argument', ['check', ''], apis],
     ['every API for its option', ['issue', '--api', ''], apis],

@@ -297,7 +297,7 @@ test('keys withdraw asks, and does not change the file if the answer is no', asy
 test('the commands that may ask are those with --yes', () => {
   const asking = [
     ...CASES.map(([line]) => line.split(' ').slice(0, 2).join(' ')),
-    ...['revoke', 'keys rotate', 'keys withdraw', 'directory apply'],
+    ...['revoke', 'keys rotate', 'keys withdraw', 'keys rotate-administrator-token', 'directory apply'],
   ]
   const having = everyCommand(buildProgram())
     .filter((each) => each.options.some(({ long }) => long === '--yes'))

@@ -185,7 +185,8 @@ const FROM_A_SIDECAR: readonly (readonly [args: string[], before: string, compla
     {
       code: 'UNAUTHENTICATED',
       reason: 'CALLER_TOKEN_INVALID',
-      message: 'the caller token is unknown; expected another in --caller-token-file or --data',
+      message:
+        'the caller token is unknown, expired or withdrawn; expected another in --caller-token-file or --data',
     },
   ],
   [
@@ -330,7 +331,7 @@ describe('a command line with a mistake', () => {
     [['-v'], /^portcullis: unknown option '-v'\n\(commands: check, .*; options: --help, --version\)\n$/],
     [
       ['keys', 'list'],
-      /^portcullis: unknown command 'list'\n\(commands: show, rotate, public; options: --help\)\n$/,
+      /^portcullis: unknown command 'list'\n\(commands: show, rotate, rotate-administrator-token, public; options: --help\)\n$/,
     ],
     [
       ['account', 'lsit'],

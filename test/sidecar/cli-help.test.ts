@@ -98,7 +98,7 @@ describe('the overview', () => {
 
   test('says once who an operator is', async () => {
     const { stdout } = await run(['--help'])
-    expect(stdout.match(/An operator holds a caller token with administrator rights/g)).toHaveLength(1)
+    expect(stdout.match(/An operator holds a caller token with rights over the directory/g)).toHaveLength(1)
   })
 
   test('is the same with help, --help and -h', async () => {

@@ -61,6 +61,7 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['directory', 'apply', people, ...data] },
   { args: ['directory', 'replace-password', ACCOUNT, 'account', ...data] },
   { args: ['keys', 'show', ...data] },
+  { args: ['caller', 'new', 'helpdesk', '--right', 'revoke'] },
 ]
 
 interface Listed {
@@ -108,7 +109,7 @@ test('keys rotate', async () => {
 
 test('there is no other command with --json', () => {
   const path = ({ args }: { readonly args: readonly string[] }) =>
-    ['directory', 'keys'].includes(args[0] ?? '') ? args.slice(0, 2).join(' ') : args[0]
+    ['directory', 'keys', 'caller'].includes(args[0] ?? '') ? args.slice(0, 2).join(' ') : args[0]
   const held = [
     ...ROWS_HERE.map(path),
     'serve',

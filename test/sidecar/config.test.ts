@@ -67,7 +67,8 @@ describe('sources', () => {
     ['an empty file', ''],
     ['a file of comments', '# nothing yet\n'],
   ])('%s means the defaults', (_claim, text) => {
-    expect(readConfig({ file: file(text) })).toEqual(readConfig())
+    const path = file(text)
+    expect(readConfig({ file: path })).toEqual({ ...readConfig(), file: path })
   })
 
   test('the default addresses are only open to this machine', () => {

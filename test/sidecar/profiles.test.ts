@@ -107,7 +107,7 @@ const NO_TOKEN = refusal(
 const WRONG_TOKEN = refusal(
   'UNAUTHENTICATED',
   'CALLER_TOKEN_INVALID',
-  'the caller token is unknown; expected one `authorization: Bearer …`',
+  'the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`',
 )
 const notBound = (caller: string) =>
   refusal('PERMISSION_DENIED', 'PROFILE_NOT_ALLOWED', `caller \`${caller}\` may not use that profile`)

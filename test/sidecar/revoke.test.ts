@@ -19,7 +19,7 @@ const running = await runSidecar({
   config: newFile(
     `callers:
   - { name: job, token_file: ${newFile(JOB_TOKEN)} }
-  - { name: clerk, token_file: ${newFile(CLERK_TOKEN)}, administrator: true }
+  - { name: clerk, token_file: ${newFile(CLERK_TOKEN)}, rights: [revoke] }
 `,
     'portcullis.yaml',
   ),
@@ -152,17 +152,17 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     refusal(
       'UNAUTHENTICATED',
       'CALLER_TOKEN_INVALID',
-      'the caller token is unknown; expected one `authorization: Bearer …`',
+      'the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`',
     ),
   ],
   [
-    'a token id by a caller who is not an operator',
+    'a token id by a caller without the right',
     { token_id: genuine.tokenId },
     JOB_TOKEN,
     refusal(
       'PERMISSION_DENIED',
-      'CALLER_NOT_OPERATOR',
-      'caller `job` may not revoke by token id: it is not an operator',
+      'CALLER_RIGHT_MISSING',
+      'caller `job` may not revoke by token id: it needs the right `revoke`',
     ),
   ],
   [

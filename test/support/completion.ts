@@ -32,7 +32,7 @@ export function completionFolder(): CompletionFolder {
 /** What is typed, and what every shell then offers. */
 export const COMPLETIONS: readonly (readonly [typed: string, offered: readonly string[]])[] = [
   ['portcullis ch', ['check']],
-  ['portcullis keys r', ['rotate']],
+  ['portcullis keys r', ['rotate', 'rotate-administrator-token']],
   ['portcullis help dir', ['directory']],
   ['portcullis check bal', ['balance']],
   ['portcullis explain audit-logs stat', ['static_token']],

@@ -54,11 +54,13 @@ export const ACCOUNT_OPERATIONS = {
   }),
   getAccount: operation<AccountRequest, AccountRecord>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration }, { account }) => administration.accounts.get(account),
   }),
   listAccounts: operation<PageRequest, Listed<AccountRecord>>({
     need: 'operator',
+    reads: true,
     about: () => ({ account: undefined }),
     work: ({ administration }, request) =>
       paged(
@@ -89,11 +91,13 @@ export const ACCOUNT_OPERATIONS = {
   }),
   getProject: operation<NamedRequest, ProjectRecord>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration }, { account, name }) => administration.projects.get(account, name),
   }),
   listProjects: operation<ListRequest, Listed<ProjectRecord>>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration }, request) =>
       paged(
@@ -119,6 +123,7 @@ export const ACCOUNT_OPERATIONS = {
 
   getAddressRestriction: operation<AccountRequest, AddressRestriction>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     ownersFromAnywhere: true,
     work: async ({ administration }, { account }) => ({

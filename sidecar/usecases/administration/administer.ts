@@ -54,12 +54,12 @@ export function requesterOf(
  * @throws CallError
  */
 export async function administer<Name extends OperationName>(
-  services: Pick<CallServices, 'engine' | 'administration' | 'now'>,
+  services: Pick<CallServices, 'engine' | 'administration' | 'callers' | 'now'>,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
-  const { need, about, forOwners, work } = rowOf(operation)
+  const { need, reads = false, about, forOwners, work } = rowOf(operation)
   const authorizeRequest = (who: Requester) => {
-    authorize(who, need, about(request))
+    authorize(who, need, about(request), reads)
     if (forOwners?.request?.(request)) authorizeAsOwner(who)
   }
   authorizeRequest(requester)

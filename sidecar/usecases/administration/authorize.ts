@@ -1,13 +1,14 @@
 /**
- * Who may administer what: an operator everything, the owner of an account and users with the role `iam.admin` their
+ * Who may administer what: an operator what its rights say, the owner of an account and users with the role `iam.admin` their
  * account (§5.1), a control panel user what is their own.
  */
 import type { UserRecord } from '../../authority/administration/administration.ts'
 import { callError } from '../../base/call-error.ts'
+import type { Caller } from '../callers.ts'
 import type { Requester } from '../requester.ts'
 
 /**
- * The right that an operation needs. An operator has every right.
+ * The right that an operation needs. A caller with the right `everything` may do every operation.
  *
  * - `operator`: nobody else has it.
  * - `account_administrator`: the owner of the account that the operation is about, or a user of it with `iam.admin`.
@@ -27,10 +28,14 @@ export interface About {
 /** The role whose holders administer their account (§5.1). */
 const ADMINISTRATOR_ROLE = 'iam.admin'
 
-/** @throws CallError: PERMISSION_DENIED */
-export function authorize(requester: Requester, need: Need, { account, controlPanelUser }: About): void {
-  if (requester.type === 'operator') return
+/** @param reads whether the operation changes nothing and returns no secret @throws CallError: PERMISSION_DENIED */
+export function authorize(requester: Requester, need: Need, about: About, reads: boolean): void {
+  if (requester.type === 'operator') {
+    authorizeCaller(requester.caller, need, about, reads)
+    return
+  }
   const { user } = requester
+  const { account, controlPanelUser } = about
   const administrator = account !== undefined && isAccountAdministrator(user, account)
   const self =
     user.account === account && user.type === 'control_panel_user' && user.name === controlPanelUser
@@ -41,6 +46,15 @@ export function authorize(requester: Requester, need: Need, { account, controlPa
     self_or_account_administrator: self || administrator,
   }
   if (!enough[need]) throw callError('NOT_ADMINISTRATOR', { who: WHO[need] })
+}
+
+/** A caller with `administer` does what the owner of the account may do, so no credential of its users is among that. */
+function authorizeCaller({ name, rights }: Caller, need: Need, { account }: About, reads: boolean): void {
+  if (rights.everything || (reads && rights.read)) return
+  const forAdministrators = account !== undefined && need !== 'operator' && need !== 'self'
+  if (forAdministrators && rights.administer.has(account)) return
+  const right = reads ? 'read' : forAdministrators ? 'administer' : 'everything'
+  throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'do this in the directory', right })
 }
 
 const ACCOUNT_ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE}`

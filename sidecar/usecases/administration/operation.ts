@@ -7,6 +7,8 @@ import type { About, Need } from './authorize.ts'
 
 export interface Operation<Request, Result> {
   readonly need: Need
+  /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
+  readonly reads?: boolean
   readonly about: (request: Request) => About
   readonly forOwners?: OwnersRule<Request>
   /** Whether an owner may ask from any address, although the account restricts them. */

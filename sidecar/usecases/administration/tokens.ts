@@ -74,6 +74,7 @@ export const TOKEN_OPERATIONS = {
   }),
   listStaticTokens: operation<StaticTokenListRequest, Listed<StaticTokenRecord>>({
     need: 'self_or_account_administrator',
+    reads: true,
     about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
     work: ({ administration }, request) =>
       paged(
@@ -92,6 +93,7 @@ export const TOKEN_OPERATIONS = {
 
   listRevocations: operation<PageRequest, Listed<RevocationRecord>>({
     need: 'operator',
+    reads: true,
     about: () => ({ account: undefined }),
     work: ({ administration }, request) =>
       paged(
@@ -102,10 +104,12 @@ export const TOKEN_OPERATIONS = {
   }),
   listAuditRecords: operation<AuditRequest, Listed<AuditRecord>>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration, requester }, request) => {
       // An account may have a number that another account had before: what happened there is not for its users.
-      const earlier = requester.type === 'operator'
+      const earlier =
+        requester.type === 'operator' && (requester.caller.rights.everything || requester.caller.rights.read)
       return paged(
         request,
         (page) => administration.audit(request.account ?? '', page, earlier),

@@ -52,11 +52,13 @@ export const SERVICE_USER_OPERATIONS = {
   }),
   getServiceUser: operation<NamedRequest, UserRecord>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration }, { account, name }) => administration.users.get(account, name, 'service_user'),
   }),
   listServiceUsers: operation<ListRequest, Listed<UserRecord>>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration }, request) =>
       paged(
@@ -101,12 +103,14 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
   }),
   getControlPanelUser: operation<NamedRequest, UserRecord>({
     need: 'self_or_account_administrator',
+    reads: true,
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
     work: ({ administration }, { account, name }) =>
       administration.users.get(account, name, 'control_panel_user'),
   }),
   listControlPanelUsers: operation<ListRequest, Listed<UserRecord>>({
     need: 'account_administrator',
+    reads: true,
     about: ({ account }) => ({ account }),
     work: ({ administration }, request) =>
       paged(

@@ -14,12 +14,21 @@ import {
   type OperationName,
   type OperationRequest,
 } from '../../../sidecar/usecases/administration/administer.ts'
+import { type Caller, Callers } from '../../../sidecar/usecases/callers.ts'
 import type { Requester } from '../../../sidecar/usecases/requester.ts'
 import { changing, PASSWORD_HASH, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 
 const engine = compile(supportMatrix)
 const HOUR_MS = 3_600_000
+
+const CLERK: Caller = {
+  name: 'clerk',
+  tokenSha256: '0'.repeat(64),
+  profiles: new Set(),
+  rights: { everything: true, revoke: false, read: false, administer: new Set() },
+  expiresAtMs: undefined,
+}
 
 /** An account, and a person with `iam.admin` who has authenticated. */
 interface Scene {
@@ -77,7 +86,11 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
     requester: Requester,
     operation: Name,
     request: OperationRequest<Name>,
-  ) => administer({ engine, administration, now }, { requester, operation, request })
+  ) =>
+    administer(
+      { engine, administration, callers: new Callers([CLERK]), now },
+      { requester, operation, request },
+    )
   return { ask, reached: reached.promise, open: gate.resolve }
 }
 
@@ -199,7 +212,7 @@ export function requestersContract(subject: () => Subject): void {
       const counted = countingStatements(database)
       const { ask } = gated({ store: new DirectoryStore(counted.database, () => clock.nowMs), clock })
       const { account } = scene.account
-      const operator: Requester = { type: 'operator', name: 'clerk' }
+      const operator: Requester = { type: 'operator', caller: CLERK }
       const countOf = async (requester: Requester, name: string) => {
         const before = counted.statements()
         await ask(requester, 'createProject', { account, name })

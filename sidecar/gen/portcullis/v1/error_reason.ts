@@ -22,7 +22,7 @@ export const ErrorReason = {
   ERROR_REASON_INVALID_ARGUMENT: 1,
   /** ERROR_REASON_CALLER_TOKEN_MISSING - UNAUTHENTICATED: "{action} needs a caller token: metadata `authorization: Bearer …`". Do not retry. */
   ERROR_REASON_CALLER_TOKEN_MISSING: 2,
-  /** ERROR_REASON_CALLER_TOKEN_INVALID - UNAUTHENTICATED: "the caller token is unknown; expected one `authorization: Bearer …`". Do not retry. */
+  /** ERROR_REASON_CALLER_TOKEN_INVALID - UNAUTHENTICATED: "the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`". Do not retry. */
   ERROR_REASON_CALLER_TOKEN_INVALID: 3,
   /** ERROR_REASON_REQUESTER_NOT_AUTHENTICATED - UNAUTHENTICATED: "expected {credential}". Do not retry. */
   ERROR_REASON_REQUESTER_NOT_AUTHENTICATED: 4,
@@ -38,8 +38,8 @@ export const ErrorReason = {
   ERROR_REASON_PERMISSION_MISSING: 9,
   /** ERROR_REASON_PROFILE_NOT_ALLOWED - PERMISSION_DENIED: "caller `{caller}` may not use that profile". Do not retry. */
   ERROR_REASON_PROFILE_NOT_ALLOWED: 10,
-  /** ERROR_REASON_CALLER_NOT_OPERATOR - PERMISSION_DENIED: "caller `{caller}` may not {action}: it is not an operator". Do not retry. */
-  ERROR_REASON_CALLER_NOT_OPERATOR: 11,
+  /** ERROR_REASON_CALLER_RIGHT_MISSING - PERMISSION_DENIED: "caller `{caller}` may not {action}: it needs the right `{right}`". Do not retry. */
+  ERROR_REASON_CALLER_RIGHT_MISSING: 11,
   /** ERROR_REASON_NOT_ADMINISTRATOR - PERMISSION_DENIED: "only {who} may do this". Do not retry. */
   ERROR_REASON_NOT_ADMINISTRATOR: 12,
   /** ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction". Do not retry. */
@@ -107,7 +107,7 @@ export namespace ErrorReason {
   export type ERROR_REASON_ADDRESS_NOT_ALLOWED = typeof ErrorReason.ERROR_REASON_ADDRESS_NOT_ALLOWED;
   export type ERROR_REASON_PERMISSION_MISSING = typeof ErrorReason.ERROR_REASON_PERMISSION_MISSING;
   export type ERROR_REASON_PROFILE_NOT_ALLOWED = typeof ErrorReason.ERROR_REASON_PROFILE_NOT_ALLOWED;
-  export type ERROR_REASON_CALLER_NOT_OPERATOR = typeof ErrorReason.ERROR_REASON_CALLER_NOT_OPERATOR;
+  export type ERROR_REASON_CALLER_RIGHT_MISSING = typeof ErrorReason.ERROR_REASON_CALLER_RIGHT_MISSING;
   export type ERROR_REASON_NOT_ADMINISTRATOR = typeof ErrorReason.ERROR_REASON_NOT_ADMINISTRATOR;
   export type ERROR_REASON_NOT_OWNER = typeof ErrorReason.ERROR_REASON_NOT_OWNER;
   export type ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR = typeof ErrorReason.ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR;

@@ -1,0 +1,30 @@
+/** The rights of a caller as the configuration and the command line write them. */
+
+/** What a caller may do. `everything` includes the others. */
+export interface ConfiguredRights {
+  readonly everything: boolean
+  readonly revoke: boolean
+  readonly read: boolean
+  /** Account numbers. */
+  readonly administer: ReadonlySet<string>
+}
+
+/** What a right looks like, for errors. */
+export const RIGHT_EXPECTED = 'a right: revoke, read, everything, or administer:ACCOUNT'
+
+const ADMINISTER = /^administer:([0-9A-Za-z][0-9A-Za-z._-]{0,63})$/
+
+/** Whether the text is a right, for example `revoke` or `administer:123456`. */
+export function isRight(text: string): boolean {
+  return ['revoke', 'read', 'everything'].includes(text) || ADMINISTER.test(text)
+}
+
+/** @param texts each of them is a right */
+export function rightsOf(texts: readonly string[]): ConfiguredRights {
+  return {
+    everything: texts.includes('everything'),
+    revoke: texts.includes('revoke'),
+    read: texts.includes('read'),
+    administer: new Set(texts.flatMap((text) => ADMINISTER.exec(text)?.[1] ?? [])),
+  }
+}

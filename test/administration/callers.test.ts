@@ -1,0 +1,295 @@
+/** Callers: narrow rights, an expiry, a hash instead of the token, and changes that take effect without a restart. */
+import { createHash } from 'node:crypto'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ConfigError } from '../../sidecar/index.ts'
+import { TESTER } from '../support/actor.ts'
+import { run, serve } from '../support/processes.ts'
+import {
+  ACCOUNT,
+  eventually,
+  newFile,
+  newFolder,
+  OTHER_ACCOUNT,
+  populate,
+  runSidecar,
+} from '../support/sidecar.ts'
+
+const TOKEN = 'the-token-of-a-clerk-of-32-characters-or-more'
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+const clerk = (keys: string, token = `token_sha256: ${sha256(TOKEN)}`) =>
+  `callers: [{ name: clerk, ${token}, ${keys} }]\n`
+const withdrawn = { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_INVALID' }
+
+/** A sidecar whose configuration has this text, and its clerk. */
+async function withClerk(
+  text: string,
+  options: Omit<NonNullable<Parameters<typeof runSidecar>[0]>, 'config'> = {},
+) {
+  const config = newFile(text, 'portcullis.yaml')
+  const running = await runSidecar({ ...options, config })
+  return { ...running, config, clerk: running.connect({ callerToken: TOKEN }) }
+}
+
+describe('rights', () => {
+  test('a caller with `revoke` revokes by value and by id, and does nothing else', async () => {
+    const running = await withClerk(clerk('rights: [revoke]'))
+    const { staticToken, passwordOf } = await populate(running)
+    await running.clerk.revoke({ value: staticToken })
+    const password = { userName: 'account', account: ACCOUNT, password: passwordOf('account') }
+    const { tokenId, value } = await running.client.issue({ password, scope: { account: ACCOUNT } })
+    await running.clerk.revoke({ tokenId })
+    const answer = await running.client.check({ api: 'balance', credentials: [['X-Auth-Token', value]] })
+    expect(answer.reason).toBe('CREDENTIAL_REVOKED')
+    await expect(running.clerk.directory.listAccounts({})).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'CALLER_RIGHT_MISSING',
+      message: 'caller `clerk` may not do this in the directory: it needs the right `read`',
+    })
+  })
+
+  test('a caller with `administer` revokes tokens of its accounts by value, and of no other, and none by id', async () => {
+    const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`))
+    const { staticToken } = await populate(running)
+    const { value: foreign, token } = await running.sidecar.administration.users
+      .createControlPanelUser(TESTER, OTHER_ACCOUNT, { name: 'person' })
+      .then(() =>
+        running.sidecar.administration.tokens.createStaticToken(TESTER, OTHER_ACCOUNT, 'person', 'key'),
+      )
+    const missing = { code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }
+    await expect(running.clerk.revoke({ value: foreign.reveal() })).rejects.toMatchObject(missing)
+    await expect(running.clerk.revoke({ tokenId: token.id })).rejects.toMatchObject(missing)
+    await running.clerk.revoke({ value: staticToken })
+  })
+
+  test('a caller with `administer` gets no credential of a user', async () => {
+    const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`))
+    await populate(running)
+    const { directory } = running.clerk
+    for (const asking of [
+      directory.reissueControlPanelUserToken({ account: ACCOUNT, name: 'owner' }),
+      directory.copyControlPanelUserToken({ account: ACCOUNT, name: 'owner' }),
+      directory.createStaticToken({ account: ACCOUNT, userName: 'owner', name: 'another' }),
+    ])
+      await expect(asking).rejects.toMatchObject({
+        message: 'caller `clerk` may not do this in the directory: it needs the right `everything`',
+      })
+  })
+
+  test('a caller with `administer` does not see what happened in an earlier account of the same number', async () => {
+    const running = await withClerk(clerk('rights: [administer:1]'))
+    const { accounts } = running.sidecar.administration
+    await accounts.create(TESTER, '1')
+    await running.sidecar.administration.projects.create(TESTER, '1', 'of the first')
+    await accounts.delete(TESTER, '1')
+    await accounts.create(TESTER, '1')
+    const { records } = await running.clerk.directory.listAuditRecords({ account: '1' })
+    expect(records.map(({ action }) => action)).toEqual(['account.create'])
+  })
+})
+
+describe('a caller whose token expires', () => {
+  test('is unknown from then on', async () => {
+    const clock = { nowMs: Date.parse('2027-01-30T23:59:59Z') }
+    const running = await withClerk(clerk('rights: [everything], expires_at: 2027-01-31T00:00:00Z'), {
+      now: () => clock.nowMs,
+    })
+    await running.clerk.directory.createAccount({ account: '1' })
+    clock.nowMs += 1000
+    await expect(running.clerk.directory.createAccount({ account: '2' })).rejects.toMatchObject(withdrawn)
+    await expect(running.clerk.directory.listAccounts({})).rejects.toMatchObject(withdrawn)
+  })
+})
+
+describe('a change takes effect without a restart', () => {
+  const refused = async (running: Awaited<ReturnType<typeof withClerk>>) =>
+    running.clerk.directory.listAccounts({}).then(
+      () => false,
+      (error: { reason: string }) => error.reason === 'CALLER_TOKEN_INVALID',
+    )
+
+  test('of the configuration file: a caller is withdrawn, another appears', async () => {
+    const running = await withClerk(clerk('rights: [everything]'))
+    await running.clerk.directory.createAccount({ account: '1' })
+    const other = 'the-token-of-another-clerk-of-32-characters'
+    writeFileSync(running.config, clerk('rights: [read]', `token_sha256: ${sha256(other)}`))
+    await eventually(() => refused(running))
+    expect((await running.connect({ callerToken: other }).directory.listAccounts({})).accounts).toHaveLength(
+      1,
+    )
+  })
+
+  test('of the rights of a caller', async () => {
+    const running = await withClerk(clerk('rights: [everything]'))
+    writeFileSync(running.config, clerk('rights: [read]'))
+    running.sidecar.reload()
+    await running.clerk.directory.listAccounts({})
+    await expect(running.clerk.directory.createAccount({ account: '1' })).rejects.toMatchObject({
+      reason: 'CALLER_RIGHT_MISSING',
+    })
+  })
+
+  test.each<[what: string, change: (path: string) => void]>([
+    ['replaced', (path) => writeFileSync(path, `${TOKEN}-replaced`)],
+    ['deleted', (path) => rmSync(path)],
+  ])('of a token file that is %s', async (_what, change) => {
+    const tokenFile = newFile(TOKEN)
+    const running = await withClerk(clerk('rights: [everything]', `token_file: ${tokenFile}`))
+    await running.clerk.directory.listAccounts({})
+    change(tokenFile)
+    await eventually(() => refused(running))
+  })
+
+  test('of the administrator token', async () => {
+    const running = await runSidecar()
+    const tokenOf = () => readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim()
+    const before = running.connect({ callerToken: tokenOf() })
+    await before.directory.listAccounts({})
+    expect((await run(['keys', 'rotate-administrator-token', '--data', running.folder])).code).toBe(0)
+    await eventually(() =>
+      before.directory.listAccounts({}).then(
+        () => false,
+        () => true,
+      ),
+    )
+    await expect(before.directory.listAccounts({})).rejects.toMatchObject(withdrawn)
+    await running.connect({ callerToken: tokenOf() }).directory.listAccounts({})
+  })
+
+  test('on SIGHUP, in every worker', async () => {
+    const config = newFile(clerk('rights: [read]'), 'portcullis.yaml')
+    const data = join(newFolder(), 'data')
+    const running = await serve(['--config', config, '--data', data, '--workers', '2'])
+    const args = ['account', 'list', '--address', running.ready.grpc, '--caller-token-file', newFile(TOKEN)]
+    expect((await run(args)).code).toBe(0)
+    writeFileSync(config, clerk('rights: [revoke]'))
+    running.signal('SIGHUP')
+    await eventually(async () => {
+      const outcomes = await Promise.all([run(args), run(args), run(args), run(args)])
+      return outcomes.every(({ stderr }) => stderr.includes('CALLER_RIGHT_MISSING'))
+    })
+  })
+
+  test('of a file that cannot be used: the last good callers stay, and the log says so', async () => {
+    const running = await withClerk(clerk('rights: [read]'))
+    writeFileSync(running.config, clerk('rights: [nothing]'))
+    running.sidecar.reload()
+    await running.clerk.directory.listAccounts({})
+    const said = running.logLines.filter((line) => line.includes('the last good ones stay in force'))
+    expect(said.at(-1)).toContain('callers[0].rights[0]')
+  })
+
+  test('of a caller who is withdrawn: their queued call is not carried out', async () => {
+    const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`), {
+      flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1000 },
+    })
+    await populate(running)
+    const password = { userName: 'nobody', account: 'none', password: 'wrong' }
+    const full = Promise.allSettled(
+      Array.from({ length: 40 }, () => running.client.issue({ password, scope: { account: 'none' } })),
+    )
+    let ended = false
+    const creating = running.clerk.directory
+      .createServiceUser({ account: ACCOUNT, name: 'late' })
+      .finally(() => {
+        ended = true
+      })
+    const outcome = Promise.allSettled([creating])
+    // Calls of one connection begin in order, so the creation has been authenticated when this has its answer.
+    await running.clerk.directory.getAccount({ account: ACCOUNT })
+    writeFileSync(running.config, 'callers: []\n')
+    running.sidecar.reload()
+    expect(ended).toBe(false)
+    expect(await outcome).toMatchObject([{ status: 'rejected', reason: withdrawn }])
+    await full
+    const users = await running.sidecar.administration.users.list(ACCOUNT, 'service_user', {
+      after: '',
+      size: 100,
+    })
+    expect(users.map(({ name }) => name)).not.toContain('late')
+  })
+})
+
+describe('portcullis caller new', () => {
+  test('prints a token and an entry of the configuration that knows it', async () => {
+    const { code, stdout } = await run([
+      'caller',
+      'new',
+      'help desk',
+      '--right',
+      'read',
+      '--right',
+      'administer:1',
+    ])
+    expect(code).toBe(0)
+    const [, token = '', entry = ''] = /^token, shown this once: (\S+)\n\n(.*)$/s.exec(stdout) ?? []
+    expect(entry).not.toContain(token)
+    const running = await runSidecar({ config: newFile(entry, 'portcullis.yaml') })
+    const { directory } = running.connect({ callerToken: token })
+    await running.sidecar.administration.accounts.create(TESTER, '1')
+    await directory.createProject({ account: '1', name: 'alpha' })
+    await directory.listAccounts({})
+    await expect(directory.createAccount({ account: '2' })).rejects.toMatchObject({
+      message: 'caller `help desk` may not do this in the directory: it needs the right `everything`',
+    })
+  })
+
+  test.each([['nothing'], ['administer'], ['administer:'], ['administer:a b']])(
+    'refuses %s as a right',
+    async (right) => {
+      const { code, stderr } = await run(['caller', 'new', 'clerk', '--right', right])
+      expect(code).toBe(2)
+      expect(stderr).toContain('--right: expected a right: revoke, read, everything, or administer:ACCOUNT')
+    },
+  )
+})
+
+describe('the administrator token', () => {
+  test('can be switched off: there is no file, and an existing one identifies nobody', async () => {
+    const off = await runSidecar({ flags: { administrator_token: false } })
+    expect(() => readFileSync(join(off.folder, 'administrator-token'))).toThrow(/ENOENT/)
+    const on = await runSidecar()
+    const callerToken = readFileSync(join(on.folder, 'administrator-token'), 'utf8').trim()
+    const without = await runSidecar({ folder: on.folder, flags: { administrator_token: false } })
+    await expect(without.connect({ callerToken }).directory.listAccounts({})).rejects.toMatchObject(withdrawn)
+  })
+})
+
+describe('the start is refused', () => {
+  test.each<[claim: string, text: string, message: string]>([
+    [
+      'administrator: true',
+      clerk('administrator: true'),
+      'callers[0].administrator: expected `rights` instead: `rights: [revoke]` to revoke tokens by their id, narrower rights for what the caller needs, or `rights: [everything]` for all that administrator: true granted',
+    ],
+    [
+      'administrator: false',
+      clerk('administrator: false'),
+      'callers[0].administrator: expected no such key; remove it',
+    ],
+    [
+      'an unknown right',
+      clerk('rights: [read, write]'),
+      'callers[0].rights[1]: expected a right: revoke, read, everything, or administer:ACCOUNT',
+    ],
+    [
+      '`administer` without an account',
+      clerk('rights: [administer]'),
+      'callers[0].rights[0]: expected a right: revoke, read, everything, or administer:ACCOUNT',
+    ],
+    [
+      'an expiry without a time zone',
+      clerk('expires_at: "2027-01-31T00:00:00"'),
+      'callers[0].expires_at: expected a time with its zone, for example 2027-01-31T00:00:00Z',
+    ],
+    ['no token', 'callers: [{ name: clerk }]\n', 'callers[0]: expected either token_file or token_sha256'],
+    [
+      'two tokens',
+      clerk(`token_file: ${newFile(TOKEN)}`),
+      'callers[0]: expected either token_file or token_sha256',
+    ],
+  ])('for %s', async (_claim, text, message) => {
+    await expect(withClerk(text)).rejects.toThrow(new ConfigError(message))
+  })
+})
