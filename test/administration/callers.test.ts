@@ -6,15 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../sidecar/index.ts'
 import { TESTER } from '../support/actor.ts'
 import { run, serve } from '../support/processes.ts'
-import {
-  ACCOUNT,
-  eventually,
-  newFile,
-  newFolder,
-  OTHER_ACCOUNT,
-  populate,
-  runSidecar,
-} from '../support/sidecar.ts'
+import { eventually, newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const TOKEN = 'the-token-of-a-clerk-of-32-characters-or-more'
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../support/actor.ts'
-import { newFolder, runSidecar } from '../support/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const running = await runSidecar()
 const operator = running.connect({

@@ -11,7 +11,8 @@ import { revokeSubject } from '../../sidecar/usecases/identity.ts'
 import { revoke } from '../../sidecar/usecases/revoke.ts'
 import { TESTER } from '../support/actor.ts'
 import { openAuthority } from '../support/directory/scene.ts'
-import { newFile, newFolder, runSidecar, whenTheFileEnds } from '../support/sidecar.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const JOB_TOKEN = 'job-caller-token-0123456789abcdef'
 const running = await runSidecar({

@@ -331,7 +331,7 @@ describe('a command line with a mistake', () => {
     [['-v'], /^portcullis: unknown option '-v'\n\(commands: check, .*; options: --help, --version\)\n$/],
     [
       ['keys', 'list'],
-      /^portcullis: unknown command 'list'\n\(commands: show, rotate, rotate-administrator-token, public; options: --help\)\n$/,
+      /^portcullis: unknown command 'list'\n\(commands: show, rotate, withdraw, rotate-administrator-token, public; options: --help\)\n$/,
     ],
     [
       ['account', 'lsit'],

@@ -126,7 +126,7 @@ const LOSSES: readonly [
   [
     'has the token revoked',
     (subject, { requester, account }) =>
-      changing(subject, (change) => change.revoke(requester.token.tokenId, account.account, undefined)),
+      changing(subject, (change) => change.revoke(requester.token.tokenId, account.account)),
     'REQUESTER_NOT_AUTHENTICATED',
   ],
   [
