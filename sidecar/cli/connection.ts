@@ -19,16 +19,28 @@ export async function withClient<T>(
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const address = checkedAddress(options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS)
-  const client = connect(address, {
+  const settings = {
     deadlineMs: options.deadline,
+    allowPlaintext: options.allowPlaintext === true,
     ...(options.callerToken !== undefined && { callerToken: options.callerToken }),
     ...(options.iamToken !== undefined && { iamToken: options.iamToken }),
-  })
-  try {
-    return await work(client)
-  } finally {
-    client.close()
   }
+  let client: Client | undefined
+  try {
+    client = connect(address, settings)
+    return await work(client)
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'PLAINTEXT_REFUSED' ? plaintextError(address) : error
+  } finally {
+    client?.close()
+  }
+}
+
+/** The command line has no TLS. */
+function plaintextError(address: string): Error {
+  return usageError(
+    `--address ${address}: a secret would be sent to another machine in plaintext; run the command on that machine, or give --allow-plaintext if something else encrypts the connection`,
+  )
 }
 
 /** Ids of the APIs in the matrix of the sidecar, which may differ from ours. Empty where it does not answer. */

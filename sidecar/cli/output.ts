@@ -53,10 +53,12 @@ export function addConnectionOptions(command: Command): Command {
       'address of the sidecar: HOST:PORT or unix:PATH (default: PORTCULLIS_GRPC_ADDRESS or 127.0.0.1:50051)',
     )
     .option('--deadline <ms>', 'how long to wait for the answer, in milliseconds', millisecondsOf, 5_000)
+    .option('--allow-plaintext', 'send tokens and passwords in plaintext to a sidecar on another machine')
     .option('--json', 'print the answer, or the error, as one line of JSON')
 }
 
 export interface ConnectionOptions {
+  readonly allowPlaintext?: boolean
   readonly address?: string
   readonly deadline: number
   readonly json?: boolean

@@ -10,6 +10,7 @@ import {
 import { AuthorizationServiceClient } from '../gen/portcullis/v1/authorization.ts'
 import { type DirectoryClient, directoryClient } from './directory.ts'
 import { PortcullisError } from './error.ts'
+import { isThisMachine, plaintextRefused } from './plaintext.ts'
 import {
   apiList,
   type Check,
@@ -39,6 +40,11 @@ export interface ClientOptions {
   readonly iamToken?: string
   /** Contents of PEM files, for a sidecar on another machine. Default: plaintext, for a sidecar on this machine. */
   readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
+  /**
+   * Send tokens and passwords in plaintext to another machine. Only for a connection that something else encrypts, for example
+   * a tunnel. Default: false. A call with a secret then rejects with a TypeError whose `code` is `PLAINTEXT_REFUSED`.
+   */
+  readonly allowPlaintext?: boolean
 }
 
 /** Default address of a sidecar. */
@@ -48,6 +54,8 @@ export const DEFAULT_ADDRESS = '127.0.0.1:50051'
  * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection opens at the first call, and reopens after a failure.
  * Every method rejects with a {@link PortcullisError} if there is no answer. A denial is an answer. If an argument is invalid
  * (a field is missing or has the wrong type), the method rejects with a TypeError that names the field.
+ *
+ * @throws TypeError if `callerToken` or `iamToken` would be sent to another machine in plaintext
  */
 export function connect(address: string = DEFAULT_ADDRESS, options: ClientOptions = {}): Client {
   return new Client(address, options)
@@ -58,10 +66,16 @@ export class Client {
   readonly #metadata = new Metadata()
   readonly #address: string
   readonly #deadlineMs: number
+  /** Whether secrets may not be sent, because others could read them. */
+  readonly #exposed: boolean
   /** Administration. It needs the caller token of an operator, or `iamToken`. */
   readonly directory: DirectoryClient
 
-  constructor(address: string, { deadlineMs = 5_000, callerToken, iamToken, tls }: ClientOptions) {
+  constructor(address: string, options: ClientOptions) {
+    const { deadlineMs = 5_000, callerToken, iamToken, tls, allowPlaintext = false } = options
+    this.#exposed = tls === undefined && !allowPlaintext && !isThisMachine(address)
+    if (this.#exposed && (callerToken !== undefined || iamToken !== undefined))
+      throw plaintextRefused(address)
     const credentials =
       tls === undefined
         ? ChannelCredentials.createInsecure()
@@ -86,12 +100,12 @@ export class Client {
 
   /** Checks whether a credential opens an API. */
   async check(check: Check): Promise<CheckAnswer> {
-    return checkAnswer(await this.#call(this.#stub.check, checkRequest(check)))
+    return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check)))
   }
 
   /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
   async checkBatch(checks: readonly Check[]): Promise<CheckAnswer[]> {
-    const request = { checks: checks.map((check, index) => checkRequest(check, `checks[${index}].`)) }
+    const request = { checks: checks.map((check, index) => this.#checkRequest(check, `checks[${index}].`)) }
     const { results } = await this.#call(this.#stub.checkBatch, request)
     // With a different number, a check could be paired with the answer of another one.
     if (results.length !== checks.length) throw wrongNumberOfAnswers(checks.length, results.length)
@@ -105,7 +119,7 @@ export class Client {
     const sending = (async () => {
       for await (const check of checks) {
         if (stream.destroyed) return
-        const more = stream.write({ id: String(sent++), check: checkRequest(check) })
+        const more = stream.write({ id: String(sent++), check: this.#checkRequest(check) })
         if (!more) await drained(stream)
       }
       stream.end()
@@ -135,6 +149,8 @@ export class Client {
 
   /** Issues a token for a scope, or for a set of APIs. */
   async issue(question: IssueQuestion): Promise<IssuedToken> {
+    // The answer is a secret too, whoever asks.
+    this.#refuseIfExposed()
     return issuedToken(await this.#call(this.#stub.issue, issueRequest(question)))
   }
 
@@ -143,6 +159,7 @@ export class Client {
    * `iamToken` of its holder or of an account administrator. The value of an IAM token is enough to revoke it.
    */
   async revoke(token: { readonly value: string } | { readonly tokenId: string }): Promise<RevokedToken> {
+    if ('value' in token) this.#refuseIfExposed()
     return this.#call(this.#stub.revoke, {
       token:
         'value' in token
@@ -173,6 +190,17 @@ export class Client {
 
   close(): void {
     this.#stub.close()
+  }
+
+  /** @throws TypeError if a credential would be sent to another machine in plaintext */
+  #checkRequest(check: Check, at?: string): ReturnType<typeof checkRequest> {
+    const request = checkRequest(check, at)
+    if (request.subject?.$case === 'credentials') this.#refuseIfExposed()
+    return request
+  }
+
+  #refuseIfExposed(): void {
+    if (this.#exposed) throw plaintextRefused(this.#address)
   }
 
   #call<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response> {
