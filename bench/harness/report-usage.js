@@ -3,7 +3,15 @@
  * this process and its workers (all threads, user and system) or the resident memory of this process. `/proc/PID/stat`
  * has the same figures, but in steps of 10 ms and only on Linux. These are in microseconds, on every system.
  */
-import cluster from 'node:cluster'
+import { subscribe } from 'node:diagnostics_channel'
+import { basename } from 'node:path'
+
+/** The child processes of this process, from the channel where Node reports each one. */
+const children = new Set()
+subscribe('child_process', ({ process: child }) => {
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+})
 
 process.on('message', async (what) => {
   if (what === 'memory') {
@@ -11,11 +19,12 @@ process.on('message', async (what) => {
     process.send?.(process.memoryUsage.rss())
   } else if (what === 'cpu') {
     const { user, system } = process.cpuUsage()
-    const ofWorkers = await Promise.all(Object.values(cluster.workers ?? {}).map(cpuOf))
+    const ofWorkers = await Promise.all([...children].filter(({ connected }) => connected).map(cpuOf))
     process.send?.(ofWorkers.reduce((sum, each) => sum + each, user + system))
   }
 })
-if (cluster.isPrimary) {
+// A worker of the sidecar ends with its primary by itself, and its channel is its work.
+if (!/^worker\.[jt]s$/.test(basename(process.argv[1] ?? ''))) {
   // The open channel must not keep the server running, and the server ends when its parent is gone.
   process.channel?.unref()
   process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'))
