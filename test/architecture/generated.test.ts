@@ -3,26 +3,22 @@
  * generated from, are what `buf` compiles byte for byte is shown where buf may be installed: test/interop/contract.test.ts.
  */
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create, fromBinary, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema, FileOptionsSchema } from '@bufbuild/protobuf/wkt'
 import { loadFileDescriptorSetFromBuffer, loadSync, type PackageDefinition } from '@grpc/proto-loader'
 import { describe, expect, test } from 'vitest'
 import { printedApis, printedKinds } from '../support/oracle.ts'
+import { newFolder } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 test('sidecar/gen is what ts-proto makes of the descriptors in proto/', { timeout: 120_000 }, () => {
-  const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))
-  try {
-    execFileSync(process.execPath, ['scripts/generate-messages.ts', output], { cwd: ROOT, stdio: 'pipe' })
-    const generated = filesIn(join(output, 'sidecar/gen'))
-    expect(generated.size).toBeGreaterThan(0)
-    expect(filesIn(join(ROOT, 'sidecar/gen'))).toEqual(generated)
-  } finally {
-    rmSync(output, { recursive: true })
-  }
+  const output = newFolder()
+  execFileSync(process.execPath, ['scripts/generate-messages.ts', output], { cwd: ROOT, stdio: 'pipe' })
+  const generated = filesIn(join(output, 'sidecar/gen'))
+  expect(generated.size).toBeGreaterThan(0)
+  expect(filesIn(join(ROOT, 'sidecar/gen'))).toEqual(generated)
 })
 
 describe('the descriptors that reflection serves say what the files of proto/ say', () => {
@@ -58,34 +54,26 @@ describe('the descriptors that reflection serves say what the files of proto/ sa
 })
 
 test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, () => {
-  const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))
-  try {
-    execFileSync(process.execPath, ['scripts/compile-schemas.ts', output], { cwd: ROOT, stdio: 'pipe' })
-    const generated = filesIn(output)
-    expect([...generated.keys()]).toEqual([
-      'matrix/gen/support-matrix.ts',
-      'sidecar/config/gen/config.ts',
-      'sidecar/config/gen/directory.ts',
-    ])
-    for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)
-  } finally {
-    rmSync(output, { recursive: true })
-  }
+  const output = newFolder()
+  execFileSync(process.execPath, ['scripts/compile-schemas.ts', output], { cwd: ROOT, stdio: 'pipe' })
+  const generated = filesIn(output)
+  expect([...generated.keys()]).toEqual([
+    'matrix/gen/support-matrix.ts',
+    'sidecar/config/gen/config.ts',
+    'sidecar/config/gen/directory.ts',
+  ])
+  for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)
 })
 
 test('the ids of the shipped matrix as types are those of its file', () => {
-  const output = mkdtempSync(join(tmpdir(), 'portcullis-gen-'))
-  try {
-    execFileSync(process.execPath, ['scripts/matrix-ids.ts', output], { cwd: ROOT, stdio: 'pipe' })
-    const path = 'matrix/gen/support-matrix-ids.ts'
-    const text = readFileSync(join(ROOT, path), 'utf8')
-    expect(filesIn(output)).toEqual(new Map([[path, text]]))
-    // As many as the source prints, each once.
-    const ids = [...text.matchAll(/ {2}\| '([a-z0-9_-]+)'/g)].map(([, id]) => id)
-    expect(ids).toEqual([...printedKinds(), ...printedApis()])
-  } finally {
-    rmSync(output, { recursive: true })
-  }
+  const output = newFolder()
+  execFileSync(process.execPath, ['scripts/matrix-ids.ts', output], { cwd: ROOT, stdio: 'pipe' })
+  const path = 'matrix/gen/support-matrix-ids.ts'
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  expect(filesIn(output)).toEqual(new Map([[path, text]]))
+  // As many as the source prints, each once.
+  const ids = [...text.matchAll(/ {2}\| '([a-z0-9_-]+)'/g)].map(([, id]) => id)
+  expect(ids).toEqual([...printedKinds(), ...printedApis()])
 })
 
 /** Parts of a type in which readers differ: whole files, and options, which one of them fills up. */

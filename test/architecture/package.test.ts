@@ -3,25 +3,24 @@
  * installs the same from a registry, and what other runtimes make of it, is shown by test/interop/packages.test.ts.
  */
 import { execFile, spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createContext, runInContext } from 'node:vm'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { build } from 'esbuild'
 import { publint } from 'publint'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { BlackBox, type Message, protosOf } from '../support/black-box.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
 import { consumers } from '../support/package-consumers.ts'
 import { environment, FOLDERS, filesOf, manifestOf, packAll, projectWith } from '../support/packages.ts'
 import { serve } from '../support/processes.ts'
+import { newFolder } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'
 import { ROOT } from '../support/sources.ts'
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-package-')))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = realpathSync(newFolder())
 
 let tarballs: ReadonlyMap<string, string>
 beforeAll(() => {

@@ -1,15 +1,14 @@
 /** The configuration of the directory: the URL is a secret from the moment it is read. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Config, readConfig, sharedDirectoryOf } from '../../sidecar/config/config.ts'
+import { newFolder } from '../support/resources.ts'
 
 const CANARY = 'canary-password'
 const URL = `postgres://portcullis:${CANARY}@db.example:5432/directory?sslmode=verify-full`
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-config-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = newFolder()
 
 function fileWith(text: string): string {
   const path = join(folder, 'config.yaml')

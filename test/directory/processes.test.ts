@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenedAuthority } from '../../sidecar/authority/open.ts'
 import { TESTER } from '../support/actor.ts'
 import { type Host, startHost } from '../support/directory/host.ts'
-import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from '../support/directory/scene.ts'
+import { ask, DENYING, issueTo, newScene, openAuthority } from '../support/directory/scene.ts'
+import { newFolder } from '../support/resources.ts'
 
-const folder = newFolder()
-const data = join(folder.path, 'data')
+const data = join(newFolder(), 'data')
 let here: OpenedAuthority
 let there: Host
 beforeAll(async () => {
@@ -16,7 +16,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await there?.stop()
   await here?.close()
-  folder.remove()
 })
 
 test.each(DENYING)(

@@ -1,17 +1,15 @@
 /** The contract of the directory on SQLite. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { startWorker } from '../support/directory/process.ts'
+import { newFolder } from '../support/resources.ts'
 import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-directory-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = newFolder()
 
 let places = 0
 directoryContract(async () => {

@@ -1,48 +1,44 @@
 /** The programs that pages show pass a strict check of their types, against the declarations of the packages. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { newFolder } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 import { blocksOf, fileOf, needOf, userPages } from './page.ts'
 import { PACKAGES } from './terminal.ts'
 
 test('the TypeScript of the pages', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-docs-types-'))
-  try {
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n')
-    const files = userPages.flatMap((page) =>
-      blocksOf(page)
-        .filter((block) => block.language === 'ts' && needOf(block) === undefined)
-        .map((block) => {
-          const file = join(page.path.replace(/\.md$/, ''), fileOf(block) ?? '')
-          mkdirSync(dirname(join(folder, file)), { recursive: true })
-          writeFileSync(join(folder, file), block.text)
-          return file
-        }),
-    )
-    expect(files.length).toBeGreaterThan(5)
-    writeFileSync(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({
-        extends: join(ROOT, 'tsconfig.json'),
-        compilerOptions: {
-          paths: Object.fromEntries(
-            Object.entries(PACKAGES).map(([name, source]) => [name, [join(ROOT, source)]]),
-          ),
-          typeRoots: [join(ROOT, 'node_modules/@types')],
-        },
-        include: [],
-        files,
+  const folder = newFolder()
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n')
+  const files = userPages.flatMap((page) =>
+    blocksOf(page)
+      .filter((block) => block.language === 'ts' && needOf(block) === undefined)
+      .map((block) => {
+        const file = join(page.path.replace(/\.md$/, ''), fileOf(block) ?? '')
+        mkdirSync(dirname(join(folder, file)), { recursive: true })
+        writeFileSync(join(folder, file), block.text)
+        return file
       }),
-    )
-    expect(check(folder)).toBe('')
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  )
+  expect(files.length).toBeGreaterThan(5)
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: {
+        paths: Object.fromEntries(
+          Object.entries(PACKAGES).map(([name, source]) => [name, [join(ROOT, source)]]),
+        ),
+        typeRoots: [join(ROOT, 'node_modules/@types')],
+      },
+      include: [],
+      files,
+    }),
+  )
+  expect(check(folder)).toBe('')
 })
 
 /** What the compiler finds wrong. */

@@ -1,10 +1,10 @@
 /** The pages as texts: how long they are, what they link and name, and that they speak of the product as it is. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readConfig } from '../../sidecar/config/config.ts'
+import { newFolder } from '../support/resources.ts'
 import { ROOT, sources } from '../support/sources.ts'
 import { comparable, shownAs } from './outputs.ts'
 import { blocksOf, fileOf, needOf, type Page, pageOf, pages, userPages } from './page.ts'
@@ -93,14 +93,10 @@ const configurations = userPages.flatMap((page) =>
 )
 
 test.each(configurations)('$page.path:$block.line is accepted as a configuration', ({ block }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-docs-'))
-  try {
-    const file = join(folder, 'config.yaml')
-    writeFileSync(file, block.text)
-    expect(readConfig({ file })).toMatchObject(parse(block.text))
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = newFolder()
+  const file = join(folder, 'config.yaml')
+  writeFileSync(file, block.text)
+  expect(readConfig({ file })).toMatchObject(parse(block.text))
 })
 
 describe('outputs are compared', () => {

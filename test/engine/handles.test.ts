@@ -1,17 +1,16 @@
 /** A handle stands for a cell of one engine: it decides as the names do, and every other engine takes it for an unknown API. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import * as fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type CellHandle, compile, type Engine, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { engine, strictEngine } from '../support/engines.ts'
 import { matricesWithQuestions, questions } from '../support/generated.ts'
 import { makersOfAnything } from '../support/hostile.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
+import { newFolder } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 test('on the shipped matrix a handle decides as the names do', () => {
@@ -147,8 +146,7 @@ test('whatever is given for a handle, a scope, a target and a holder, a decision
   )
 })
 
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-copy-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = newFolder()
 
 /** The package once more, as a program has it where two of its dependencies bring a copy each. */
 async function copyOfTheEngine(): Promise<typeof import('../../engine/index.ts')> {

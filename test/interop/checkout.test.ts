@@ -1,16 +1,15 @@
 /** A fresh checkout on a machine whose Node is too old, and where npm runs no install scripts. */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { repository, run } from '../support/interop/command.ts'
 import { findOlderNode, unlessMissing } from '../support/interop/runtimes.ts'
 import { environment } from '../support/packages.ts'
+import { startProcess } from '../support/processes.ts'
+import { newFolder } from '../support/resources.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-checkout-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = newFolder()
 
 const olderNode = await findOlderNode()
 /** The environment of that machine: without this checkout's Node, and without the variables that npm sets for the tests. */
@@ -42,14 +41,8 @@ test.skipIf(!packages)('npm start says how to install the right Node, and then i
 
   const [npm = '', ...args] = advice?.split(' ') ?? []
   await run(npm, args, { cwd: folder, env })
-  const started = spawn('npm', ['start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
-  const exit = once(started, 'exit')
-  let printed = ''
-  for await (const text of started.stdout) {
-    printed += text
-    if (printed.includes('Try it')) break
-  }
-  started.kill('SIGTERM')
-  await exit
+  const started = startProcess(['npm', 'start'], { cwd: folder, environment: env })
+  const printed = await started.until(() => started.stdout().includes('Try it') && started.stdout())
+  await started.stop()
   expect(printed).toMatch(/gRPC +127\.0\.0\.1:\d+/)
 })

@@ -1,23 +1,13 @@
 /** The contract with the compilers of other languages, and its compatibility with the last release. */
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { CommandFailed, repository, run, runBuf } from '../support/interop/command.ts'
 import { installGo } from '../support/interop/go.ts'
+import { newFolder } from '../support/resources.ts'
 
 const protos = join(repository, 'proto')
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-contract-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = newFolder()
 
 const python = inject('python')
 const go = inject('go')

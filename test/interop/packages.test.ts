@@ -2,18 +2,17 @@
  * The packages as users get them: npm installs each tarball into an empty project, with its dependencies from the registry. The
  * oldest supported Node, Bun and Deno run them.
  */
-import { globSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { run } from '../support/interop/command.ts'
 import { findOlderNode, installRuntimes, unlessMissing } from '../support/interop/runtimes.ts'
 import { startSidecar } from '../support/interop/sidecar.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
 import { FOLDERS, manifestOf, packAll } from '../support/packages.ts'
+import { newFolder } from '../support/resources.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-packages-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = newFolder()
 
 const tarballs = packAll(folder)
 const NAMES = FOLDERS.map((each) => [manifestOf(each).name, each] as const)

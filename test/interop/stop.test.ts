@@ -1,20 +1,19 @@
 /** Stopping: a sidecar stops on a signal, whatever its clients do. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { startClient } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
 import { startSidecar } from '../support/interop/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
 
 let folder: string
 let config: string
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
+  folder = newFolder()
   config = join(folder, 'portcullis.json')
   writeFileSync(config, JSON.stringify({ drain_ms: 100 }))
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('a sidecar that gets the signal as soon as it is ready stops normally', async () => {
   const sidecar = await startSidecar('--config', config)

@@ -1,24 +1,20 @@
 /** The command line on a real terminal: it asks before destructive changes, and shows colours. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, type DirectoryClient } from '../../sidecar/client/index.ts'
 import { pythonProgram } from '../support/interop/python.ts'
-import { serve } from '../support/processes.ts'
+import { type Ended, LAUNCHER, serve, startProcess } from '../support/processes.ts'
 import { newFolder, whenTheFileEnds } from '../support/resources.ts'
 
 const terminal = inject('terminal')
-const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
-const PORTCULLIS = [process.execPath, launcher]
+const PORTCULLIS = [process.execPath, LAUNCHER]
 /** Keys that a terminal turns into a signal or into the end of the input. */
 const KEYS = { interrupt: '\u0003', endOfInput: '\u0004' }
 
 interface Shown {
-  readonly code: number | null
+  readonly code: Ended['code']
   /** Everything on the terminal, including the typed text. */
   readonly screen: string
 }
@@ -30,21 +26,20 @@ async function onTerminal(
 ): Promise<Shown> {
   if (!terminal.ok) throw new Error(terminal.why)
   const [python = ''] = terminal.command
-  const child = spawn(python, [pythonProgram('terminal.py'), ...program], {
-    env: { PATH: process.env.PATH, TERM: 'xterm-256color', ...environment },
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const child = startProcess([python, pythonProgram('terminal.py'), ...program], {
+    environment: { TERM: 'xterm-256color', ...environment },
+    input: 'open',
   })
-  whenTheFileEnds(() => void child.kill('SIGKILL'))
-  let screen = ''
-  let typed = false
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    screen += text
-    if (answer === undefined || typed || !screen.includes('[y/N] ')) return
-    typed = true
-    child.stdin.write(answer)
-  })
-  const [code] = await once(child, 'close')
-  return { code, screen: screen.replaceAll('\r\n', '\n') }
+  if (answer !== undefined)
+    child
+      .until(() => child.stdout().includes('[y/N] '))
+      .then(
+        () => child.write(answer),
+        // It ends without a question. What it printed shows that.
+        () => {},
+      )
+  const { code, stdout } = await child.ended
+  return { code, screen: stdout.replaceAll('\r\n', '\n') }
 }
 
 describe.skipIf(!terminal.ok)('on a real terminal', () => {
@@ -146,7 +141,7 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
   })
 
   test('a pipe gets no colours, even if standard error is a terminal', async () => {
-    const line = `'${process.execPath}' '${launcher}' matrix | cat`
+    const line = `'${process.execPath}' '${LAUNCHER}' matrix | cat`
     expect((await onTerminal(['/bin/sh', '-c', line])).screen).not.toContain('\u001b[')
   })
 

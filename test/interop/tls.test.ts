@@ -1,6 +1,6 @@
 /** Mutual TLS: only clients with a certificate of the right authority get answers, in every language. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { ChannelCredentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -10,6 +10,7 @@ import { type Certificate, makeAuthority, makeCertificate } from '../support/int
 import { startClient, type TlsFiles } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
 import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
+import { newFolder } from '../support/resources.ts'
 import type { Available } from './setup.ts'
 
 /** The result of one check: its reason, or the status of the error. */
@@ -43,7 +44,7 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d w
   let certificates: Certificates
   let sidecar: Sidecar
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-tls-'))
+    folder = newFolder()
     certificates = await makeCertificates(folder)
     const { server, ours } = certificates
     const config = join(folder, 'portcullis.json')
@@ -53,7 +54,6 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d w
   })
   afterAll(async () => {
     await sidecar?.stop()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   for (const { language, skipped, attempt } of attempts())
@@ -73,7 +73,7 @@ describe.skipIf(!inject('openssl').ok || ownAddress === undefined)(
   'a sidecar that other machines can reach',
   () => {
     test('counts failed logins by the client address, and treats loopback as this machine', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-tls-'))
+      const folder = newFolder()
       const authority = await makeAuthority(folder, 'ours')
       const server = await makeCertificate(folder, 'server', authority)
       const config = join(folder, 'portcullis.json')
@@ -102,7 +102,6 @@ describe.skipIf(!inject('openssl').ok || ownAddress === undefined)(
         expect(await login('127.0.0.1', user.password)).toBe('issued')
       } finally {
         await sidecar.stop()
-        rmSync(folder, { recursive: true, force: true })
       }
     })
   },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox, type Message, type Refusal, refused } from '../support/black-box.ts'
+import { BlackBox, type Message, type Refusal, refusal, refused } from '../support/black-box.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
 
@@ -92,13 +92,6 @@ test('the operator of the data folder may use every profile', async () => {
   })
 })
 
-const refusal = (code: Refusal['code'], reason: string, message: string): Refusal => ({
-  code,
-  reason,
-  message,
-  metadata: {},
-  violations: [],
-})
 const NO_TOKEN = refusal(
   'UNAUTHENTICATED',
   'CALLER_TOKEN_MISSING',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../support/actor.ts'
 import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox, invalid, type Message, type Refusal, refused } from '../support/black-box.ts'
+import { BlackBox, invalid, type Message, type Refusal, refusal, refused } from '../support/black-box.ts'
 import { serve } from '../support/processes.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
@@ -99,13 +99,6 @@ test('by its id an operator may revoke a token, from the configuration or from t
   }
 })
 
-const refusal = (code: Refusal['code'], reason: string, message: string): Refusal => ({
-  code,
-  reason,
-  message,
-  metadata: {},
-  violations: [],
-})
 const NOT_FOUND = refusal(
   'NOT_FOUND',
   'CREDENTIAL_INVALID',

@@ -187,6 +187,11 @@ export async function refused(call: Promise<unknown>): Promise<Refusal> {
   throw new Error('the call was answered, and an error status was expected')
 }
 
+/** A refusal with this message and nothing besides. */
+export function refusal(code: Refusal['code'], reason: string, message: string): Refusal {
+  return { code, reason, message, metadata: {}, violations: [] }
+}
+
 /** The refusal for fields that are not as expected: each named, in the message as in the details. */
 export function invalid(...violations: readonly (readonly [field: string, expected: string])[]): Refusal {
   return {

@@ -1,11 +1,8 @@
 /** The command line under its own name, for shells that complete it. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE, LAUNCHER } from './processes.ts'
 import { newFolder } from './resources.ts'
-
-const launcher = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/portcullis-test', import.meta.url))
 
 /** A folder where shells run: with files and folders to complete, and the program on their path. */
 export interface CompletionFolder {
@@ -17,14 +14,14 @@ export function completionFolder(): CompletionFolder {
   const path = newFolder()
   const program = join(path, 'bin', 'portcullis')
   mkdirSync(join(path, 'bin'))
-  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`)
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${LAUNCHER}' "$@"\n`)
   chmodSync(program, 0o755)
   mkdirSync(join(path, 'portcullis-data'))
   writeFileSync(join(path, 'portcullis.yaml'), '')
   const environment = {
     HOME: path,
     PATH: `${join(path, 'bin')}:${process.env.PATH}`,
-    NODE_COMPILE_CACHE: compileCache,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
   }
   return { path, environment }
 }

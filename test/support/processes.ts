@@ -7,9 +7,12 @@ import { fileURLToPath } from 'node:url'
 import { newFolder, whenTheFileEnds } from './resources.ts'
 
 /** Sources are compiled once, not by each process: that is half of what a short command costs. */
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/portcullis-test', import.meta.url))
+export const COMPILE_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/portcullis-test', import.meta.url),
+)
 
-const program = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
+/** The program of the checkout. */
+export const LAUNCHER = fileURLToPath(new URL('../../sidecar/portcullis.js', import.meta.url))
 
 /** Whom a process has to run as. */
 interface User {
@@ -62,7 +65,7 @@ export function startProcess(
   const child = spawn(command, args, {
     ...user,
     cwd,
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...environment },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
     stdio: ['pipe', full ?? 'pipe', 'pipe'],
   })
   if (full !== undefined) closeSync(full)
@@ -144,7 +147,7 @@ export interface RunOptions extends ProcessOptions {
 /** Starts the command line with these arguments. */
 export function start(
   args: readonly string[],
-  { launcher = program, ...options }: RunOptions = {},
+  { launcher = LAUNCHER, ...options }: RunOptions = {},
 ): RunningProcess {
   return startProcess([process.execPath, launcher, ...args], { cwd: newFolder(), ...options })
 }

@@ -1,10 +1,10 @@
 /** The types are what embedder.ts says: the compiler takes it as it is, and refuses what it expects to be refused. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { newFolder } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 const embedder = readFileSync(join(ROOT, 'test/types/embedder.ts'), 'utf8')
@@ -19,7 +19,7 @@ const REGRESSIONS = [
 
 /** What the compiler says of each text, in one run. */
 let errors: { readonly asItIs: string[]; readonly unexpecting: string[]; readonly regressed: string[][] }
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-types-'))
+const folder = newFolder()
 
 beforeAll(() => {
   const [asItIs = [], unexpecting = [], ...regressed] = errorsIn([
@@ -29,7 +29,6 @@ beforeAll(() => {
   ])
   errors = { asItIs, unexpecting, regressed }
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 test('the compiler takes the code of an embedder, and refuses what it expects to be refused', () => {
   expect(errors.asItIs).toEqual([])

@@ -1,7 +1,4 @@
 /** gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is no longer active. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   buildGophercloud,
@@ -12,13 +9,14 @@ import {
   obtained,
   startIdentitySidecar,
 } from '../../support/interop/identity.ts'
+import { newFolder } from '../../support/resources.ts'
 
 const modules = await obtained('gophercloud', downloadGophercloud)
 
 const DAY_SECONDS = 24 * 60 * 60
 
 describe.skipIf(!modules.ok)('gophercloud', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-gophercloud-'))
+  const folder = newFolder()
   let sidecar: IdentitySidecar
   let client: string
   beforeAll(async () => {
@@ -27,7 +25,6 @@ describe.skipIf(!modules.ok)('gophercloud', () => {
   }, 600_000)
   afterAll(async () => {
     await sidecar?.stop()
-    rmSync(folder, { recursive: true, force: true })
   })
   const driven = (login: Login, project: string, slash = '') =>
     drive([client], { auth_url: `${sidecar.identityUrl}${slash}`, ...login, project }) as Promise<

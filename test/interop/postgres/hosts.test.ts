@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
-import { ask, DENYING, issueTo, newFolder, newScene, openAuthority } from '../../support/directory/scene.ts'
+import { ask, DENYING, issueTo, newScene, openAuthority } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
+import { newFolder } from '../../support/resources.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 50
@@ -17,7 +18,7 @@ const STALENESS_MS = 5_000
 const TIMEOUT_MS = 1_000
 
 describe.skipIf(!programs.ok)('hosts that share a directory', () => {
-  const folders: { path: string; remove: () => void }[] = []
+  const folders: string[] = []
   let server: PostgresServer
   let proxy: PostgresProxy
   let url: string
@@ -45,8 +46,8 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     const [first] = folders
     if (first !== undefined && first !== folder)
       for (const file of ['signing-keys.json', 'static-token-pepper'])
-        copyFileSync(join(first.path, file), join(folder.path, file))
-    return folder.path
+        copyFileSync(join(first, file), join(folder, file))
+    return folder
   }
 
   beforeAll(async () => {
@@ -74,7 +75,6 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     await authority?.close()
     await proxy?.close()
     await server?.remove()
-    for (const { remove } of folders) remove()
     if (!programs.ok) return
     expect(ends).toEqual([0, 0, 0])
     expect(logs).not.toContain(CANARY)

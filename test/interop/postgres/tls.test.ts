@@ -1,20 +1,18 @@
 /** TLS to PostgreSQL, as `directory.url` requires it: every connection is encrypted, and no other server is accepted. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
+import { newFolder } from '../../support/resources.ts'
 
 const programs = inject('postgres')
 const UNTRUSTED =
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE: no trusted authority signed the certificate; add sslrootcert=FILE to the URL to trust the authority of that file'
 
 describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-postgres-tls-'))
+  const folder = newFolder()
   let server: PostgresServer
   let authority: string
   let stranger: string
@@ -27,7 +25,6 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
   })
   afterAll(async () => {
     await server?.remove()
-    rmSync(folder, { recursive: true })
   })
 
   const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 5_000 })

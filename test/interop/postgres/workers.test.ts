@@ -5,9 +5,10 @@ import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { BlackBox } from '../../support/black-box.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
-import { issueTo, newFolder, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
+import { issueTo, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
+import { newFolder } from '../../support/resources.ts'
 import { alive } from '../../support/worker-storm.ts'
 
 const programs = inject('postgres')
@@ -31,14 +32,14 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
     proxy = await PostgresProxy.start(server.port)
     proxy.refuseListeners(true)
     const url = await server.newDatabase()
-    authority = await openAuthority(folder.path, {
+    authority = await openAuthority(folder, {
       url: new Secret(url),
       stalenessMs: STALENESS_MS,
       poolSize: 5,
       timeoutMs: 5_000,
     })
     scene = await newScene(authority)
-    host = await startHost(folder.path, {
+    host = await startHost(folder, {
       PORTCULLIS_DIRECTORY_URL: server.url(new URL(url).pathname.slice(1), { port: proxy.port }),
       PORTCULLIS_DIRECTORY_STALENESS_MS: String(STALENESS_MS),
       PORTCULLIS_WORKERS: '2',
@@ -52,7 +53,6 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
     await authority?.close()
     await proxy?.close()
     await server?.remove()
-    folder.remove()
     if (!programs.ok) return
     expect(ended).toBe(0)
     expect(host.log()).not.toContain(CANARY)

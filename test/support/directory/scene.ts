@@ -1,7 +1,4 @@
 /** An account with people and their tokens, made by an authority in this process; and what can befall them. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { compile, type Reason } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open.ts'
@@ -37,11 +34,6 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     failedLogins: new FailedLogins({ failures: 10, pauseMs: 1 }, Date.now),
     now: Date.now,
   })
-}
-
-export function newFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), 'portcullis-host-'))
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
 export interface Scene {

@@ -1,8 +1,6 @@
 /** The same tests in every language: written once, run by each client against one sidecar for the file. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, inject } from 'vitest'
+import { newFolder } from '../resources.ts'
 import { type Ask, type RunningClient, startClient } from './client.ts'
 import { type Sidecar, startSidecar } from './sidecar.ts'
 
@@ -25,12 +23,11 @@ export function inEveryLanguage(
   let folder: string
   let sidecar: Sidecar
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
+    folder = newFolder()
     sidecar = await startSidecar(...flags(folder))
   })
   afterAll(async () => {
     await sidecar?.stop()
-    rmSync(folder, { recursive: true, force: true })
   })
   for (const { language, program } of languages)
     describe.skipIf(!program.ok)(language, () => {
