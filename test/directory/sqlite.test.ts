@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { startWorker } from '../support/directory/process.ts'
+import { startWriter } from '../support/directory/writer.ts'
 import { newFolder } from '../support/resources.ts'
 import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
@@ -42,7 +42,7 @@ test('while another process holds the write lock, other work of this process con
 
 test('a file that cannot grow keeps its records, refuses changes and answers queries', async () => {
   const file = join(folder, 'full.sqlite')
-  const worker = startWorker({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
+  const worker = startWriter({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
   await worker.ended
   const outcome = worker.lines.at(-1)
   expect(outcome).toMatch(/^account-0 (UNAVAILABLE|RESOURCE_EXHAUSTED)$/)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { engine } from '../support/engines.ts'
-import { type Maker, makerOf, makersOfAnything } from '../support/hostile.ts'
+import { type Maker, makerOf, makersOfAnything } from '../support/hostile-values.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -11,7 +11,7 @@ import {
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { engine, strictEngine } from '../support/engines.ts'
-import { matricesWithQuestions, questions } from '../support/generated.ts'
+import { matricesWithQuestions, questions } from '../support/generated-matrices.ts'
 import {
   hostileMakers,
   INHERITED_NAMES,
@@ -20,7 +20,7 @@ import {
   makersOfAnything,
   makersOfRecords,
   throwingGetters,
-} from '../support/hostile.ts'
+} from '../support/hostile-values.ts'
 import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
 
 const MODES: readonly [mode: string, engine: Engine][] = [

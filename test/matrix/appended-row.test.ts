@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type Api, type Conflict, compile, type Matrix } from '../../engine/index.ts'
 import { loadMatrix, MatrixError, parseMatrix, problemText } from '../../matrix/index.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
-import { matricesWithClaims } from '../support/generated.ts'
+import { matricesWithClaims } from '../support/generated-matrices.ts'
 import { scopeFor } from '../support/oracle.ts'
 
 const shipped = readFileSync(new URL('../../matrix/support-matrix.json', import.meta.url), 'utf8')

@@ -1,7 +1,7 @@
 /** Matrix files that are no JSON, or JSON that JSON.parse passes over in silence: each is refused. */
 import { expect, test } from 'vitest'
 import { MATRIX_BYTES_MAX } from '../../matrix/index.ts'
-import { refusalOf } from '../support/refusals.ts'
+import { problemsOf } from '../support/matrix-problems.ts'
 import { exchanged, smallMatrix } from '../support/small-matrix.ts'
 
 const text = JSON.stringify(smallMatrix())
@@ -77,7 +77,7 @@ test.each<[claim: string, file: string | Uint8Array, problem: string]>([
   ['nesting beyond every stack in objects', '{"a":'.repeat(100_000), 'expected at most 64 levels of nesting'],
 ])('no JSON: %s', (_claim, file, problem) => {
   // What follows a syntax error is guesswork of the parser; the first fault is what counts.
-  expect(refusalOf(file)[0]).toBe(problem)
+  expect(problemsOf(file)[0]).toBe(problem)
 })
 
 test.each<[part: string, repeated: string, path: string]>([
@@ -90,7 +90,7 @@ test.each<[part: string, repeated: string, path: string]>([
   ['"api":"lobby","kind":"room_key"', '"kind":"day_pass"', 'conflicts[0].cells[0].kind'],
 ])('a key given twice is refused: %s', (part, repeated, path) => {
   const doubled = exchanged(text, part, part.endsWith('[') ? `${repeated}${part}` : `${part},${repeated}`)
-  expect(refusalOf(doubled)).toEqual([`${path}: expected each key once, this one repeats`])
+  expect(problemsOf(doubled)).toEqual([`${path}: expected each key once, this one repeats`])
 })
 
 test.each<[part: string, path: string]>([
@@ -100,7 +100,7 @@ test.each<[part: string, path: string]>([
   ['"kind":"room_key"', 'statements[1].claim.__proto__'],
 ])('the key `__proto__` is refused, however it is written: beside %s', (part, path) => {
   for (const key of ['__proto__', '__pr\\u006fto__'])
-    expect(refusalOf(exchanged(text, part, `"${key}":{"id":"x"},${part}`))).toEqual([
+    expect(problemsOf(exchanged(text, part, `"${key}":{"id":"x"},${part}`))).toEqual([
       `${path}: expected another key: this one is reserved`,
     ])
 })

@@ -1,6 +1,6 @@
 /** JSON that is no matrix: each fault is refused with its path and what was expected there. */
 import { expect, test } from 'vitest'
-import { refusalOf } from '../support/refusals.ts'
+import { problemsOf } from '../support/matrix-problems.ts'
 import { planted, smallMatrix } from '../support/small-matrix.ts'
 
 const PATTERN = 'expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$'
@@ -134,7 +134,7 @@ test.each<[path: string, value: unknown, expected: string]>([
     'expected the id of a statement; there is no statement `nothing`',
   ],
 ])('%s = %j is refused there: %s', (path, value, expected) => {
-  expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
+  expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
 })
 
 test.each<[path: string, first: string]>([
@@ -147,7 +147,7 @@ test.each<[path: string, first: string]>([
     ...smallMatrix(),
     ...(path.startsWith('tokenKinds') || path.startsWith('apis') ? { statements: [], conflicts: [] } : {}),
   }
-  expect(refusalOf(JSON.stringify(planted(matrix, path, taken)))).toContain(
+  expect(problemsOf(JSON.stringify(planted(matrix, path, taken)))).toContain(
     `${path}: expected a unique id, \`${taken}\` is taken`,
   )
 })
@@ -167,7 +167,7 @@ test.each<[path: string, value: unknown]>([
   ],
 ])('an item that repeats is refused: in %s', (path, value) => {
   // The later one of the two, which is the third item of each row.
-  expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([
+  expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([
     `${path}[2]: expected no repetition of an earlier item`,
   ])
 })
@@ -217,7 +217,7 @@ const inside = (place: string, field: string): string => (place === '' ? field :
 test.each(REQUIRED.flatMap(([place, fields]) => fields.map((field) => inside(place, field))))(
   'a missing field is named: %s',
   (path) => {
-    const problems = refusalOf(JSON.stringify(planted(smallMatrix(), path, undefined)))
+    const problems = problemsOf(JSON.stringify(planted(smallMatrix(), path, undefined)))
     expect(problems).toEqual([`${path}: ${MISSING}`])
   },
 )
@@ -227,7 +227,7 @@ test.each(REQUIRED)(
   (place, fields) => {
     const known = [...fields, ...(OPTIONAL[place] ?? [])]
     for (const extra of ['extra', 'constructor', 'toString', 'Title'])
-      expect(refusalOf(JSON.stringify(planted(smallMatrix(), inside(place, extra), 'x')))).toEqual([
+      expect(problemsOf(JSON.stringify(planted(smallMatrix(), inside(place, extra), 'x')))).toEqual([
         `${inside(place, extra)}: unknown field; expected one of ${known.join(', ')}`,
       ])
   },
@@ -236,13 +236,13 @@ test.each(REQUIRED)(
 test.each(['null', 'true', '7', '"text"', '[]'])(
   'a document that is %s is refused as a whole',
   (document) => {
-    expect(refusalOf(document)).toEqual(['expected an object'])
+    expect(problemsOf(document)).toEqual(['expected an object'])
   },
 )
 
 test('several faults are all named', () => {
   const matrix = planted(planted(smallMatrix(), 'title', 7), 'apis[1].id', 'constructor')
-  expect(refusalOf(JSON.stringify(matrix))).toEqual([`title: expected a string`, `apis[1].id: ${RESERVED}`])
+  expect(problemsOf(JSON.stringify(matrix))).toEqual([`title: expected a string`, `apis[1].id: ${RESERVED}`])
 })
 
 test.each([
@@ -257,5 +257,5 @@ test.each([
 ])('a value that is refused is never repeated in the refusal: at %s', (path) => {
   const canary = 'Canary-8f14e45f'
   for (const value of [[canary], { id: canary }, [{ id: canary }]])
-    expect(refusalOf(JSON.stringify(planted(smallMatrix(), path, value))).join()).not.toContain(canary)
+    expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value))).join()).not.toContain(canary)
 })

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Claim, Conflict, Matrix } from '../../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, lintMatrix } from '../../matrix/index.ts'
-import { matrices, matricesWithClaims, statementsOf } from '../support/generated.ts'
+import { matrices, matricesWithClaims, statementsOf } from '../support/generated-matrices.ts'
 import { smallMatrix } from '../support/small-matrix.ts'
 
 /**

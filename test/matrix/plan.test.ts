@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
-import { matrices } from '../support/generated.ts'
+import { matrices } from '../support/generated-matrices.ts'
 import { printedApis } from '../support/oracle.ts'
 
 interface Row {

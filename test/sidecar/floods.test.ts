@@ -10,7 +10,16 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { BlackBox } from '../support/black-box.ts'
-import { ACK, callOf, END_HEADERS, FRAME, field, frame, frameReader, PREFACE } from '../support/frames.ts'
+import {
+  ACK,
+  callOf,
+  END_HEADERS,
+  FRAME,
+  field,
+  frame,
+  frameReader,
+  PREFACE,
+} from '../support/http2-frames.ts'
 import { serve } from '../support/processes.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar.ts'

@@ -1,8 +1,8 @@
 /** The client and a sidecar that is of another version or lies: every unclear answer counts as a denial. */
 import { expect, test } from 'vitest'
 import { type Check, type CheckAnswer, type Client, connect } from '../../sidecar/client/index.ts'
-import { encoded, field, joined, tag } from '../support/bytes.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
+import { encoded, field, joined, tag } from '../support/protobuf-bytes.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT } from '../support/sidecar.ts'
 

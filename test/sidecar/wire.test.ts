@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BlackBox, type Message, type Refusal, refusalOf, refused } from '../support/black-box.ts'
-import { encoded, field, joined, tag, varint } from '../support/bytes.ts'
+import { encoded, field, joined, tag, varint } from '../support/protobuf-bytes.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 1_048_576

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { startWorker } from '../../support/directory/process.ts'
+import { startWriter } from '../../support/directory/writer.ts'
 import { newServiceUser, theProject } from './people.ts'
 import type { Account, Opened, Subject } from './subject.ts'
 
@@ -14,7 +14,7 @@ export function processesContract(subject: () => Subject): void {
     const names = Array.from({ length: 40 }, (_, index) => `account-${index}`)
     const workers = Array.from({ length: 4 }, (_, index) =>
       // Each process begins with another name, so that every process can be the first one.
-      startWorker(place.location, {
+      startWriter(place.location, {
         type: 'contend',
         names: [...names.slice(index * 10), ...names.slice(0, index * 10)],
       }),
@@ -28,7 +28,7 @@ export function processesContract(subject: () => Subject): void {
     const { place, store, newAccount } = subject()
     const { account } = await newAccount()
     const workers = Array.from({ length: 3 }, () =>
-      startWorker(place.location, { type: 'count', account, projects: 20 }),
+      startWriter(place.location, { type: 'count', account, projects: 20 }),
     )
     await Promise.all(workers.map(({ ended }) => ended))
     const projects = await store.records.projects(account, { after: '', size: 1000 })
@@ -40,7 +40,7 @@ export function processesContract(subject: () => Subject): void {
     const place = await subject().newPlace()
     const acknowledged: string[] = []
     for (let kill = 0; kill < KILLS; kill++) {
-      const worker = startWorker(place.location, { type: 'write', prefix: `run-${kill}` })
+      const worker = startWriter(place.location, { type: 'write', prefix: `run-${kill}` })
       await worker.said(1 + (kill % 5) * 3)
       // A random delay, so that the kill does not always come right after an acknowledgement.
       await delay((kill % 7) * 0.7)

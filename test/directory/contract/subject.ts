@@ -1,7 +1,7 @@
 /** The subject of the contract's tests: a directory, its store, and new accounts. */
 import type { Database } from '../../../sidecar/directory/database.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import type { Location } from '../../support/directory/process.ts'
+import type { Location } from '../../support/directory/writer.ts'
 
 /** A new directory. */
 export interface Place {

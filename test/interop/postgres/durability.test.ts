@@ -1,7 +1,7 @@
 /** PostgreSQL is killed while a process writes: acknowledged changes are kept, and no change is half-done. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectWhole } from '../../directory/contract/processes.ts'
-import { openLocation, startWorker } from '../../support/directory/process.ts'
+import { openLocation, startWriter } from '../../support/directory/writer.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
@@ -18,7 +18,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     const location = { type: 'postgres', url: await server.newDatabase() } as const
     const acknowledged: string[] = []
     for (let kill = 0; kill < KILLS; kill++) {
-      const worker = startWorker(location, { type: 'write', prefix: `run-${kill}` })
+      const worker = startWriter(location, { type: 'write', prefix: `run-${kill}` })
       await worker.said(5 + kill)
       await server.kill()
       // The process ends at the first change without an answer, because that answer may have been lost on the way.

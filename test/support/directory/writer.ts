@@ -27,7 +27,7 @@ export type Job =
   /** Makes accounts until there is no room. */
   | { readonly type: 'fill' }
 
-export interface Worker {
+export interface Writer {
   /** The lines so far. */
   readonly lines: readonly string[]
   /** Resolves when there are that many lines. */
@@ -53,7 +53,7 @@ export function openLocation(location: Location, now: () => number = Date.now): 
  *
  * @param fileKibMax how large its files may grow, in KiB; what it writes beyond that fails
  */
-export function startWorker(location: Location, job: Job, fileKibMax?: number): Worker {
+export function startWriter(location: Location, job: Job, fileKibMax?: number): Writer {
   const command = [process.execPath, fileURLToPath(import.meta.url), JSON.stringify({ location, job })]
   const limit = fileKibMax === undefined ? '' : `ulimit -f ${fileKibMax}; `
   const child = startProcess(['bash', '--norc', '-c', `${limit}exec "$@"`, 'bash', ...command])

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { loadMatrix, MatrixError, problemText } from '../../matrix/index.ts'
 
 /** The problems of a file that must be refused, each as `path: expected …`. */
-export function refusalOf(
+export function problemsOf(
   file: string | Uint8Array,
   load: (file: string | Uint8Array) => unknown = loadMatrix,
 ): string[] {
