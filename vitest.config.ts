@@ -4,7 +4,9 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests of what passwords cost, and of many logins at once. One of them replaces a module for all that its process loads. */
 const PASSWORDS = [
+  'test/administration/callers.test.ts',
   'test/administration/passwords.test.ts',
+  'test/administration/second-look.test.ts',
   'test/administration/throttle.test.ts',
   'test/identity/equal.test.ts',
   'test/sidecar/stream.test.ts',
