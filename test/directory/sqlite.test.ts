@@ -42,9 +42,9 @@ test('while another process holds the write lock, other work of this process con
 
 test('a file that cannot grow keeps its records, refuses changes and answers queries', async () => {
   const file = join(folder, 'full.sqlite')
-  const worker = startWriter({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
-  await worker.ended
-  const outcome = worker.lines.at(-1)
+  const writer = startWriter({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
+  await writer.ended
+  const outcome = writer.lines.at(-1)
   expect(outcome).toMatch(/^account-0 (UNAVAILABLE|RESOURCE_EXHAUSTED)$/)
-  await expectWhole(new DirectoryStore(openSqlite(file), Date.now), worker.lines.slice(0, -1))
+  await expectWhole(new DirectoryStore(openSqlite(file), Date.now), writer.lines.slice(0, -1))
 })

@@ -12,25 +12,25 @@ export function processesContract(subject: () => Subject): void {
   test('four processes start without a directory: it is created once, and each name is created by one of them', async () => {
     const place = await subject().newPlace()
     const names = Array.from({ length: 40 }, (_, index) => `account-${index}`)
-    const workers = Array.from({ length: 4 }, (_, index) =>
+    const writers = Array.from({ length: 4 }, (_, index) =>
       // Each process begins with another name, so that every process can be the first one.
       startWriter(place.location, {
         type: 'contend',
         names: [...names.slice(index * 10), ...names.slice(0, index * 10)],
       }),
     )
-    await Promise.all(workers.map(({ ended }) => ended))
-    expect(workers.flatMap(({ lines }) => lines).toSorted()).toEqual(names.toSorted())
+    await Promise.all(writers.map(({ ended }) => ended))
+    expect(writers.flatMap(({ lines }) => lines).toSorted()).toEqual(names.toSorted())
     await expectWhole((await place.open(Date.now)).store, names)
   })
 
   test('what a change reads is still true when it writes, whatever other processes do', async () => {
     const { place, store, newAccount } = subject()
     const { account } = await newAccount()
-    const workers = Array.from({ length: 3 }, () =>
+    const writers = Array.from({ length: 3 }, () =>
       startWriter(place.location, { type: 'count', account, projects: 20 }),
     )
-    await Promise.all(workers.map(({ ended }) => ended))
+    await Promise.all(writers.map(({ ended }) => ended))
     const projects = await store.records.projects(account, { after: '', size: 1000 })
     const names = Array.from({ length: 60 }, (_, index) => `project-${index}`)
     expect(projects.map(({ name }) => name)).toEqual(names.toSorted())
@@ -40,12 +40,12 @@ export function processesContract(subject: () => Subject): void {
     const place = await subject().newPlace()
     const acknowledged: string[] = []
     for (let kill = 0; kill < KILLS; kill++) {
-      const worker = startWriter(place.location, { type: 'write', prefix: `run-${kill}` })
-      await worker.said(1 + (kill % 5) * 3)
+      const writer = startWriter(place.location, { type: 'write', prefix: `run-${kill}` })
+      await writer.said(1 + (kill % 5) * 3)
       // A random delay, so that the kill does not always come right after an acknowledgement.
       await delay((kill % 7) * 0.7)
-      await worker.kill()
-      acknowledged.push(...worker.lines)
+      await writer.kill()
+      acknowledged.push(...writer.lines)
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS)
     await expectWhole((await place.open(Date.now)).store, acknowledged)

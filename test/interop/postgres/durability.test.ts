@@ -18,12 +18,12 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     const location = { type: 'postgres', url: await server.newDatabase() } as const
     const acknowledged: string[] = []
     for (let kill = 0; kill < KILLS; kill++) {
-      const worker = startWriter(location, { type: 'write', prefix: `run-${kill}` })
-      await worker.said(5 + kill)
+      const writer = startWriter(location, { type: 'write', prefix: `run-${kill}` })
+      await writer.said(5 + kill)
       await server.kill()
       // The process ends at the first change without an answer, because that answer may have been lost on the way.
-      await expect(worker.ended).rejects.toThrow('the directory does not answer')
-      acknowledged.push(...worker.lines)
+      await expect(writer.ended).rejects.toThrow('the directory does not answer')
+      acknowledged.push(...writer.lines)
       await server.start()
     }
     expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS * 5)
