@@ -193,6 +193,13 @@ function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         )
       else log.info('the signing keys are readable again')
     },
+    onDirectoryReplaced: (file) => {
+      health.set('directory_replaced', true)
+      log.fatal(
+        { directory: file },
+        'the directory file was exchanged while it was open; nothing that needs it is answered until a restart',
+      )
+    },
     onUnknownKey: (keyId) =>
       log.warn(
         { key_id: keyId },

@@ -52,6 +52,8 @@ export interface AuthorityEvents {
   readonly onUnknownKey: (keyId: string) => void
   /** The folder was in use, because it contains keys, but its directory file is missing. An empty directory replaces it. */
   readonly onDirectoryLost: (file: string) => void
+  /** The directory file was exchanged or removed while it was open. Every call fails until a restart. */
+  readonly onDirectoryReplaced: (file: string) => void
   /** Some active static tokens were hashed with another pepper. This host cannot recognise them and denies them. */
   readonly onForeignStaticTokens: (foreign: ForeignStaticTokens) => void
 }
@@ -83,7 +85,9 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
   // Converted to a key object once: a conversion on every check would cost five times as much as the hash.
   const pepper = createSecretKey(pepperBytes)
-  const store = await openDirectory(directoryFile, options.shared, now)
+  const store = await openDirectory(directoryFile, options.shared, now, () =>
+    options.onDirectoryReplaced(directoryFile),
+  )
   opening.defer(() => store.close())
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
   if (count > 0) options.onForeignStaticTokens({ count, pepperFile })

@@ -196,6 +196,12 @@ export const CALL_ERRORS = {
       'the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is meant',
     retry: false,
   },
+
+  DIRECTORY_REPLACED: {
+    code: 'UNAVAILABLE',
+    message: 'the file of the directory was exchanged while it was open; the sidecar must be restarted',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

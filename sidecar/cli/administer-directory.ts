@@ -26,6 +26,7 @@ export async function administerDirectory<T>(
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},
     onKeysUnreadable: () => {},
+    onDirectoryReplaced: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: (file) => warn(`${file} is missing; an empty directory takes its place`, json),
     onForeignStaticTokens: ({ count, pepperFile }) =>

@@ -34,16 +34,18 @@ export interface Siblings {
  *
  * @param file SQLite file, used if no directory is shared
  * @param now wall clock, in milliseconds since the epoch
+ * @param onReplaced called once when the file is no longer the one that was opened; every call fails then
  * @throws Error that names the file or `directory.url`, but never quotes the URL, because it contains a password
  */
 export async function openDirectory(
   file: string,
   shared: SharedDirectory | undefined,
   now: () => number,
+  onReplaced: () => void = () => {},
 ): Promise<DirectoryStore> {
   if (shared === undefined) {
     const { openSqlite } = await import('./sqlite.ts')
-    return new DirectoryStore(openSqlite(file), now)
+    return new DirectoryStore(openSqlite(file, onReplaced), now)
   }
   const { openPostgres } = await import('./postgres.ts')
   const { CachedDirectory } = await import('./cached.ts')

@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 /** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
@@ -132,6 +132,7 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE project_permissions ADD COLUMN selected_since {integer} DEFAULT 0;
   ALTER TABLE project_permissions ADD COLUMN access_since {integer} NOT NULL DEFAULT 0;
   `,
+  '{copies}',
 ]
 
 const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
@@ -144,6 +145,16 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     append_only_audit: `
       CREATE TRIGGER audit_not_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
       CREATE TRIGGER audit_not_deleted BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;`,
+    // A second copy of every value that decides about a token, elsewhere in the file. PRAGMA integrity_check compares the two, so
+    // it finds a flipped bit in either. The other tables have all their columns in their primary key, which is such a copy.
+    copies: `
+      CREATE INDEX accounts_copy ON accounts (id, account, enabled, deleted_at_ms, since);
+      CREATE INDEX projects_copy ON projects (id, account_id, name, enabled, deleted_at_ms, since);
+      CREATE INDEX users_copy ON users (id, account_id, name, type, password_hash, generation, enabled, owner, deleted_at_ms);
+      CREATE INDEX account_permissions_copy ON account_permissions (user_id, since);
+      CREATE INDEX project_permissions_copy ON project_permissions (user_id, project_id, selected_since, access_since);
+      CREATE INDEX static_tokens_copy ON static_tokens (hash, id, user_id, kind, revoked_at_ms);
+      CREATE INDEX panel_tokens_copy ON panel_tokens (user_id, project_id, claims);`,
   },
   postgres: {
     // Byte order, as in SQLite, so that lists have the same order on both.
@@ -152,6 +163,8 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     bytes: 'BYTEA',
     strict: '',
     sequence: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+    // PostgreSQL has checksums of its own (initdb --data-checksums).
+    copies: '',
     append_only_audit: `
       CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;

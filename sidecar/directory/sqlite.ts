@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
 import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
+import { DirectoryFiles } from './directory-files.ts'
 import { numberParameters } from './named-parameters.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 
@@ -21,32 +22,141 @@ const BUSY_RETRY_MS = 5
  */
 const VERSION_AGE_MS_MAX = 1
 
-/** Opens the file and migrates it to the current schema. A new file is readable for its owner only. */
+/** Longest time that a change stays in the log beside the file, in milliseconds. */
+const LOG_AGE_MS_MAX = 1_000
+
+/** Time between two looks whether the file was exchanged, while nothing asks for the directory, in milliseconds. */
+const IDLE_LOOK_MS = 1_000
+
+/**
+ * Opens the file, checks it for damage, and migrates it to the current schema. A new file is readable for its owner only.
+ *
+ * @param onReplaced called once when the file is no longer the one that was opened; from then on every call fails
+ * @throws Error if the file is damaged, or a newer Portcullis wrote it
+ */
 export function openSqlite(
   path: string,
+  onReplaced: () => void = () => {},
 ): Database & { all(sql: string, parameters?: Parameters): Record<string, unknown>[] } {
-  // SQLite gives its side files the permissions of the main file.
-  closeSync(openSync(path, 'a', 0o600))
+  createIfMissing(path)
   const writer = new Connection(path)
-  writer.migrate(path)
+  try {
+    writer.expectWhole(path)
+    writer.migrate(path)
+  } catch (error) {
+    writer.close()
+    throw error
+  }
   // From now on `transaction` waits for other processes itself, without blocking the event loop.
   writer.disableBusyTimeout()
   // A separate connection: a transaction awaits promises between its statements, and readers must not see half of it.
   const reader = new Connection(path)
+  const watch = new ExchangeWatch(new DirectoryFiles(path), onReplaced)
+  watch.expectForward(reader.lastChange())
   const oneAtATime = pLimit(1)
+  const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
+  let emptyingLog: NodeJS.Timeout | undefined
+  // The log is not protected against flipped bits: SQLite ignores everything after one.
+  const emptyLogSoon = () => {
+    emptyingLog ??= setTimeout(() => {
+      emptyingLog = undefined
+      void oneAtATime(() => {
+        if (!watch.look() && !writer.emptyLog()) emptyLogSoon()
+      })
+    }, LOG_AGE_MS_MAX).unref()
+  }
   return {
-    all: (sql, parameters) => reader.all(sql, parameters),
+    all: (sql, parameters) => {
+      watch.expectSame()
+      return reader.all(sql, parameters)
+    },
     // `data_version` counts changes by other connections. The writer is one, so changes of this process count too.
-    version: () => reader.version(),
+    version: () => reader.version(watch),
     transaction: async (work) => {
-      const result = await oneAtATime(() => writer.transaction(work))
+      const result = await oneAtATime(async () => {
+        watch.expectSameNow()
+        let lastChange = 0
+        const done = await writer.transaction(async (queries) => {
+          watch.expectForward(writer.lastChange())
+          const result = await work(queries)
+          lastChange = writer.lastChange()
+          return result
+        })
+        watch.expectForward(lastChange)
+        // Only a change that is in the file of this path is acknowledged.
+        watch.expectSameNow()
+        return done
+      })
+      emptyLogSoon()
       await untilOlderVersionsExpire(performance.now())
       return result
     },
     close: async () => {
+      clearInterval(idleLook)
       await oneAtATime(() => writer.close())
+      clearTimeout(emptyingLog)
       reader.close()
     },
+  }
+}
+
+/** Creates the file. SQLite gives its side files the permissions of the main file. */
+function createIfMissing(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    // A file that exists is not opened here: closing it would end the locks that this process has on it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Stops everything when the directory is no longer the one that was opened. */
+class ExchangeWatch {
+  readonly #files: DirectoryFiles
+  readonly #onReplaced: () => void
+  #reported = false
+  #lastChange = 0
+
+  constructor(files: DirectoryFiles, onReplaced: () => void) {
+    this.#files = files
+    this.#onReplaced = onReplaced
+  }
+
+  /** @throws CallError if the file was exchanged, by a look of at most some milliseconds ago */
+  expectSame(): void {
+    if (this.#files.wereExchanged(performance.now())) this.#fail()
+  }
+
+  /** @throws CallError if the file is exchanged now */
+  expectSameNow(): void {
+    if (this.#files.areExchanged()) this.#fail()
+  }
+
+  /** Changes are numbered, and a number never falls. @throws CallError if it did: the content is of an earlier time */
+  expectForward(change: number): void {
+    if (change < this.#lastChange) {
+      this.#files.reportExchanged()
+      this.#fail()
+    }
+    this.#lastChange = change
+  }
+
+  /** Looks now, and reports. Returns whether the file was exchanged. */
+  look(): boolean {
+    const exchanged = this.#files.areExchanged()
+    if (exchanged) this.#report()
+    return exchanged
+  }
+
+  #fail(): never {
+    this.#report()
+    throw callError('DIRECTORY_REPLACED', {})
+  }
+
+  #report(): void {
+    if (this.#reported) return
+    this.#reported = true
+    this.#onReplaced()
   }
 }
 
@@ -65,6 +175,40 @@ class Connection implements Queries {
     } catch (error) {
       this.#database.close()
       throw new Error(`${path}: cannot be used as a directory (${(error as Error).message})`)
+    }
+  }
+
+  /**
+   * Compares the tables with their indexes, which have a copy of every value that decides about a token.
+   *
+   * @throws Error if the file is damaged
+   */
+  expectWhole(path: string): void {
+    let found: unknown
+    try {
+      found = this.#database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+    } catch (error) {
+      found = (error as Error).message
+    }
+    if (found === 'ok') return
+    throw new Error(
+      `${path}: the directory is damaged (${String(found).split('\n').at(-1)}); restore a backup`,
+    )
+  }
+
+  /** Number of the last change. */
+  lastChange(): number {
+    return Number(this.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')[0]?.last)
+  }
+
+  /** Moves the content of the log into the file. Returns whether it is empty now; it is not while another process reads it. */
+  emptyLog(): boolean {
+    try {
+      return this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+    } catch (error) {
+      if (isBusy(error)) return false
+      // A full disk or a failing one: changes report it, and the next change tries again.
+      return true
     }
   }
 
@@ -97,11 +241,15 @@ class Connection implements Queries {
     }
   }
 
-  version(): number {
+  /** @param watch is asked whenever the version is read, but not while the last reading is used */
+  version(watch: ExchangeWatch): number {
     // The time is taken before the reading, which may miss what is committed meanwhile.
     const nowMs = performance.now()
     if (nowMs - this.#versionReadAtMs < VERSION_AGE_MS_MAX) return this.#version
-    this.#version = this.#readVersion()
+    watch.expectSame()
+    const version = this.#readVersion()
+    if (version !== this.#version) watch.expectForward(this.lastChange())
+    this.#version = version
     this.#versionReadAtMs = nowMs
     return this.#version
   }

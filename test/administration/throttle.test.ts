@@ -271,6 +271,7 @@ test.each(['user_name', 'account'])(
       passwordLimits: { concurrent: 1, waiting: 1 },
       onKeysRefused: () => {},
       onKeysUnreadable: () => {},
+      onDirectoryReplaced: () => {},
       onUnknownKey: () => {},
       onDirectoryLost: () => {},
       onForeignStaticTokens: () => {},

@@ -114,6 +114,7 @@ test('there is no other command with --json', () => {
     ...ROWS_HERE.map(path),
     'serve',
     'keys rotate',
+    // test/administration/withdrawal.test.ts
     'keys withdraw',
     // test/administration/json.test.ts
     ...ROWS.map(({ group, verb }) => `${group} ${verb}`),

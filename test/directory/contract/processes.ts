@@ -65,6 +65,11 @@ export function processesContract(subject: () => Subject): void {
 
   /** Statements that make a directory of the current version one of version 1. */
   const AS_OF_VERSION_1: readonly string[] = [
+    ...['accounts', 'projects', 'users', 'account_permissions', 'project_permissions'].map(
+      (table) => `DROP INDEX IF EXISTS ${table}_copy`,
+    ),
+    'DROP INDEX IF EXISTS static_tokens_copy',
+    'DROP INDEX IF EXISTS panel_tokens_copy',
     'ALTER TABLE project_permissions DROP COLUMN access_since',
     'ALTER TABLE project_permissions DROP COLUMN selected_since',
     ...['account_permissions', 'projects', 'accounts'].map(

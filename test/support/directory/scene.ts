@@ -28,6 +28,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     passwordLimits: { concurrent: 2, waiting: 1000 },
     onKeysRefused: () => {},
     onKeysUnreadable: () => {},
+    onDirectoryReplaced: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: () => {},
     onForeignStaticTokens: () => {},

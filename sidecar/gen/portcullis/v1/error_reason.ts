@@ -90,6 +90,8 @@ export const ErrorReason = {
   ERROR_REASON_KEYS_UNREADABLE: 35,
   /** ERROR_REASON_REQUESTER_EXCLUDED - FAILED_PRECONDITION: "the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is meant". Do not retry. */
   ERROR_REASON_REQUESTER_EXCLUDED: 36,
+  /** ERROR_REASON_DIRECTORY_REPLACED - UNAVAILABLE: "the file of the directory was exchanged while it was open; the sidecar must be restarted". Retry later. */
+  ERROR_REASON_DIRECTORY_REPLACED: 37,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -133,5 +135,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_INTERNAL = typeof ErrorReason.ERROR_REASON_INTERNAL;
   export type ERROR_REASON_KEYS_UNREADABLE = typeof ErrorReason.ERROR_REASON_KEYS_UNREADABLE;
   export type ERROR_REASON_REQUESTER_EXCLUDED = typeof ErrorReason.ERROR_REASON_REQUESTER_EXCLUDED;
+  export type ERROR_REASON_DIRECTORY_REPLACED = typeof ErrorReason.ERROR_REASON_DIRECTORY_REPLACED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

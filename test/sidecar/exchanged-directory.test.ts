@@ -1,0 +1,44 @@
+/** A directory file that is exchanged under a running sidecar with workers: every worker stops answering, and says so. */
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { connect } from '../../sidecar/client/index.ts'
+import { serve } from '../support/processes.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { issued, populate, runSidecar } from '../support/sidecar.ts'
+
+test('every worker stops answering, is not ready, and acknowledges no revocation', async () => {
+  const folder = join(newFolder(), 'data')
+  const base = await runSidecar({ folder })
+  const { value } = await issued(base, await populate(base))
+  await base.sidecar.close()
+  const served = await serve(['--data', folder, '--workers', '2', '--http', '127.0.0.1:0'])
+  // Each client has a connection of its own, so that together they reach both workers.
+  const clients = Array.from({ length: 8 }, () => connect(served.ready.grpc, { deadlineMs: 100_000 }))
+  whenTheFileEnds(() => {
+    for (const client of clients) client.close()
+  })
+  const check = (client: (typeof clients)[number]) =>
+    client.check({ api: 'balance', credentials: [['X-Auth-Token', value]] })
+  for (const client of clients) expect(await check(client)).toMatchObject({ allowed: true })
+
+  const file = join(folder, 'directory.sqlite')
+  renameSync(file, `${file}.away`)
+  // A worker may rely on its last look for some milliseconds.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const refused = { code: 'UNAVAILABLE', reason: 'DIRECTORY_REPLACED' }
+  for (const client of clients) {
+    await expect(check(client)).rejects.toMatchObject(refused)
+    await expect(client.revoke({ value })).rejects.toMatchObject(refused)
+  }
+  // A worker that nobody asked looks once a second.
+  const ready = await eventually(async () => {
+    const answer = await fetch(`http://${served.ready.http}/readyz`, { headers: { connection: 'close' } })
+    return answer.status === 503 && answer
+  })
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: 'not ready', problems: ['directory_replaced'] },
+  ])
+  expect(served.stderr()).toContain('the directory file was exchanged while it was open')
+})
