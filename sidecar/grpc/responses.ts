@@ -35,11 +35,16 @@ export class EncodedAnswers {
 
   constructor(engine: Engine, cacheForMs: number) {
     this.#cacheForMs = cacheForMs
+    const cacheFor = encodeCacheFor(cacheForMs)
     for (const decision of engine.decisions()) {
       const encoded = encodeDecision(decision)
-      this.#decisions.set(decision, encoded)
-      if (decision.advice.length === 0)
-        this.#claims.set(decision, Buffer.concat([encoded, encodeCacheFor(cacheForMs)]))
+      if (decision.advice.length > 0) this.#decisions.set(decision, encoded)
+      else {
+        const answer = Buffer.concat([encoded, cacheFor])
+        this.#claims.set(decision, answer)
+        // An answer to claims begins with the encoded decision: the bytes are in memory once.
+        this.#decisions.set(decision, answer.subarray(0, encoded.length))
+      }
     }
   }
 
