@@ -40,6 +40,9 @@ export const PACKAGES: Readonly<Record<string, string>> = {
 /** The addresses that the pages show, which are another's on a machine that runs tests. */
 const GRPC_SHOWN = '127.0.0.1:50051'
 const HTTP_SHOWN = '127.0.0.1:8180'
+/** A test opens no port to other machines. */
+const ANYWHERE_SHOWN = '0.0.0.0:50051'
+const FREE_PORT_HERE = '127.0.0.1:0'
 /** Where a reader's own service listens. */
 const SERVICE_SHOWN = '127.0.0.1:3000'
 
@@ -54,7 +57,7 @@ export class Terminal {
   readonly #bash: ChildProcess
   readonly #answers: Interface
   readonly #tools: string
-  readonly #replaced = new Map<string, string>()
+  readonly #replaced = new Map([[ANYWHERE_SHOWN, FREE_PORT_HERE]])
   #blocks = 0
 
   private constructor(folder: string, tools: string, bash: ChildProcess, answers: Interface) {
