@@ -6,8 +6,8 @@ import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { Health } from './base/health.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
-import { type Config, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
-import { readCallers, readProfiles } from './config/credentials.ts'
+import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
+import { type ConfiguredCaller, readCallers, readProfiles } from './config/credentials.ts'
 import { WatchedCallers } from './config/watched-callers.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/listen.ts'
@@ -78,7 +78,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
   const profiles = readProfiles(config)
-  readCallers(config.callers ?? [], new Set(profiles.keys()))
+  checkClients(config, readCallers(config.callers ?? [], new Set(profiles.keys())))
   const health = new Health()
   await using opening = new AsyncDisposableStack()
   const rules = openRules(config, log)
@@ -231,6 +231,8 @@ function openCallers(
     profiles,
     onChanged: (changed) => {
       callers.replace(changed)
+      if (!mayAnyClientCall(config, changed))
+        log.warn('no caller has a certificate any more, so every call over TLS is refused')
       log.info({ callers: changed.map(({ name }) => name) }, 'the callers were read again')
     },
     onRefused: (error) =>
@@ -245,15 +247,34 @@ function openCallers(
   return { callers, watch }
 }
 
+/**
+ * Whoever writes nothing must not let in every certificate that the authority ever signed.
+ *
+ * @throws ConfigError where no client could call
+ */
+function checkClients(config: Config, callers: readonly ConfiguredCaller[]): void {
+  if (!mayAnyClientCall(config, callers))
+    throw new ConfigError(
+      'grpc.tls: expected the clients that may call: a caller with `certificate` in `callers`, or `grpc.tls.any_client: true` for every client with a certificate of grpc.tls.client_ca',
+    )
+}
+
+function mayAnyClientCall({ grpc: { tls } }: Config, callers: readonly ConfiguredCaller[]): boolean {
+  const mapped = callers.some(({ certificateName }) => certificateName !== undefined)
+  return tls === undefined || tls.any_client === true || mapped
+}
+
 /** Starts gRPC and HTTP. If one fails, none keeps running. */
 async function startServers(
   services: Services,
   config: Config,
   { connections, times }: StartOptions,
 ): Promise<{ grpc: GrpcServer; http: HttpServer | undefined; close(): Promise<void> }> {
+  const { tls } = config.grpc
   const grpc = await startGrpcServer(services, {
     address: config.grpc.address,
-    tls: config.grpc.tls,
+    tls: tls && { certificate: tls.certificate, key: tls.key, client_ca: tls.client_ca },
+    anyClient: tls?.any_client ?? false,
     maxMessageBytes: config.grpc.max_message_bytes,
     maxConcurrentStreams: config.grpc.max_concurrent_streams,
     maxBatchLength: config.grpc.max_batch_length,

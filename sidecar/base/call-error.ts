@@ -202,6 +202,19 @@ export const CALL_ERRORS = {
     message: 'the file of the directory was exchanged while it was open; the sidecar must be restarted',
     retry: true,
   },
+
+  CLIENT_CERTIFICATE_UNKNOWN: {
+    code: 'UNAUTHENTICATED',
+    message:
+      'the client certificate has no name of a caller in the configuration, or that caller expired or was withdrawn',
+    retry: false,
+  },
+  CLIENT_CERTIFICATE_AMBIGUOUS: {
+    code: 'UNAUTHENTICATED',
+    message:
+      'the client certificate has names of several callers in the configuration; expected names of one',
+    retry: false,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

@@ -15,7 +15,12 @@ export interface Config {
     readonly max_batch_length: number
     readonly max_connection_idle_ms: number
     readonly max_connection_age_ms: number
-    readonly tls?: { readonly certificate: string; readonly key: string; readonly client_ca: string }
+    readonly tls?: {
+      readonly certificate: string
+      readonly key: string
+      readonly client_ca: string
+      readonly any_client?: boolean
+    }
   }
   readonly http: {
     readonly address: string
@@ -58,6 +63,7 @@ export interface Config {
     readonly name: string
     readonly token_file?: string
     readonly token_sha256?: string
+    readonly certificate?: { readonly dns?: string; readonly uri?: string }
     readonly profiles?: readonly string[]
     readonly rights?: readonly string[]
     readonly expires_at?: string

@@ -1,6 +1,13 @@
 /** The credentials of the configuration: reads the secrets of profiles and callers from their files. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import {
+  type CertificateName,
+  DNS_EXPECTED,
+  dnsName,
+  URI_EXPECTED,
+  uriName,
+} from '../base/certificate-name.ts'
 import { Secret } from '../base/secret.ts'
 import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -11,14 +18,15 @@ export interface ConfiguredProfile {
   readonly staticToken: Secret | undefined
 }
 
-/** A caller, and the hash of the token that identifies it. */
+/** A caller, with the hash of the token and the name of the certificate that identify it. At least one of the two is there. */
 export interface ConfiguredCaller {
   readonly name: string
   /** SHA-256 of the caller token, in hexadecimal. */
-  readonly tokenSha256: string
+  readonly tokenSha256: string | undefined
+  readonly certificateName: CertificateName | undefined
   readonly profiles: ReadonlySet<string>
   readonly rights: ConfiguredRights
-  /** Milliseconds since the epoch; `undefined`: the token does not expire. */
+  /** Milliseconds since the epoch; `undefined`: the caller does not expire. */
   readonly expiresAtMs: number | undefined
 }
 
@@ -57,6 +65,7 @@ export function readCallers(
   profiles: ReadonlySet<string>,
   onMissing?: (name: string) => void,
 ): ConfiguredCaller[] {
+  const certificateNames = readCertificateNames(callers)
   return callers.flatMap((caller, index) => {
     const at = `callers[${index}]`
     rejectAdministrator(at, caller)
@@ -66,14 +75,47 @@ export function readCallers(
     for (const [position, right] of (caller.rights ?? []).entries())
       if (!isRight(right)) throw new ConfigError(`${at}.rights[${position}]: expected ${RIGHT_EXPECTED}`)
     const expiresAtMs = expiryOf(`${at}.expires_at`, caller.expires_at)
-    const tokenSha256 = tokenHash(at, caller, onMissing !== undefined)
-    if (tokenSha256 === undefined) {
-      onMissing?.(caller.name)
+    const { name } = caller
+    const certificateName = certificateNames[index]
+    const token = tokenHash(at, caller, onMissing !== undefined)
+    if (token.missing) {
+      onMissing?.(name)
       return []
     }
+    const tokenSha256 = token.hash
+    if (tokenSha256 === undefined && certificateName === undefined)
+      throw new ConfigError(`${at}: expected token_file, token_sha256 or certificate`)
     const rights = rightsOf(caller.rights ?? [])
-    return { name: caller.name, tokenSha256, profiles: new Set(caller.profiles), rights, expiresAtMs }
+    const profilesOfCaller = new Set(caller.profiles)
+    return { name, tokenSha256, certificateName, profiles: profilesOfCaller, rights, expiresAtMs }
   })
+}
+
+/** The name of each caller's certificate. @throws ConfigError where two callers have the same one */
+function readCertificateNames(callers: NonNullable<Config['callers']>): (CertificateName | undefined)[] {
+  const owners = new Map<CertificateName, number>()
+  return callers.map(({ certificate }, index) => {
+    if (certificate === undefined) return undefined
+    const at = `callers[${index}].certificate`
+    const name = certificateName(at, certificate)
+    const owner = owners.get(name)
+    if (owner !== undefined)
+      throw new ConfigError(`${at}: expected a name of its own, callers[${owner}] has the same one`)
+    owners.set(name, index)
+    return name
+  })
+}
+
+function certificateName(
+  at: string,
+  { dns, uri }: NonNullable<CallerOfFile['certificate']>,
+): CertificateName {
+  if ((dns === undefined) === (uri === undefined)) throw new ConfigError(`${at}: expected either dns or uri`)
+  const name = dns === undefined ? uriName(uri ?? '') : dnsName(dns)
+  if (name !== undefined) return name
+  throw new ConfigError(
+    dns === undefined ? `${at}.uri: expected ${URI_EXPECTED}` : `${at}.dns: expected ${DNS_EXPECTED}`,
+  )
 }
 
 type CallerOfFile = NonNullable<Config['callers']>[number]
@@ -87,20 +129,20 @@ function rejectAdministrator(at: string, { administrator }: CallerOfFile): void 
   if (administrator === false) throw new ConfigError(`${at}.administrator: expected no such key; remove it`)
 }
 
-/** @returns `undefined` where the token file is missing and that is no error */
+/** The hash of the caller's token, if it has one. The token file may be missing where that is no error. */
 function tokenHash(
   at: string,
   { token_file: path, token_sha256: hash }: CallerOfFile,
   mayBeMissing: boolean,
-): string | undefined {
-  if ((path === undefined) === (hash === undefined))
+): { readonly hash?: string | undefined; readonly missing?: boolean } {
+  if (path !== undefined && hash !== undefined)
     throw new ConfigError(`${at}: expected either token_file or token_sha256`)
-  if (path === undefined) return hash
-  if (mayBeMissing && !existsSync(path)) return undefined
+  if (path === undefined) return { hash }
+  if (mayBeMissing && !existsSync(path)) return { missing: true }
   const token = readSecret(`${at}.token_file`, path)
   if (token.reveal().length < 32)
     throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
-  return createHash('sha256').update(token.reveal()).digest('hex')
+  return { hash: createHash('sha256').update(token.reveal()).digest('hex') }
 }
 
 function expiryOf(key: string, text: string | undefined): number | undefined {

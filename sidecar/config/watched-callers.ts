@@ -68,7 +68,8 @@ export class WatchedCallers {
     try {
       const token = readAdministratorToken(config.data)
       const tokenSha256 = createHash('sha256').update(token.reveal()).digest('hex')
-      return { name, tokenSha256, profiles, rights: rightsOf(['everything']), expiresAtMs: undefined }
+      const rights = rightsOf(['everything'])
+      return { name, tokenSha256, certificateName: undefined, profiles, rights, expiresAtMs: undefined }
     } catch (error) {
       if (onWithdrawn === undefined || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       onWithdrawn(name)

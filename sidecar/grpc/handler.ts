@@ -3,6 +3,7 @@ import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } fr
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
+import { type CertificateName, namesOfCertificate } from '../base/certificate-name.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import { serviceError } from './status.ts'
 
@@ -76,6 +77,13 @@ export function notAMessage(error: unknown, path = ''): CallError {
   )
 }
 
+/** The names in the client certificate of the call's connection. Without TLS there are none. */
+export function certificateNamesOf(call: {
+  getAuthContext(): ReturnType<ServerUnaryCall<Buffer, Buffer>['getAuthContext']>
+}): readonly CertificateName[] {
+  return namesOfCertificate(call.getAuthContext().sslPeerCertificate?.subjectaltname)
+}
+
 /** The part of a call that knows the client's address. */
 type Peer = Pick<ServerUnaryCall<Buffer, Buffer>, 'getPeer'>
 
@@ -106,6 +114,7 @@ export function presentedIn(call: ServerUnaryCall<Buffer, Buffer>, reachable: bo
   return {
     authorization: call.metadata.get('authorization').map(String),
     iamToken: call.metadata.get('x-auth-token').map(String),
+    certificateNames: reachable ? certificateNamesOf(call) : [],
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
     clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
   }

@@ -1,5 +1,11 @@
 /** The gRPC server: the services, health and reflection, with a limit for every resource. */
-import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
+import {
+  logVerbosity,
+  Server,
+  ServerCredentials,
+  type ServerInterceptor,
+  setLogVerbosity,
+} from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import { HealthService } from '../gen/health/v1/health.ts'
 import type { Services } from '../usecases/services.ts'
@@ -11,6 +17,8 @@ import { type ListenOptions, listen } from './listen.ts'
 import { addReflection } from './reflection.ts'
 
 export interface GrpcOptions extends ListenOptions {
+  /** With TLS: whether a client with a certificate may call that is not the certificate of a caller. */
+  readonly anyClient: boolean
   readonly maxMessageBytes: number
   readonly maxConcurrentStreams: number
   readonly maxBatchLength: number
@@ -54,6 +62,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     'grpc.keepalive_timeout_ms': 20_000,
     // Channelz would record every call, and nothing here reads its records.
     'grpc.enable_channelz': 0,
+    interceptors: await interceptorsOf(services, options),
   })
   const { handlers, endStreams } = authorizationHandlers(services, {
     batchLengthMax: options.maxBatchLength,
@@ -87,6 +96,16 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
       return promise.finally(() => clearTimeout(limit))
     },
   }
+}
+
+/** Without them a call costs less, so there are none where every client may call. */
+async function interceptorsOf(
+  services: Services,
+  { tls, anyClient }: GrpcOptions,
+): Promise<ServerInterceptor[]> {
+  if (tls === undefined || anyClient) return []
+  const { admission } = await import('./admission.ts')
+  return [admission(services)]
 }
 
 function credentialsOf(

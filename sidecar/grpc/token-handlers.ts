@@ -1,5 +1,4 @@
 /** The handlers of `Issue` and `Revoke`. */
-import type { ServerUnaryCall } from '@grpc/grpc-js'
 import { issue } from '../usecases/issue.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
@@ -15,13 +14,14 @@ interface TokenHandlers {
 /** @param reachable whether other machines can reach the listener */
 export function tokenHandlers(services: Services, reachable: boolean): TokenHandlers {
   const { callers, log } = services
-  const callerOf = ({ metadata }: ServerUnaryCall<Buffer, Buffer>) =>
-    callers.find(metadata.get('authorization').map(String))
   return {
     issue: unaryHandler(log, async (request, _metadata, call) => {
       const { requester, purpose } = readIssueRequest(request)
       const issued = await issue(forCall(services), {
-        requester: requester.type === 'password' ? requester : { ...requester, caller: callerOf(call) },
+        requester:
+          requester.type === 'password'
+            ? requester
+            : { ...requester, caller: callers.find(presentedIn(call, reachable)) },
         purpose,
         clientAddress: remoteAddress(call, reachable),
       })

@@ -1,6 +1,10 @@
-/** Callers, each known by a caller token: what each of them may do beyond using a credential of their own, and until when. */
+/**
+ * Callers, each known by a caller token, by a name in a client certificate, or by either: what each of them may do beyond
+ * using a credential of their own, and until when.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { callError } from '../base/call-error.ts'
+import type { CertificateName } from '../base/certificate-name.ts'
 
 /** What a caller may do. `everything` includes the others. */
 export interface CallerRights {
@@ -14,55 +18,118 @@ export interface CallerRights {
   readonly administer: ReadonlySet<string>
 }
 
-/** Who is known by a caller token. */
+/** Who is known by a caller token or by a client certificate. */
 export interface Caller {
   readonly name: string
-  /** SHA-256 of the caller token, in hexadecimal. */
-  readonly tokenSha256: string
+  /** SHA-256 of the caller token, in hexadecimal; `undefined`: no token identifies the caller. */
+  readonly tokenSha256: string | undefined
+  /** The name in the client certificate; `undefined`: no certificate identifies the caller. */
+  readonly certificateName: CertificateName | undefined
   /** Names of the profiles that the caller may use. */
   readonly profiles: ReadonlySet<string>
   readonly rights: CallerRights
-  /** Milliseconds since the epoch; `undefined`: the token does not expire. */
+  /** Milliseconds since the epoch; `undefined`: the caller does not expire. */
   readonly expiresAtMs: number | undefined
 }
 
-/** Finds callers by their token. They may be replaced at any time. */
+/** What a call presents that can identify its caller. */
+export interface CallerCredentials {
+  /** Values of `authorization`: a caller token. */
+  readonly authorization: readonly string[]
+  /** Values of `x-auth-token`: an IAM token. */
+  readonly iamToken: readonly string[]
+  /** Names in the client certificate of the connection, which TLS has verified; empty: there are none. */
+  readonly certificateNames: readonly CertificateName[]
+}
+
+/** A caller, and what identified them: they can be found again when a change is made. */
+export interface IdentifiedCaller extends Caller {
+  readonly identifiedBy:
+    | { readonly type: 'token'; readonly digest: Buffer }
+    | { readonly type: 'certificate'; readonly names: readonly CertificateName[] }
+}
+
+/** Finds callers. They may be replaced at any time. */
 export class Callers {
-  #known: readonly Caller[]
+  #known: readonly Caller[] = []
+  #byName: ReadonlyMap<CertificateName, Caller> = new Map()
   readonly #now: () => number
+  readonly #watchers = new Set<() => void>()
 
   /** @param now wall clock, in milliseconds since the epoch */
   constructor(callers: readonly Caller[], now: () => number = Date.now) {
-    this.#known = callers
     this.#now = now
+    this.replace(callers)
   }
 
   /** Whoever is not among them is withdrawn at once. */
   replace(callers: readonly Caller[]): void {
     this.#known = callers
+    this.#byName = new Map(
+      callers.flatMap((caller): [CertificateName, Caller][] =>
+        caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],
+      ),
+    )
+    for (const watcher of this.#watchers) watcher()
   }
 
-  /** The caller whose token an `authorization` value has. No value: `undefined`. @throws CallError where the token is unknown */
-  find(authorization: readonly string[]): Caller | undefined {
-    const [value] = authorization
-    if (value === undefined) return undefined
+  /** Calls `watcher` after every replacement. */
+  watch(watcher: () => void): void {
+    this.#watchers.add(watcher)
+  }
+
+  /**
+   * The caller of a call. A certificate counts only where the call presents no other credential: a program that forwards
+   * the tokens of others must not add its own rights to theirs. No credential of a caller: `undefined`.
+   *
+   * @throws CallError where the token is unknown, or the certificate has names of several callers
+   */
+  find({ authorization, iamToken, certificateNames }: CallerCredentials): IdentifiedCaller | undefined {
+    const [value, ...more] = authorization
+    if (value === undefined) return iamToken.length > 0 ? undefined : this.#byCertificate(certificateNames)
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
-    if (authorization.length > 1 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
+    if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
     return this.#byDigest(createHash('sha256').update(token).digest())
   }
 
-  /** The caller as they are now, with the same token. @throws CallError where they expired or were withdrawn */
-  confirm({ tokenSha256 }: Caller): Caller {
-    return this.#byDigest(Buffer.from(tokenSha256, 'hex'))
+  /** @throws CallError unless the names identify one caller who has not expired */
+  expectCertificate(names: readonly CertificateName[]): void {
+    if (this.#byCertificate(names) === undefined) throw callError('CLIENT_CERTIFICATE_UNKNOWN', {})
   }
 
-  #byDigest(digest: Buffer): Caller {
+  /** The caller as they are now, by the same token or certificate. @throws CallError where they expired or were withdrawn */
+  confirm({ identifiedBy }: IdentifiedCaller): IdentifiedCaller {
+    if (identifiedBy.type === 'token') return this.#byDigest(identifiedBy.digest)
+    const caller = this.#byCertificate(identifiedBy.names)
+    if (caller === undefined) throw callError('CLIENT_CERTIFICATE_UNKNOWN', {})
+    return caller
+  }
+
+  #byDigest(digest: Buffer): IdentifiedCaller {
     for (const caller of this.#known) {
-      const { tokenSha256, expiresAtMs } = caller
+      const { tokenSha256 } = caller
+      if (tokenSha256 === undefined) continue
       // Digests are of one length, which `timingSafeEqual` asks for.
       if (!timingSafeEqual(digest, Buffer.from(tokenSha256, 'hex'))) continue
-      if (expiresAtMs === undefined || this.#now() < expiresAtMs) return caller
+      if (!this.#hasExpired(caller)) return { ...caller, identifiedBy: { type: 'token', digest } }
     }
     throw callError('CALLER_TOKEN_INVALID', {})
+  }
+
+  #byCertificate(names: readonly CertificateName[]): IdentifiedCaller | undefined {
+    let found: Caller | undefined
+    for (const name of names) {
+      const caller = this.#byName.get(name)
+      if (caller === undefined) continue
+      // An expired caller counts here: their expiry must not give the certificate the rights of another caller.
+      if (found !== undefined && found !== caller) throw callError('CLIENT_CERTIFICATE_AMBIGUOUS', {})
+      found = caller
+    }
+    if (found === undefined || this.#hasExpired(found)) return undefined
+    return { ...found, identifiedBy: { type: 'certificate', names } }
+  }
+
+  #hasExpired({ expiresAtMs }: Caller): boolean {
+    return expiresAtMs !== undefined && this.#now() >= expiresAtMs
   }
 }

@@ -1,10 +1,13 @@
-/** Who makes an administrative or identity call: an operator, by a caller token, or a user, by an IAM token of their own. */
+/**
+ * Who makes an administrative or identity call: an operator, by a caller token or a client certificate, or a user, by an
+ * IAM token of their own.
+ */
 import type { ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
-import type { Caller } from './callers.ts'
+import type { CallerCredentials, IdentifiedCaller } from './callers.ts'
 import type { CallServices } from './services.ts'
 
 export type Requester = Operator | UserRequester
@@ -12,7 +15,7 @@ export type Requester = Operator | UserRequester
 /** A caller with rights over the directory. */
 export interface Operator {
   readonly type: 'operator'
-  readonly caller: Caller
+  readonly caller: IdentifiedCaller
 }
 
 export interface UserRequester {
@@ -28,11 +31,7 @@ export interface UserRequester {
 }
 
 /** How a requester says who they are. */
-export interface PresentedCredentials {
-  /** Values of `authorization`: a caller token. */
-  readonly authorization: readonly string[]
-  /** Values of `x-auth-token`: an IAM token. */
-  readonly iamToken: readonly string[]
+export interface PresentedCredentials extends CallerCredentials {
   /** IP address, where the requester has one. */
   readonly clientAddress: string | undefined
 }
@@ -45,11 +44,12 @@ export interface PresentedCredentials {
  */
 export async function identify(
   services: Pick<CallServices, 'engine' | 'authority' | 'administration' | 'callers'>,
-  { authorization, iamToken, clientAddress }: PresentedCredentials,
+  credentials: PresentedCredentials,
   ownersFromAnywhere = false,
 ): Promise<Requester> {
-  const caller = services.callers.find(authorization)
+  const caller = services.callers.find(credentials)
   if (caller !== undefined) return { type: 'operator', caller }
+  const { iamToken, clientAddress } = credentials
   const [value, ...more] = iamToken
   const requester =
     value !== undefined && more.length === 0

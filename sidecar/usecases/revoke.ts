@@ -5,7 +5,7 @@
 import { type Actor, trusted } from '../authority/actor.ts'
 import { callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
-import type { Caller, Callers } from './callers.ts'
+import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
 import { type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
 import { revokingUser } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
@@ -36,9 +36,9 @@ export async function revoke(
 async function revokeById(
   { authority, callers }: RevokeServices,
   tokenId: string,
-  { authorization }: PresentedCredentials,
+  credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  const caller = callers.find(authorization)
+  const caller = callers.find(credentials)
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
   const actor = revokingCaller(callers, caller, 'revoke by token id')
   return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
@@ -46,7 +46,8 @@ async function revokeById(
 
 /**
  * A caller who was named decides, or else a user, or else the token itself: who holds an IAM token may end it. A static token
- * is no credential for anything but the APIs, so whoever found one cannot end it.
+ * is no credential for anything but the APIs, so whoever found one cannot end it. A client certificate comes with every
+ * call, so it adds its caller's right to revoke, and takes from nobody what the token itself allows.
  */
 async function revokeByValue(
   services: RevokeServices,
@@ -54,25 +55,28 @@ async function revokeByValue(
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
   const { authority, engine, callers } = services
-  const caller = callers.find(credentials.authorization)
+  const found = callers.find(credentials)
+  const named = found?.identifiedBy.type === 'token'
   // Before anything is said about the token.
-  if (caller?.rights.administer.size === 0) expectRightToRevoke(caller, 'revoke a token')
+  if (named && found.rights.administer.size === 0) expectRightToRevoke(found, 'revoke a token')
+  const caller = named || (found && mayRevokeSome(found)) ? found : undefined
   const [iamToken] = credentials.iamToken
   const presented = caller === undefined && iamToken !== undefined
   const requester = presented ? await onlyUser(services, credentials) : undefined
   const unknown = caller === undefined && requester === undefined
-  if (unknown && (presented || authority.recognize(value.reveal()) === 'control_panel'))
+  const isStatic = authority.recognize(value.reveal()) === 'control_panel'
+  if (unknown && (presented || isStatic))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
   const { token } = await authority.verify(value.reveal(), engine.tokenKinds)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const { tokenId, scope, subject } = token
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
-  const actor =
-    caller !== undefined
-      ? revokingCaller(callers, caller, 'revoke this token', scope.account)
-      : requester !== undefined
-        ? revokingUser(services, requester, token, CREDENTIAL)
-        : trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
+  const decides = caller !== undefined && (named || isStatic || mayRevoke(caller, scope.account))
+  const actor = decides
+    ? revokingCaller(callers, caller, 'revoke this token', scope.account)
+    : requester !== undefined
+      ? revokingUser(services, requester, token, CREDENTIAL)
+      : trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
 }
 
@@ -88,7 +92,7 @@ async function onlyUser(
 }
 
 /** The caller as the actor who revokes a token. The right is decided now, and again inside the change's transaction. */
-function revokingCaller(callers: Callers, caller: Caller, action: string, account?: string): Actor {
+function revokingCaller(callers: Callers, caller: IdentifiedCaller, action: string, account?: string): Actor {
   expectRightToRevoke(caller, action, account)
   return {
     name: `caller ${caller.name}`,
@@ -98,8 +102,16 @@ function revokingCaller(callers: Callers, caller: Caller, action: string, accoun
 }
 
 /** @param account of the token, where it is known: who administers that may revoke it */
-function expectRightToRevoke({ name, rights }: Caller, action: string, account?: string): void {
-  const administers = account !== undefined && rights.administer.has(account)
-  if (!rights.everything && !rights.revoke && !administers)
-    throw callError('CALLER_RIGHT_MISSING', { caller: name, action, right: 'revoke' })
+function expectRightToRevoke(caller: Caller, action: string, account?: string): void {
+  if (!mayRevoke(caller, account))
+    throw callError('CALLER_RIGHT_MISSING', { caller: caller.name, action, right: 'revoke' })
+}
+
+function mayRevoke({ rights }: Caller, account: string | undefined): boolean {
+  return rights.everything || rights.revoke || (account !== undefined && rights.administer.has(account))
+}
+
+/** Whether there may be a token that the caller may revoke. */
+function mayRevokeSome(caller: Caller): boolean {
+  return mayRevoke(caller, undefined) || caller.rights.administer.size > 0
 }

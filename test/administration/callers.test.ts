@@ -228,6 +228,30 @@ describe('portcullis caller new', () => {
     })
   })
 
+  test.each<[flags: string[], certificate: object]>([
+    [['--certificate-dns', 'worker.example'], { dns: 'worker.example' }],
+    [['--certificate-uri', 'spiffe://example/worker'], { uri: 'spiffe://example/worker' }],
+  ])('makes no token for a caller with a certificate: %j', async (flags, certificate) => {
+    const args = ['caller', 'new', 'worker', ...flags, '--right', 'read']
+    const { code, stdout } = await run([...args, '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({ caller: { name: 'worker', certificate, rights: ['read'] } })
+    await runSidecar({ config: newFile((await run(args)).stdout, 'portcullis.yaml') })
+  })
+
+  test.each<[flags: string[], message: string]>([
+    [['--certificate-dns', '*.example'], '--certificate-dns: expected a DNS name without a wildcard'],
+    [['--certificate-uri', 'worker'], '--certificate-uri: expected a URI'],
+    [
+      ['--certificate-dns', 'a', '--certificate-uri', 'a:b'],
+      '--certificate-uri: expected no --certificate-dns with it',
+    ],
+  ])('refuses %j', async (flags, message) => {
+    const { code, stderr } = await run(['caller', 'new', 'worker', ...flags])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+
   test.each([['nothing'], ['administer'], ['administer:'], ['administer:a b']])(
     'refuses %s as a right',
     async (right) => {
@@ -276,7 +300,41 @@ describe('the start is refused', () => {
       clerk('expires_at: "2027-01-31T00:00:00"'),
       'callers[0].expires_at: expected a time with its zone, for example 2027-01-31T00:00:00Z',
     ],
-    ['no token', 'callers: [{ name: clerk }]\n', 'callers[0]: expected either token_file or token_sha256'],
+    [
+      'no token and no certificate',
+      'callers: [{ name: clerk }]\n',
+      'callers[0]: expected token_file, token_sha256 or certificate',
+    ],
+    [
+      'a wildcard in a certificate',
+      'callers: [{ name: clerk, certificate: { dns: "*.example" } }]\n',
+      'callers[0].certificate.dns: expected a DNS name without a wildcard, for example worker.example',
+    ],
+    [
+      'a URI that Node would quote',
+      'callers: [{ name: clerk, certificate: { uri: "spiffe://example/a, DNS:b" } }]\n',
+      'callers[0].certificate.uri: expected a URI of ASCII characters without quotes, commas and backslashes, for example spiffe://example/worker',
+    ],
+    [
+      'a certificate with two names',
+      'callers: [{ name: clerk, certificate: { dns: a.example, uri: "spiffe://a" } }]\n',
+      'callers[0].certificate: expected either dns or uri',
+    ],
+    [
+      'a certificate without a name',
+      'callers: [{ name: clerk, certificate: {} }]\n',
+      'callers[0].certificate: expected either dns or uri',
+    ],
+    [
+      'a name that two callers have',
+      'callers: [{ name: a, certificate: { dns: a.example } }, { name: b, certificate: { dns: A.Example } }]\n',
+      'callers[1].certificate: expected a name of its own, callers[0] has the same one',
+    ],
+    [
+      'TLS without a client that may call',
+      `grpc: { tls: { certificate: a, key: b, client_ca: c } }\n${clerk('rights: [read]')}`,
+      'grpc.tls: expected the clients that may call: a caller with `certificate` in `callers`, or `grpc.tls.any_client: true` for every client with a certificate of grpc.tls.client_ca',
+    ],
     [
       'two tokens',
       clerk(`token_file: ${newFile(TOKEN)}`),

@@ -40,7 +40,7 @@ function newFiles({ authority, server }: Family) {
     copyFileSync(family.authority.certificate, tls.client_ca)
   }
   use({ authority, server })
-  writeFileSync(file('portcullis.json'), JSON.stringify({ grpc: { tls } }))
+  writeFileSync(file('portcullis.json'), JSON.stringify({ grpc: { tls: { ...tls, any_client: true } } }))
   return { tls, use, config: file('portcullis.json') }
 }
 

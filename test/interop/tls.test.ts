@@ -48,7 +48,12 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d w
     certificates = await makeCertificates(folder)
     const { server, ours } = certificates
     const config = join(folder, 'portcullis.json')
-    const tls = { certificate: server.certificate, key: server.key, client_ca: ours.certificate }
+    const tls = {
+      certificate: server.certificate,
+      key: server.key,
+      client_ca: ours.certificate,
+      any_client: true,
+    }
     writeFileSync(config, JSON.stringify({ grpc: { tls } }))
     sidecar = await startSidecar('--config', config, '--workers', String(workers))
   })
@@ -77,7 +82,12 @@ describe.skipIf(!inject('openssl').ok || ownAddress === undefined)(
       const authority = await makeAuthority(folder, 'ours')
       const server = await makeCertificate(folder, 'server', authority)
       const config = join(folder, 'portcullis.json')
-      const tls = { certificate: server.certificate, key: server.key, client_ca: authority.certificate }
+      const tls = {
+        certificate: server.certificate,
+        key: server.key,
+        client_ca: authority.certificate,
+        any_client: true,
+      }
       const throttle = { failures: 1, pause_ms: 3_600_000 }
       writeFileSync(config, JSON.stringify({ grpc: { tls }, login_throttle: throttle }))
       const sidecar = await startSidecar('--config', config, '--grpc', '0.0.0.0:0')

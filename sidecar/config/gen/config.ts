@@ -3,7 +3,7 @@
 var S=Object.getOwnPropertyNames,N=(c,i)=>function(){try{return i||(0,c[S(c)[0]])((i={exports:{}}).exports,i),
 i.exports}catch(k){throw i=0,k}},L=N({"node_modules/ajv/dist/runtime/ucs2length.js"(c){"use strict";Object.defineProperty(
 c,"__esModule",{value:!0});function i(w){const k=w.length;let x=0,_=0,e;for(;_<k;)x++,e=w.charCodeAt(_++),e>=55296&&
-e<=56319&&_<k&&(e=w.charCodeAt(_),(e&64512)===56320&&_++);return x}c.default=i}}),O=P,a={$schema:"https://json\
+e<=56319&&_<k&&(e=w.charCodeAt(_),(e&64512)===56320&&_++);return x}c.default=i}}),O=P,s={$schema:"https://json\
 -schema.org/draft/2020-12/schema",title:"Portcullis configuration",description:"A YAML or JSON file. Environme\
 nt variables override it, and flags override both.",type:"object",additionalProperties:!1,properties:{grpc:{type:"\
 object",additionalProperties:!1,properties:{address:{description:"Address that the gRPC server listens on: HOS\
@@ -16,494 +16,505 @@ e CheckBatch call.",type:"integer",minimum:1,maximum:1e5,default:1e3},max_connec
 max_connection_age_ms:{description:"After this time the server asks a client to reconnect, in milliseconds. Ca\
 lls and streams in progress continue.",type:"integer",minimum:1e3,maximum:864e5,default:36e5},tls:{description:"\
 Required if other machines can reach the address. The files are PEM files. Every client must present a certifi\
-cate.",type:"object",additionalProperties:!1,required:["certificate","key","client_ca"],properties:{certificate:{
-description:"File with the certificate chain of the server.",$ref:"#/$defs/path"},key:{description:"File with \
-the private key of the server.",$ref:"#/$defs/path"},client_ca:{description:"File with the certificates of the\
- authorities that sign the clients' certificates.",$ref:"#/$defs/path"}}}}},http:{type:"object",additionalProperties:!1,
-properties:{address:{description:"Address that the HTTP server listens on (`/identity/v3`, `/healthz`, `/ready\
-z`): HOST:PORT of this machine, or off.",type:"string",minLength:1,maxLength:300,default:"127.0.0.1:8180"},public_url:{
-description:"URL of the HTTP server for clients, used in discovery and in the catalog (`{auth_url}`). Default:\
- `http://` and the address.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},region:{
-description:"Region of the endpoints in the catalog.",type:"string",minLength:1,maxLength:255,default:"RegionO\
-ne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose header X-Forwarded-For is trus\
-ted. Default: none.",type:"array",maxItems:1e3,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:64}},
-catalog:{description:"Further services in the catalog. It always contains the identity service.",type:"array",
-maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["type","name","url"],properties:{type:{description:"\
-Type of the service, for example object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Na\
-me of the service.",type:"string",minLength:1,maxLength:255},url:{description:"URL of the service for clients.",
-type:"string",pattern:"^https?://\\S+$",maxLength:2048}}}}}},data:{description:"Folder of the embedded authori\
-ty. It contains the directory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./p\
-ortcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL dat\
-abase that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secre\
-t. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{
-description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: ev\
-ery check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,
-default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, divided among the workers, at\
- least 2 per worker. Each worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,
-default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",
-minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"\
-#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses the last signing keys that it read w\
-hile their file cannot be read or used, in milliseconds. After this time IAM tokens get no answer.",type:"inte\
-ger",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How often the sidecar looks for a chang\
-e of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},
-strict:{description:"Strict mode: deny every combination of API and token kind that a conflict of the matrix n\
-ames.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may reuse an answer, in millise\
-conds. For that time the client may not notice a revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},
-passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"Most password checks at \
-the same time (argon2id, 19 MiB each), divided among the workers, at least one per worker.",type:"integer",minimum:1,
-maximum:64,default:2},waiting:{description:"Most password checks that wait, divided among the workers, at leas\
-t one per worker. Further calls of Issue get RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:200}}},
-login_throttle:{type:"object",additionalProperties:!1,properties:{failures:{description:"Number of failed logi\
-ns of one user from one address after which further logins are refused for a time.",type:"integer",minimum:1,maximum:1e3,
-default:10},pause_ms:{description:"How long logins are refused after the last failure, in milliseconds.",type:"\
-integer",minimum:100,maximum:36e5,default:5e3}}},workers:{description:"Number of processes of `serve` that sha\
-re the addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
-description:"A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,
-maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
-liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log \
-lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},
-profiles:{description:"Named credentials that Issue uses on behalf of callers.",type:"object",maxProperties:1e3,
-propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,
-required:["account","user_name","password_file"],properties:{account:{description:"Account number.",type:"stri\
-ng",minLength:1},user_name:{description:"Name of the service user.",type:"string",minLength:1},password_file:{
-description:"File with the password in its first line.",$ref:"#/$defs/path"},static_token_file:{description:"F\
-ile with a static token in its first line, for APIs that only accept static tokens.",$ref:"#/$defs/path"}}}},administrator_token:{
+cate, and it must be the certificate of a caller unless `any_client` is true.",type:"object",additionalProperties:!1,
+required:["certificate","key","client_ca"],properties:{certificate:{description:"File with the certificate cha\
+in of the server.",$ref:"#/$defs/path"},key:{description:"File with the private key of the server.",$ref:"#/$d\
+efs/path"},client_ca:{description:"File with the certificates of the authorities that sign the clients' certif\
+icates.",$ref:"#/$defs/path"},any_client:{description:"Whether every client with a certificate of those author\
+ities may call. Default: false, so only clients whose certificate has the name of a caller (`callers[].certifi\
+cate`) may.",type:"boolean"}}}}},http:{type:"object",additionalProperties:!1,properties:{address:{description:"\
+Address that the HTTP server listens on (`/identity/v3`, `/healthz`, `/readyz`): HOST:PORT of this machine, or\
+ off.",type:"string",minLength:1,maxLength:300,default:"127.0.0.1:8180"},public_url:{description:"URL of the H\
+TTP server for clients, used in discovery and in the catalog (`{auth_url}`). Default: `http://` and the addres\
+s.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},region:{description:"Region of\
+ the endpoints in the catalog.",type:"string",minLength:1,maxLength:255,default:"RegionOne"},trusted_proxies:{
+description:"Addresses and ranges (CIDR) of proxies whose header X-Forwarded-For is trusted. Default: none.",type:"\
+array",maxItems:1e3,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:64}},catalog:{description:"Furth\
+er services in the catalog. It always contains the identity service.",type:"array",maxItems:1e3,items:{type:"o\
+bject",additionalProperties:!1,required:["type","name","url"],properties:{type:{description:"Type of the servi\
+ce, for example object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Name of the service\
+.",type:"string",minLength:1,maxLength:255},url:{description:"URL of the service for clients.",type:"string",pattern:"\
+^https?://\\S+$",maxLength:2048}}}}}},data:{description:"Folder of the embedded authority. It contains the dir\
+ectory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./portcullis-data"},directory:{
+type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL database that several hosts sha\
+re: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secret. Default: a file in the da\
+ta folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"Staleness bou\
+nd: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: every check queries PostgreS\
+QL. A notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{
+description:"Most connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Eac\
+h worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{
+description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},
+matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{
+description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
+sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
+matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
+only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},strict:{description:"Strict mode: deny ev\
+ery combination of API and token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{
+description:"How long a client may reuse an answer, in milliseconds. For that time the client may not notice a\
+ revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,
+properties:{concurrent:{description:"Most password checks at the same time (argon2id, 19 MiB each), divided am\
+ong the workers, at least one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"\
+Most password checks that wait, divided among the workers, at least one per worker. Further calls of Issue get\
+ RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:200}}},login_throttle:{type:"object",additionalProperties:!1,
+properties:{failures:{description:"Number of failed logins of one user from one address after which further lo\
+gins are refused for a time.",type:"integer",minimum:1,maximum:1e3,default:10},pause_ms:{description:"How long\
+ logins are refused after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},
+workers:{description:"Number of processes of `serve` that share the addresses; 1: the started process serves i\
+tself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"A worker tha\
+t does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,maximum:36e5,default:3e4},
+drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"integer",
+minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log lines (JSON, on standard er\
+ror).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},profiles:{description:"Na\
+med credentials that Issue uses on behalf of callers.",type:"object",maxProperties:1e3,propertyNames:{pattern:"\
+^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["acco\
+unt","user_name","password_file"],properties:{account:{description:"Account number.",type:"string",minLength:1},
+user_name:{description:"Name of the service user.",type:"string",minLength:1},password_file:{description:"File\
+ with the password in its first line.",$ref:"#/$defs/path"},static_token_file:{description:"File with a static\
+ token in its first line, for APIs that only accept static tokens.",$ref:"#/$defs/path"}}}},administrator_token:{
 description:"Whether the administrator token of the data folder identifies a caller with every right.",type:"b\
 oolean",default:!0},callers:{description:"Callers that may use profiles of Issue, and operators: callers with \
 rights over the directory. They are read again when the file changes.",type:"array",items:{type:"object",additionalProperties:!1,
 required:["name"],properties:{name:{description:"Name of the caller in logs, errors and the audit trail.",type:"\
 string",minLength:1},token_file:{description:"File with the caller token in its first line, 32 characters or m\
 ore.",$ref:"#/$defs/path"},token_sha256:{description:"SHA-256 of the caller token in hexadecimal, instead of a\
- file with the token.",type:"string",pattern:"^[0-9a-f]{64}$"},profiles:{description:"Profiles that this calle\
-r may use.",type:"array",uniqueItems:!0,items:{type:"string"}},rights:{description:"Rights over the directory:\
- revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,items:{type:"string"}},expires_at:{
-description:"When the caller token expires, for example 2027-01-31T00:00:00Z. Default: never.",type:"string"},
-administrator:{description:"Refused. Write `rights` instead.",type:"boolean"}}}}},$defs:{path:{type:"string",minLength:1,
-maxLength:4096}}},d={type:"string",minLength:1,maxLength:4096},T=Object.prototype.hasOwnProperty,h=L().default,
-q=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),$=new RegExp("^https?://\\S+$","u"),j=new RegExp("^pos\
-tgres(ql)?://","u"),A=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),F=new RegExp("^[0-9a-f]{64}$","u");function P(c,{
-instancePath:i="",parentData:w,parentDataProperty:k,rootData:x=c,dynamicAnchors:_={}}={}){let e=null,p=0;const b=P.
-evaluated;if(b.dynamicProps&&(b.props=void 0),b.dynamicItems&&(b.items=void 0),c&&typeof c=="object"&&!Array.isArray(
-c)){for(const s in c)if(!T.call(a.properties,s)){const t={instancePath:i,schemaPath:"#/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:s},message:"must NOT have additional properties",schema:!1,parentSchema:a,
-data:c};e===null?e=[t]:e.push(t),p++}if(c.grpc!==void 0){let s=c.grpc;if(s&&typeof s=="object"&&!Array.isArray(
-s)){for(const t in s)if(!(t==="address"||t==="max_message_bytes"||t==="max_concurrent_streams"||t==="max_batch\
-_length"||t==="max_connection_idle_ms"||t==="max_connection_age_ms"||t==="tls")){const r={instancePath:i+"/grp\
-c",schemaPath:"#/properties/grpc/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},
-message:"must NOT have additional properties",schema:!1,parentSchema:a.properties.grpc,data:s};e===null?e=[r]:
-e.push(r),p++}if(s.address!==void 0){let t=s.address;if(typeof t=="string"){if(h(t)>300){const r={instancePath:i+
-"/grpc/address",schemaPath:"#/properties/grpc/properties/address/maxLength",keyword:"maxLength",params:{limit:300},
-message:"must NOT have more than 300 characters",schema:300,parentSchema:a.properties.grpc.properties.address,
-data:t};e===null?e=[r]:e.push(r),p++}if(h(t)<1){const r={instancePath:i+"/grpc/address",schemaPath:"#/properti\
-es/grpc/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1\
- characters",schema:1,parentSchema:a.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),p++}}else{
-const r={instancePath:i+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/type",keyword:"type",
-params:{type:"string"},message:"must be string",schema:a.properties.grpc.properties.address.type,parentSchema:a.
-properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),p++}}if(s.max_message_bytes!==void 0){let t=s.
-max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/grpc/max\
-_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{type:"\
-integer"},message:"must be integer",schema:a.properties.grpc.properties.max_message_bytes.type,parentSchema:a.
+ file with the token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{description:"Name in the client ce\
+rtificate of the caller (subject alternative name): either dns or uri. It is compared exactly, a DNS name with\
+out regard to case.",type:"object",additionalProperties:!1,properties:{dns:{description:"DNS name, without a w\
+ildcard.",type:"string"},uri:{description:"URI, for example a SPIFFE ID.",type:"string"}}},profiles:{description:"\
+Profiles that this caller may use.",type:"array",uniqueItems:!0,items:{type:"string"}},rights:{description:"Ri\
+ghts over the directory: revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,items:{
+type:"string"}},expires_at:{description:"When the caller expires, for example 2027-01-31T00:00:00Z. Default: n\
+ever.",type:"string"},administrator:{description:"Refused. Write `rights` instead.",type:"boolean"}}}}},$defs:{
+path:{type:"string",minLength:1,maxLength:4096}}},d={type:"string",minLength:1,maxLength:4096},T=Object.prototype.
+hasOwnProperty,h=L().default,q=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),j=new RegExp("^https?://\\\
+S+$","u"),$=new RegExp("^postgres(ql)?://","u"),A=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),F=new RegExp(
+"^[0-9a-f]{64}$","u");function P(c,{instancePath:i="",parentData:w,parentDataProperty:k,rootData:x=c,dynamicAnchors:_={}}={}){
+let e=null,p=0;const b=P.evaluated;if(b.dynamicProps&&(b.props=void 0),b.dynamicItems&&(b.items=void 0),c&&typeof c==
+"object"&&!Array.isArray(c)){for(const a in c)if(!T.call(s.properties,a)){const t={instancePath:i,schemaPath:"\
+#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:a},message:"must NOT have ad\
+ditional properties",schema:!1,parentSchema:s,data:c};e===null?e=[t]:e.push(t),p++}if(c.grpc!==void 0){let a=c.
+grpc;if(a&&typeof a=="object"&&!Array.isArray(a)){for(const t in a)if(!(t==="address"||t==="max_message_bytes"||
+t==="max_concurrent_streams"||t==="max_batch_length"||t==="max_connection_idle_ms"||t==="max_connection_age_ms"||
+t==="tls")){const r={instancePath:i+"/grpc",schemaPath:"#/properties/grpc/additionalProperties",keyword:"addit\
+ionalProperties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.grpc,data:a};e===null?e=[r]:e.push(r),p++}if(a.address!==void 0){let t=a.address;if(typeof t=="stri\
+ng"){if(h(t)>300){const r={instancePath:i+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/max\
+Length",keyword:"maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,parentSchema:s.
+properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),p++}if(h(t)<1){const r={instancePath:i+"/g\
+rpc/address",schemaPath:"#/properties/grpc/properties/address/minLength",keyword:"minLength",params:{limit:1},
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.grpc.properties.address,data:t};
+e===null?e=[r]:e.push(r),p++}}else{const r={instancePath:i+"/grpc/address",schemaPath:"#/properties/grpc/prope\
+rties/address/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.grpc.properties.
+address.type,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),p++}}if(a.max_message_bytes!==
+void 0){let t=a.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{
+type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_message_bytes.type,parentSchema:s.
 properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(
 t)){if(t>67108864||isNaN(t)){const r={instancePath:i+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/p\
 roperties/max_message_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:67108864},message:"must b\
-e <= 67108864",schema:67108864,parentSchema:a.properties.grpc.properties.max_message_bytes,data:t};e===null?e=
+e <= 67108864",schema:67108864,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=
 [r]:e.push(r),p++}if(t<1024||isNaN(t)){const r={instancePath:i+"/grpc/max_message_bytes",schemaPath:"#/propert\
 ies/grpc/properties/max_message_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:1024},message:"\
-must be >= 1024",schema:1024,parentSchema:a.properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:
-e.push(r),p++}}}if(s.max_concurrent_streams!==void 0){let t=s.max_concurrent_streams;if(!(typeof t=="number"&&
+must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:
+e.push(r),p++}}}if(a.max_concurrent_streams!==void 0){let t=a.max_concurrent_streams;if(!(typeof t=="number"&&
 !(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/grpc/max_concurrent_streams",schemaPath:"#/properti\
 es/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},message:"must be intege\
-r",schema:a.properties.grpc.properties.max_concurrent_streams.type,parentSchema:a.properties.grpc.properties.max_concurrent_streams,
+r",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.grpc.properties.max_concurrent_streams,
 data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:i+
 "/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/maximum",keyword:"\
-maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:a.properties.grpc.
+maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.
 properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),p++}if(t<1||isNaN(t)){const r={instancePath:i+
 "/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/minimum",keyword:"\
-minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:a.properties.grpc.properties.
-max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),p++}}}if(s.max_batch_length!==void 0){let t=s.max_batch_length;
+minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.
+max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),p++}}}if(a.max_batch_length!==void 0){let t=a.max_batch_length;
 if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/grpc/max_batch_length",schemaPath:"\
 #/properties/grpc/properties/max_batch_length/type",keyword:"type",params:{type:"integer"},message:"must be in\
-teger",schema:a.properties.grpc.properties.max_batch_length.type,parentSchema:a.properties.grpc.properties.max_batch_length,
+teger",schema:s.properties.grpc.properties.max_batch_length.type,parentSchema:s.properties.grpc.properties.max_batch_length,
 data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:i+
 "/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/maximum",keyword:"maximum",
-params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:a.properties.grpc.properties.
+params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.properties.
 max_batch_length,data:t};e===null?e=[r]:e.push(r),p++}if(t<1||isNaN(t)){const r={instancePath:i+"/grpc/max_bat\
 ch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:"\
->=",limit:1},message:"must be >= 1",schema:1,parentSchema:a.properties.grpc.properties.max_batch_length,data:t};
-e===null?e=[r]:e.push(r),p++}}}if(s.max_connection_idle_ms!==void 0){let t=s.max_connection_idle_ms;if(!(typeof t==
+>=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};
+e===null?e=[r]:e.push(r),p++}}}if(a.max_connection_idle_ms!==void 0){let t=a.max_connection_idle_ms;if(!(typeof t==
 "number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/grpc/max_connection_idle_ms",schemaPath:"\
 #/properties/grpc/properties/max_connection_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must\
- be integer",schema:a.properties.grpc.properties.max_connection_idle_ms.type,parentSchema:a.properties.grpc.properties.
+ be integer",schema:s.properties.grpc.properties.max_connection_idle_ms.type,parentSchema:s.properties.grpc.properties.
 max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(
 t)){const r={instancePath:i+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connec\
 tion_idle_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,
-parentSchema:a.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),p++}if(t<1e3||
+parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),p++}if(t<1e3||
 isNaN(t)){const r={instancePath:i+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_\
 connection_idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,
-parentSchema:a.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),p++}}}if(s.max_connection_age_ms!==
-void 0){let t=s.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
+parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),p++}}}if(a.max_connection_age_ms!==
+void 0){let t=a.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
 "/grpc/max_connection_age_ms",schemaPath:"#/properties/grpc/properties/max_connection_age_ms/type",keyword:"ty\
-pe",params:{type:"integer"},message:"must be integer",schema:a.properties.grpc.properties.max_connection_age_ms.
-type,parentSchema:a.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t==
+pe",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connection_age_ms.
+type,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t==
 "number"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:i+"/grpc/max_connection_age_ms",schemaPath:"\
 #/properties/grpc/properties/max_connection_age_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},
-message:"must be <= 86400000",schema:864e5,parentSchema:a.properties.grpc.properties.max_connection_age_ms,data:t};
+message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};
 e===null?e=[r]:e.push(r),p++}if(t<1e3||isNaN(t)){const r={instancePath:i+"/grpc/max_connection_age_ms",schemaPath:"\
 #/properties/grpc/properties/max_connection_age_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},
-message:"must be >= 1000",schema:1e3,parentSchema:a.properties.grpc.properties.max_connection_age_ms,data:t};e===
-null?e=[r]:e.push(r),p++}}}if(s.tls!==void 0){let t=s.tls;if(t&&typeof t=="object"&&!Array.isArray(t)){if(t.certificate===
+message:"must be >= 1000",schema:1e3,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===
+null?e=[r]:e.push(r),p++}}}if(a.tls!==void 0){let t=a.tls;if(t&&typeof t=="object"&&!Array.isArray(t)){if(t.certificate===
 void 0){const r={instancePath:i+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/required",keyword:"re\
-quired",params:{missingProperty:"certificate"},message:"must have required property 'certificate'",schema:a.properties.
-grpc.properties.tls.required,parentSchema:a.properties.grpc.properties.tls,data:t};e===null?e=[r]:e.push(r),p++}
+quired",params:{missingProperty:"certificate"},message:"must have required property 'certificate'",schema:s.properties.
+grpc.properties.tls.required,parentSchema:s.properties.grpc.properties.tls,data:t};e===null?e=[r]:e.push(r),p++}
 if(t.key===void 0){const r={instancePath:i+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/required",
-keyword:"required",params:{missingProperty:"key"},message:"must have required property 'key'",schema:a.properties.
-grpc.properties.tls.required,parentSchema:a.properties.grpc.properties.tls,data:t};e===null?e=[r]:e.push(r),p++}
+keyword:"required",params:{missingProperty:"key"},message:"must have required property 'key'",schema:s.properties.
+grpc.properties.tls.required,parentSchema:s.properties.grpc.properties.tls,data:t};e===null?e=[r]:e.push(r),p++}
 if(t.client_ca===void 0){const r={instancePath:i+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/requ\
 ired",keyword:"required",params:{missingProperty:"client_ca"},message:"must have required property 'client_ca'",
-schema:a.properties.grpc.properties.tls.required,parentSchema:a.properties.grpc.properties.tls,data:t};e===null?
-e=[r]:e.push(r),p++}for(const r in t)if(!(r==="certificate"||r==="key"||r==="client_ca")){const o={instancePath:i+
-"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/additionalProperties",keyword:"additionalProperties",
-params:{additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:a.properties.
-grpc.properties.tls,data:t};e===null?e=[o]:e.push(o),p++}if(t.certificate!==void 0){let r=t.certificate;if(typeof r==
-"string"){if(h(r)>4096){const o={instancePath:i+"/grpc/tls/certificate",schemaPath:"#/$defs/path/maxLength",keyword:"\
-maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:r};
-e===null?e=[o]:e.push(o),p++}if(h(r)<1){const o={instancePath:i+"/grpc/tls/certificate",schemaPath:"#/$defs/pa\
-th/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,
-data:r};e===null?e=[o]:e.push(o),p++}}else{const o={instancePath:i+"/grpc/tls/certificate",schemaPath:"#/$defs\
-/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:r};
-e===null?e=[o]:e.push(o),p++}}if(t.key!==void 0){let r=t.key;if(typeof r=="string"){if(h(r)>4096){const o={instancePath:i+
-"/grpc/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT \
-have more than 4096 characters",schema:4096,parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}if(h(r)<1){const o={
-instancePath:i+"/grpc/tls/key",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}}else{const o={
-instancePath:i+"/grpc/tls/key",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"m\
-ust be string",schema:d.type,parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}}if(t.client_ca!==void 0){let r=t.
-client_ca;if(typeof r=="string"){if(h(r)>4096){const o={instancePath:i+"/grpc/tls/client_ca",schemaPath:"#/$de\
-fs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
-parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}if(h(r)<1){const o={instancePath:i+"/grpc/tls/client_ca",schemaPath:"\
-#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}}else{const o={instancePath:i+"/grpc/tls/client_ca",schemaPath:"\
-#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,
-data:r};e===null?e=[o]:e.push(o),p++}}}else{const r={instancePath:i+"/grpc/tls",schemaPath:"#/properties/grpc/\
-properties/tls/type",keyword:"type",params:{type:"object"},message:"must be object",schema:a.properties.grpc.properties.
-tls.type,parentSchema:a.properties.grpc.properties.tls,data:t};e===null?e=[r]:e.push(r),p++}}}else{const t={instancePath:i+
-"/grpc",schemaPath:"#/properties/grpc/type",keyword:"type",params:{type:"object"},message:"must be object",schema:a.
-properties.grpc.type,parentSchema:a.properties.grpc,data:s};e===null?e=[t]:e.push(t),p++}}if(c.http!==void 0){
-let s=c.http;if(s&&typeof s=="object"&&!Array.isArray(s)){for(const t in s)if(!(t==="address"||t==="public_url"||
-t==="region"||t==="trusted_proxies"||t==="catalog")){const r={instancePath:i+"/http",schemaPath:"#/properties/\
-http/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"must NOT have\
- additional properties",schema:!1,parentSchema:a.properties.http,data:s};e===null?e=[r]:e.push(r),p++}if(s.address!==
-void 0){let t=s.address;if(typeof t=="string"){if(h(t)>300){const r={instancePath:i+"/http/address",schemaPath:"\
-#/properties/http/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"must NOT have \
-more than 300 characters",schema:300,parentSchema:a.properties.http.properties.address,data:t};e===null?e=[r]:
-e.push(r),p++}if(h(t)<1){const r={instancePath:i+"/http/address",schemaPath:"#/properties/http/properties/addr\
-ess/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:a.
-properties.http.properties.address,data:t};e===null?e=[r]:e.push(r),p++}}else{const r={instancePath:i+"/http/a\
-ddress",schemaPath:"#/properties/http/properties/address/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:a.properties.http.properties.address.type,parentSchema:a.properties.http.properties.address,
-data:t};e===null?e=[r]:e.push(r),p++}}if(s.public_url!==void 0){let t=s.public_url;if(typeof t=="string"){if(h(
-t)>2048){const r={instancePath:i+"/http/public_url",schemaPath:"#/properties/http/properties/public_url/maxLen\
-gth",keyword:"maxLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:a.
-properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),p++}if(!q.test(t)){const r={instancePath:i+
-"/http/public_url",schemaPath:"#/properties/http/properties/public_url/pattern",keyword:"pattern",params:{pattern:"\
-^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"\
-^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:a.properties.http.properties.public_url,data:t};e===null?e=[
-r]:e.push(r),p++}}else{const r={instancePath:i+"/http/public_url",schemaPath:"#/properties/http/properties/pub\
-lic_url/type",keyword:"type",params:{type:"string"},message:"must be string",schema:a.properties.http.properties.
-public_url.type,parentSchema:a.properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),p++}}if(s.
-region!==void 0){let t=s.region;if(typeof t=="string"){if(h(t)>255){const r={instancePath:i+"/http/region",schemaPath:"\
-#/properties/http/properties/region/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have m\
-ore than 255 characters",schema:255,parentSchema:a.properties.http.properties.region,data:t};e===null?e=[r]:e.
-push(r),p++}if(h(t)<1){const r={instancePath:i+"/http/region",schemaPath:"#/properties/http/properties/region/\
-minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:a.
-properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),p++}}else{const r={instancePath:i+"/http/re\
-gion",schemaPath:"#/properties/http/properties/region/type",keyword:"type",params:{type:"string"},message:"mus\
-t be string",schema:a.properties.http.properties.region.type,parentSchema:a.properties.http.properties.region,
-data:t};e===null?e=[r]:e.push(r),p++}}if(s.trusted_proxies!==void 0){let t=s.trusted_proxies;if(Array.isArray(
-t)){if(t.length>1e3){const n={instancePath:i+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/\
-trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,
-parentSchema:a.properties.http.properties.trusted_proxies,data:t};e===null?e=[n]:e.push(n),p++}const r=t.length;
-for(let n=0;n<r;n++){let l=t[n];if(typeof l=="string"){if(h(l)>64){const u={instancePath:i+"/http/trusted_prox\
-ies/"+n,schemaPath:"#/properties/http/properties/trusted_proxies/items/maxLength",keyword:"maxLength",params:{
-limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:a.properties.http.properties.
-trusted_proxies.items,data:l};e===null?e=[u]:e.push(u),p++}if(h(l)<1){const u={instancePath:i+"/http/trusted_p\
-roxies/"+n,schemaPath:"#/properties/http/properties/trusted_proxies/items/minLength",keyword:"minLength",params:{
-limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:a.properties.http.properties.trusted_proxies.
-items,data:l};e===null?e=[u]:e.push(u),p++}}else{const u={instancePath:i+"/http/trusted_proxies/"+n,schemaPath:"\
-#/properties/http/properties/trusted_proxies/items/type",keyword:"type",params:{type:"string"},message:"must b\
-e string",schema:a.properties.http.properties.trusted_proxies.items.type,parentSchema:a.properties.http.properties.
-trusted_proxies.items,data:l};e===null?e=[u]:e.push(u),p++}}let o=t.length,m;if(o>1){const n={};for(;o--;){let l=t[o];
-if(typeof l=="string"){if(typeof n[l]=="number"){m=n[l];const u={instancePath:i+"/http/trusted_proxies",schemaPath:"\
-#/properties/http/properties/trusted_proxies/uniqueItems",keyword:"uniqueItems",params:{i:o,j:m},message:"must\
- NOT have duplicate items (items ## "+m+" and "+o+" are identical)",schema:!0,parentSchema:a.properties.http.properties.
-trusted_proxies,data:t};e===null?e=[u]:e.push(u),p++;break}n[l]=o}}}}else{const r={instancePath:i+"/http/trust\
-ed_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/type",keyword:"type",params:{type:"array"},
-message:"must be array",schema:a.properties.http.properties.trusted_proxies.type,parentSchema:a.properties.http.
-properties.trusted_proxies,data:t};e===null?e=[r]:e.push(r),p++}}if(s.catalog!==void 0){let t=s.catalog;if(Array.
-isArray(t)){if(t.length>1e3){const o={instancePath:i+"/http/catalog",schemaPath:"#/properties/http/properties/\
-catalog/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,
-parentSchema:a.properties.http.properties.catalog,data:t};e===null?e=[o]:e.push(o),p++}const r=t.length;for(let o=0;o<
-r;o++){let m=t[o];if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.type===void 0){const n={instancePath:i+"/h\
-ttp/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{missingProperty:"\
-type"},message:"must have required property 'type'",schema:a.properties.http.properties.catalog.items.required,
-parentSchema:a.properties.http.properties.catalog.items,data:m};e===null?e=[n]:e.push(n),p++}if(m.name===void 0){
-const n={instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"\
-required",params:{missingProperty:"name"},message:"must have required property 'name'",schema:a.properties.http.
-properties.catalog.items.required,parentSchema:a.properties.http.properties.catalog.items,data:m};e===null?e=[
-n]:e.push(n),p++}if(m.url===void 0){const n={instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/http/p\
-roperties/catalog/items/required",keyword:"required",params:{missingProperty:"url"},message:"must have require\
-d property 'url'",schema:a.properties.http.properties.catalog.items.required,parentSchema:a.properties.http.properties.
-catalog.items,data:m};e===null?e=[n]:e.push(n),p++}for(const n in m)if(!(n==="type"||n==="name"||n==="url")){const l={
-instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/additionalProperties",
-keyword:"additionalProperties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,
-parentSchema:a.properties.http.properties.catalog.items,data:m};e===null?e=[l]:e.push(l),p++}if(m.type!==void 0){
-let n=m.type;if(typeof n=="string"){if(h(n)>255){const l={instancePath:i+"/http/catalog/"+o+"/type",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"maxLength",params:{limit:255},message:"\
-must NOT have more than 255 characters",schema:255,parentSchema:a.properties.http.properties.catalog.items.properties.
-type,data:n};e===null?e=[l]:e.push(l),p++}if(h(n)<1){const l={instancePath:i+"/http/catalog/"+o+"/type",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:a.properties.http.properties.catalog.items.properties.
-type,data:n};e===null?e=[l]:e.push(l),p++}}else{const l={instancePath:i+"/http/catalog/"+o+"/type",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/type/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:a.properties.http.properties.catalog.items.properties.type.type,parentSchema:a.properties.
-http.properties.catalog.items.properties.type,data:n};e===null?e=[l]:e.push(l),p++}}if(m.name!==void 0){let n=m.
-name;if(typeof n=="string"){if(h(n)>255){const l={instancePath:i+"/http/catalog/"+o+"/name",schemaPath:"#/prop\
-erties/http/properties/catalog/items/properties/name/maxLength",keyword:"maxLength",params:{limit:255},message:"\
-must NOT have more than 255 characters",schema:255,parentSchema:a.properties.http.properties.catalog.items.properties.
-name,data:n};e===null?e=[l]:e.push(l),p++}if(h(n)<1){const l={instancePath:i+"/http/catalog/"+o+"/name",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/name/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:a.properties.http.properties.catalog.items.properties.
-name,data:n};e===null?e=[l]:e.push(l),p++}}else{const l={instancePath:i+"/http/catalog/"+o+"/name",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/name/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:a.properties.http.properties.catalog.items.properties.name.type,parentSchema:a.properties.
-http.properties.catalog.items.properties.name,data:n};e===null?e=[l]:e.push(l),p++}}if(m.url!==void 0){let n=m.
-url;if(typeof n=="string"){if(h(n)>2048){const l={instancePath:i+"/http/catalog/"+o+"/url",schemaPath:"#/prope\
-rties/http/properties/catalog/items/properties/url/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
-must NOT have more than 2048 characters",schema:2048,parentSchema:a.properties.http.properties.catalog.items.properties.
-url,data:n};e===null?e=[l]:e.push(l),p++}if(!$.test(n)){const l={instancePath:i+"/http/catalog/"+o+"/url",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/url/pattern",keyword:"pattern",params:{pattern:"^https?:\
-//\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:a.properties.http.
-properties.catalog.items.properties.url,data:n};e===null?e=[l]:e.push(l),p++}}else{const l={instancePath:i+"/h\
-ttp/catalog/"+o+"/url",schemaPath:"#/properties/http/properties/catalog/items/properties/url/type",keyword:"ty\
-pe",params:{type:"string"},message:"must be string",schema:a.properties.http.properties.catalog.items.properties.
-url.type,parentSchema:a.properties.http.properties.catalog.items.properties.url,data:n};e===null?e=[l]:e.push(
-l),p++}}}else{const n={instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/item\
-s/type",keyword:"type",params:{type:"object"},message:"must be object",schema:a.properties.http.properties.catalog.
-items.type,parentSchema:a.properties.http.properties.catalog.items,data:m};e===null?e=[n]:e.push(n),p++}}}else{
-const r={instancePath:i+"/http/catalog",schemaPath:"#/properties/http/properties/catalog/type",keyword:"type",
-params:{type:"array"},message:"must be array",schema:a.properties.http.properties.catalog.type,parentSchema:a.
-properties.http.properties.catalog,data:t};e===null?e=[r]:e.push(r),p++}}}else{const t={instancePath:i+"/http",
-schemaPath:"#/properties/http/type",keyword:"type",params:{type:"object"},message:"must be object",schema:a.properties.
-http.type,parentSchema:a.properties.http,data:s};e===null?e=[t]:e.push(t),p++}}if(c.data!==void 0){let s=c.data;
-if(typeof s=="string"){if(h(s)>4096){const t={instancePath:i+"/data",schemaPath:"#/$defs/path/maxLength",keyword:"\
-maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:s};
-e===null?e=[t]:e.push(t),p++}if(h(s)<1){const t={instancePath:i+"/data",schemaPath:"#/$defs/path/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:s};e===
-null?e=[t]:e.push(t),p++}}else{const t={instancePath:i+"/data",schemaPath:"#/$defs/path/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:s};e===null?e=[t]:e.push(t),p++}}if(c.
-directory!==void 0){let s=c.directory;if(s&&typeof s=="object"&&!Array.isArray(s)){for(const t in s)if(!(t==="\
-url"||t==="staleness_ms"||t==="pool_size"||t==="timeout_ms")){const r={instancePath:i+"/directory",schemaPath:"\
-#/properties/directory/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"\
-must NOT have additional properties",schema:!1,parentSchema:a.properties.directory,data:s};e===null?e=[r]:e.push(
-r),p++}if(s.url!==void 0){let t=s.url;if(typeof t=="string"){if(h(t)>4096){const r={instancePath:i+"/directory\
-/url",schemaPath:"#/properties/directory/properties/url/maxLength",keyword:"maxLength",params:{limit:4096},message:"\
-must NOT have more than 4096 characters",schema:4096,parentSchema:a.properties.directory.properties.url,data:t};
-e===null?e=[r]:e.push(r),p++}if(!j.test(t)){const r={instancePath:i+"/directory/url",schemaPath:"#/properties/\
-directory/properties/url/pattern",keyword:"pattern",params:{pattern:"^postgres(ql)?://"},message:'must match p\
-attern "^postgres(ql)?://"',schema:"^postgres(ql)?://",parentSchema:a.properties.directory.properties.url,data:t};
-e===null?e=[r]:e.push(r),p++}}else{const r={instancePath:i+"/directory/url",schemaPath:"#/properties/directory\
-/properties/url/type",keyword:"type",params:{type:"string"},message:"must be string",schema:a.properties.directory.
-properties.url.type,parentSchema:a.properties.directory.properties.url,data:t};e===null?e=[r]:e.push(r),p++}}if(s.
-staleness_ms!==void 0){let t=s.staleness_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
-instancePath:i+"/directory/staleness_ms",schemaPath:"#/properties/directory/properties/staleness_ms/type",keyword:"\
-type",params:{type:"integer"},message:"must be integer",schema:a.properties.directory.properties.staleness_ms.
-type,parentSchema:a.properties.directory.properties.staleness_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t==
-"number"&&isFinite(t)){if(t>36e5||isNaN(t)){const r={instancePath:i+"/directory/staleness_ms",schemaPath:"#/pr\
-operties/directory/properties/staleness_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:36e5},message:"\
-must be <= 3600000",schema:36e5,parentSchema:a.properties.directory.properties.staleness_ms,data:t};e===null?e=
-[r]:e.push(r),p++}if(t<0||isNaN(t)){const r={instancePath:i+"/directory/staleness_ms",schemaPath:"#/properties\
-/directory/properties/staleness_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must b\
-e >= 0",schema:0,parentSchema:a.properties.directory.properties.staleness_ms,data:t};e===null?e=[r]:e.push(r),
-p++}}}if(s.pool_size!==void 0){let t=s.pool_size;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
-instancePath:i+"/directory/pool_size",schemaPath:"#/properties/directory/properties/pool_size/type",keyword:"t\
-ype",params:{type:"integer"},message:"must be integer",schema:a.properties.directory.properties.pool_size.type,
-parentSchema:a.properties.directory.properties.pool_size,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="nu\
-mber"&&isFinite(t)){if(t>1e3||isNaN(t)){const r={instancePath:i+"/directory/pool_size",schemaPath:"#/propertie\
-s/directory/properties/pool_size/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e3},message:"must b\
-e <= 1000",schema:1e3,parentSchema:a.properties.directory.properties.pool_size,data:t};e===null?e=[r]:e.push(r),
-p++}if(t<2||isNaN(t)){const r={instancePath:i+"/directory/pool_size",schemaPath:"#/properties/directory/proper\
-ties/pool_size/minimum",keyword:"minimum",params:{comparison:">=",limit:2},message:"must be >= 2",schema:2,parentSchema:a.
-properties.directory.properties.pool_size,data:t};e===null?e=[r]:e.push(r),p++}}}if(s.timeout_ms!==void 0){let t=s.
-timeout_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/directory/timeo\
-ut_ms",schemaPath:"#/properties/directory/properties/timeout_ms/type",keyword:"type",params:{type:"integer"},message:"\
-must be integer",schema:a.properties.directory.properties.timeout_ms.type,parentSchema:a.properties.directory.
-properties.timeout_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>6e4||isNaN(
-t)){const r={instancePath:i+"/directory/timeout_ms",schemaPath:"#/properties/directory/properties/timeout_ms/m\
-aximum",keyword:"maximum",params:{comparison:"<=",limit:6e4},message:"must be <= 60000",schema:6e4,parentSchema:a.
-properties.directory.properties.timeout_ms,data:t};e===null?e=[r]:e.push(r),p++}if(t<50||isNaN(t)){const r={instancePath:i+
-"/directory/timeout_ms",schemaPath:"#/properties/directory/properties/timeout_ms/minimum",keyword:"minimum",params:{
-comparison:">=",limit:50},message:"must be >= 50",schema:50,parentSchema:a.properties.directory.properties.timeout_ms,
-data:t};e===null?e=[r]:e.push(r),p++}}}}else{const t={instancePath:i+"/directory",schemaPath:"#/properties/dir\
-ectory/type",keyword:"type",params:{type:"object"},message:"must be object",schema:a.properties.directory.type,
-parentSchema:a.properties.directory,data:s};e===null?e=[t]:e.push(t),p++}}if(c.matrix!==void 0){let s=c.matrix;
-if(typeof s=="string"){if(h(s)>4096){const t={instancePath:i+"/matrix",schemaPath:"#/$defs/path/maxLength",keyword:"\
-maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:s};
-e===null?e=[t]:e.push(t),p++}if(h(s)<1){const t={instancePath:i+"/matrix",schemaPath:"#/$defs/path/minLength",
-keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:s};
-e===null?e=[t]:e.push(t),p++}}else{const t={instancePath:i+"/matrix",schemaPath:"#/$defs/path/type",keyword:"t\
-ype",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:s};e===null?e=[t]:e.push(
-t),p++}}if(c.keys_unreadable_ms!==void 0){let s=c.keys_unreadable_ms;if(!(typeof s=="number"&&!(s%1)&&!isNaN(s)&&
-isFinite(s))){const t={instancePath:i+"/keys_unreadable_ms",schemaPath:"#/properties/keys_unreadable_ms/type",
-keyword:"type",params:{type:"integer"},message:"must be integer",schema:a.properties.keys_unreadable_ms.type,parentSchema:a.
-properties.keys_unreadable_ms,data:s};e===null?e=[t]:e.push(t),p++}if(typeof s=="number"&&isFinite(s)){if(s>864e5||
-isNaN(s)){const t={instancePath:i+"/keys_unreadable_ms",schemaPath:"#/properties/keys_unreadable_ms/maximum",keyword:"\
-maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,parentSchema:a.properties.
-keys_unreadable_ms,data:s};e===null?e=[t]:e.push(t),p++}if(s<0||isNaN(s)){const t={instancePath:i+"/keys_unrea\
-dable_ms",schemaPath:"#/properties/keys_unreadable_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},
-message:"must be >= 0",schema:0,parentSchema:a.properties.keys_unreadable_ms,data:s};e===null?e=[t]:e.push(t),
-p++}}}if(c.matrix_poll_ms!==void 0){let s=c.matrix_poll_ms;if(!(typeof s=="number"&&!(s%1)&&!isNaN(s)&&isFinite(
-s))){const t={instancePath:i+"/matrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/type",keyword:"type",params:{
-type:"integer"},message:"must be integer",schema:a.properties.matrix_poll_ms.type,parentSchema:a.properties.matrix_poll_ms,
-data:s};e===null?e=[t]:e.push(t),p++}if(typeof s=="number"&&isFinite(s)){if(s>864e5||isNaN(s)){const t={instancePath:i+
-"/matrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},
-message:"must be <= 86400000",schema:864e5,parentSchema:a.properties.matrix_poll_ms,data:s};e===null?e=[t]:e.push(
-t),p++}if(s<0||isNaN(s)){const t={instancePath:i+"/matrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/min\
-imum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:a.properties.
-matrix_poll_ms,data:s};e===null?e=[t]:e.push(t),p++}}}if(c.strict!==void 0){let s=c.strict;if(typeof s!="boole\
+schema:s.properties.grpc.properties.tls.required,parentSchema:s.properties.grpc.properties.tls,data:t};e===null?
+e=[r]:e.push(r),p++}for(const r in t)if(!(r==="certificate"||r==="key"||r==="client_ca"||r==="any_client")){const o={
+instancePath:i+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/additionalProperties",keyword:"additio\
+nalProperties",params:{additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.grpc.properties.tls,data:t};e===null?e=[o]:e.push(o),p++}if(t.certificate!==void 0){let r=t.certificate;
+if(typeof r=="string"){if(h(r)>4096){const o={instancePath:i+"/grpc/tls/certificate",schemaPath:"#/$defs/path/\
+maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
+parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}if(h(r)<1){const o={instancePath:i+"/grpc/tls/certificate",
+schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 c\
+haracters",schema:1,parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}}else{const o={instancePath:i+"/grpc/t\
+ls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
+schema:d.type,parentSchema:d,data:r};e===null?e=[o]:e.push(o),p++}}if(t.key!==void 0){let r=t.key;if(typeof r==
+"string"){if(h(r)>4096){const o={instancePath:i+"/grpc/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"m\
+axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:r};
+e===null?e=[o]:e.push(o),p++}if(h(r)<1){const o={instancePath:i+"/grpc/tls/key",schemaPath:"#/$defs/path/minLe\
+ngth",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,
+data:r};e===null?e=[o]:e.push(o),p++}}else{const o={instancePath:i+"/grpc/tls/key",schemaPath:"#/$defs/path/ty\
+pe",keyword:"type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:r};e===null?
+e=[o]:e.push(o),p++}}if(t.client_ca!==void 0){let r=t.client_ca;if(typeof r=="string"){if(h(r)>4096){const o={
+instancePath:i+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
+message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:r};e===null?e=[o]:e.push(o),
+p++}if(h(r)<1){const o={instancePath:i+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/minLength",keyword:"minL\
+ength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:r};e===null?
+e=[o]:e.push(o),p++}}else{const o={instancePath:i+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/type",keyword:"\
+type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,data:r};e===null?e=[o]:e.push(
+o),p++}}if(t.any_client!==void 0){let r=t.any_client;if(typeof r!="boolean"){const o={instancePath:i+"/grpc/tl\
+s/any_client",schemaPath:"#/properties/grpc/properties/tls/properties/any_client/type",keyword:"type",params:{
+type:"boolean"},message:"must be boolean",schema:s.properties.grpc.properties.tls.properties.any_client.type,parentSchema:s.
+properties.grpc.properties.tls.properties.any_client,data:r};e===null?e=[o]:e.push(o),p++}}}else{const r={instancePath:i+
+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/type",keyword:"type",params:{type:"object"},message:"\
+must be object",schema:s.properties.grpc.properties.tls.type,parentSchema:s.properties.grpc.properties.tls,data:t};
+e===null?e=[r]:e.push(r),p++}}}else{const t={instancePath:i+"/grpc",schemaPath:"#/properties/grpc/type",keyword:"\
+type",params:{type:"object"},message:"must be object",schema:s.properties.grpc.type,parentSchema:s.properties.
+grpc,data:a};e===null?e=[t]:e.push(t),p++}}if(c.http!==void 0){let a=c.http;if(a&&typeof a=="object"&&!Array.isArray(
+a)){for(const t in a)if(!(t==="address"||t==="public_url"||t==="region"||t==="trusted_proxies"||t==="catalog")){
+const r={instancePath:i+"/http",schemaPath:"#/properties/http/additionalProperties",keyword:"additionalPropert\
+ies",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
+http,data:a};e===null?e=[r]:e.push(r),p++}if(a.address!==void 0){let t=a.address;if(typeof t=="string"){if(h(t)>
+300){const r={instancePath:i+"/http/address",schemaPath:"#/properties/http/properties/address/maxLength",keyword:"\
+maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,parentSchema:s.properties.
+http.properties.address,data:t};e===null?e=[r]:e.push(r),p++}if(h(t)<1){const r={instancePath:i+"/http/address",
+schemaPath:"#/properties/http/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must\
+ NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.address,data:t};e===null?
+e=[r]:e.push(r),p++}}else{const r={instancePath:i+"/http/address",schemaPath:"#/properties/http/properties/add\
+ress/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.
+address.type,parentSchema:s.properties.http.properties.address,data:t};e===null?e=[r]:e.push(r),p++}}if(a.public_url!==
+void 0){let t=a.public_url;if(typeof t=="string"){if(h(t)>2048){const r={instancePath:i+"/http/public_url",schemaPath:"\
+#/properties/http/properties/public_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT h\
+ave more than 2048 characters",schema:2048,parentSchema:s.properties.http.properties.public_url,data:t};e===null?
+e=[r]:e.push(r),p++}if(!q.test(t)){const r={instancePath:i+"/http/public_url",schemaPath:"#/properties/http/pr\
+operties/public_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
+must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
+properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),p++}}else{const r={instancePath:i+"/htt\
+p/public_url",schemaPath:"#/properties/http/properties/public_url/type",keyword:"type",params:{type:"string"},
+message:"must be string",schema:s.properties.http.properties.public_url.type,parentSchema:s.properties.http.properties.
+public_url,data:t};e===null?e=[r]:e.push(r),p++}}if(a.region!==void 0){let t=a.region;if(typeof t=="string"){if(h(
+t)>255){const r={instancePath:i+"/http/region",schemaPath:"#/properties/http/properties/region/maxLength",keyword:"\
+maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
+http.properties.region,data:t};e===null?e=[r]:e.push(r),p++}if(h(t)<1){const r={instancePath:i+"/http/region",
+schemaPath:"#/properties/http/properties/region/minLength",keyword:"minLength",params:{limit:1},message:"must \
+NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.region,data:t};e===null?e=
+[r]:e.push(r),p++}}else{const r={instancePath:i+"/http/region",schemaPath:"#/properties/http/properties/region\
+/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.region.
+type,parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),p++}}if(a.trusted_proxies!==
+void 0){let t=a.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const n={instancePath:i+"/http/trusted_p\
+roxies",schemaPath:"#/properties/http/properties/trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},
+message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.trusted_proxies,
+data:t};e===null?e=[n]:e.push(n),p++}const r=t.length;for(let n=0;n<r;n++){let l=t[n];if(typeof l=="string"){if(h(
+l)>64){const u={instancePath:i+"/http/trusted_proxies/"+n,schemaPath:"#/properties/http/properties/trusted_pro\
+xies/items/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,
+parentSchema:s.properties.http.properties.trusted_proxies.items,data:l};e===null?e=[u]:e.push(u),p++}if(h(l)<1){
+const u={instancePath:i+"/http/trusted_proxies/"+n,schemaPath:"#/properties/http/properties/trusted_proxies/it\
+ems/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
+properties.http.properties.trusted_proxies.items,data:l};e===null?e=[u]:e.push(u),p++}}else{const u={instancePath:i+
+"/http/trusted_proxies/"+n,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",
+params:{type:"string"},message:"must be string",schema:s.properties.http.properties.trusted_proxies.items.type,
+parentSchema:s.properties.http.properties.trusted_proxies.items,data:l};e===null?e=[u]:e.push(u),p++}}let o=t.
+length,m;if(o>1){const n={};for(;o--;){let l=t[o];if(typeof l=="string"){if(typeof n[l]=="number"){m=n[l];const u={
+instancePath:i+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/uniqueItems",keyword:"\
+uniqueItems",params:{i:o,j:m},message:"must NOT have duplicate items (items ## "+m+" and "+o+" are identical)",
+schema:!0,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[u]:e.push(u),p++;break}
+n[l]=o}}}}else{const r={instancePath:i+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
+d_proxies/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.http.properties.
+trusted_proxies.type,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[r]:e.push(r),
+p++}}if(a.catalog!==void 0){let t=a.catalog;if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:i+"/ht\
+tp/catalog",schemaPath:"#/properties/http/properties/catalog/maxItems",keyword:"maxItems",params:{limit:1e3},message:"\
+must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.catalog,data:t};e===null?
+e=[o]:e.push(o),p++}const r=t.length;for(let o=0;o<r;o++){let m=t[o];if(m&&typeof m=="object"&&!Array.isArray(
+m)){if(m.type===void 0){const n={instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/ca\
+talog/items/required",keyword:"required",params:{missingProperty:"type"},message:"must have required property \
+'type'",schema:s.properties.http.properties.catalog.items.required,parentSchema:s.properties.http.properties.catalog.
+items,data:m};e===null?e=[n]:e.push(n),p++}if(m.name===void 0){const n={instancePath:i+"/http/catalog/"+o,schemaPath:"\
+#/properties/http/properties/catalog/items/required",keyword:"required",params:{missingProperty:"name"},message:"\
+must have required property 'name'",schema:s.properties.http.properties.catalog.items.required,parentSchema:s.
+properties.http.properties.catalog.items,data:m};e===null?e=[n]:e.push(n),p++}if(m.url===void 0){const n={instancePath:i+
+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{
+missingProperty:"url"},message:"must have required property 'url'",schema:s.properties.http.properties.catalog.
+items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[n]:e.push(n),p++}for(const n in m)
+if(!(n==="type"||n==="name"||n==="url")){const l={instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/h\
+ttp/properties/catalog/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},
+message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items,
+data:m};e===null?e=[l]:e.push(l),p++}if(m.type!==void 0){let n=m.type;if(typeof n=="string"){if(h(n)>255){const l={
+instancePath:i+"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/ty\
+pe/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
+parentSchema:s.properties.http.properties.catalog.items.properties.type,data:n};e===null?e=[l]:e.push(l),p++}if(h(
+n)<1){const l={instancePath:i+"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/item\
+s/properties/type/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characte\
+rs",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:n};e===null?e=[l]:e.
+push(l),p++}}else{const l={instancePath:i+"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/\
+catalog/items/properties/type/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
+http.properties.catalog.items.properties.type.type,parentSchema:s.properties.http.properties.catalog.items.properties.
+type,data:n};e===null?e=[l]:e.push(l),p++}}if(m.name!==void 0){let n=m.name;if(typeof n=="string"){if(h(n)>255){
+const l={instancePath:i+"/http/catalog/"+o+"/name",schemaPath:"#/properties/http/properties/catalog/items/prop\
+erties/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",
+schema:255,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:n};e===null?e=[l]:e.push(
+l),p++}if(h(n)<1){const l={instancePath:i+"/http/catalog/"+o+"/name",schemaPath:"#/properties/http/properties/\
+catalog/items/properties/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer tha\
+n 1 characters",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:n};e===null?
+e=[l]:e.push(l),p++}}else{const l={instancePath:i+"/http/catalog/"+o+"/name",schemaPath:"#/properties/http/pro\
+perties/catalog/items/properties/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
+properties.http.properties.catalog.items.properties.name.type,parentSchema:s.properties.http.properties.catalog.
+items.properties.name,data:n};e===null?e=[l]:e.push(l),p++}}if(m.url!==void 0){let n=m.url;if(typeof n=="strin\
+g"){if(h(n)>2048){const l={instancePath:i+"/http/catalog/"+o+"/url",schemaPath:"#/properties/http/properties/c\
+atalog/items/properties/url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT have more tha\
+n 2048 characters",schema:2048,parentSchema:s.properties.http.properties.catalog.items.properties.url,data:n};
+e===null?e=[l]:e.push(l),p++}if(!j.test(n)){const l={instancePath:i+"/http/catalog/"+o+"/url",schemaPath:"#/pr\
+operties/http/properties/catalog/items/properties/url/pattern",keyword:"pattern",params:{pattern:"^https?://\\S\
++$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:s.properties.http.properties.
+catalog.items.properties.url,data:n};e===null?e=[l]:e.push(l),p++}}else{const l={instancePath:i+"/http/catalog\
+/"+o+"/url",schemaPath:"#/properties/http/properties/catalog/items/properties/url/type",keyword:"type",params:{
+type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.url.type,
+parentSchema:s.properties.http.properties.catalog.items.properties.url,data:n};e===null?e=[l]:e.push(l),p++}}}else{
+const n={instancePath:i+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/type",keyword:"\
+type",params:{type:"object"},message:"must be object",schema:s.properties.http.properties.catalog.items.type,parentSchema:s.
+properties.http.properties.catalog.items,data:m};e===null?e=[n]:e.push(n),p++}}}else{const r={instancePath:i+"\
+/http/catalog",schemaPath:"#/properties/http/properties/catalog/type",keyword:"type",params:{type:"array"},message:"\
+must be array",schema:s.properties.http.properties.catalog.type,parentSchema:s.properties.http.properties.catalog,
+data:t};e===null?e=[r]:e.push(r),p++}}}else{const t={instancePath:i+"/http",schemaPath:"#/properties/http/type",
+keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.type,parentSchema:s.properties.
+http,data:a};e===null?e=[t]:e.push(t),p++}}if(c.data!==void 0){let a=c.data;if(typeof a=="string"){if(h(a)>4096){
+const t={instancePath:i+"/data",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"\
+must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:a};e===null?e=[t]:e.push(t),p++}if(h(
+a)<1){const t={instancePath:i+"/data",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:a};e===null?e=[t]:e.push(t),p++}}else{
+const t={instancePath:i+"/data",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"\
+must be string",schema:d.type,parentSchema:d,data:a};e===null?e=[t]:e.push(t),p++}}if(c.directory!==void 0){let a=c.
+directory;if(a&&typeof a=="object"&&!Array.isArray(a)){for(const t in a)if(!(t==="url"||t==="staleness_ms"||t===
+"pool_size"||t==="timeout_ms")){const r={instancePath:i+"/directory",schemaPath:"#/properties/directory/additi\
+onalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"must NOT have additional\
+ properties",schema:!1,parentSchema:s.properties.directory,data:a};e===null?e=[r]:e.push(r),p++}if(a.url!==void 0){
+let t=a.url;if(typeof t=="string"){if(h(t)>4096){const r={instancePath:i+"/directory/url",schemaPath:"#/proper\
+ties/directory/properties/url/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more t\
+han 4096 characters",schema:4096,parentSchema:s.properties.directory.properties.url,data:t};e===null?e=[r]:e.push(
+r),p++}if(!$.test(t)){const r={instancePath:i+"/directory/url",schemaPath:"#/properties/directory/properties/u\
+rl/pattern",keyword:"pattern",params:{pattern:"^postgres(ql)?://"},message:'must match pattern "^postgres(ql)?\
+://"',schema:"^postgres(ql)?://",parentSchema:s.properties.directory.properties.url,data:t};e===null?e=[r]:e.push(
+r),p++}}else{const r={instancePath:i+"/directory/url",schemaPath:"#/properties/directory/properties/url/type",
+keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.directory.properties.url.type,
+parentSchema:s.properties.directory.properties.url,data:t};e===null?e=[r]:e.push(r),p++}}if(a.staleness_ms!==void 0){
+let t=a.staleness_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/direc\
+tory/staleness_ms",schemaPath:"#/properties/directory/properties/staleness_ms/type",keyword:"type",params:{type:"\
+integer"},message:"must be integer",schema:s.properties.directory.properties.staleness_ms.type,parentSchema:s.
+properties.directory.properties.staleness_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(
+t)){if(t>36e5||isNaN(t)){const r={instancePath:i+"/directory/staleness_ms",schemaPath:"#/properties/directory/\
+properties/staleness_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:36e5},message:"must be <= 360\
+0000",schema:36e5,parentSchema:s.properties.directory.properties.staleness_ms,data:t};e===null?e=[r]:e.push(r),
+p++}if(t<0||isNaN(t)){const r={instancePath:i+"/directory/staleness_ms",schemaPath:"#/properties/directory/pro\
+perties/staleness_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,
+parentSchema:s.properties.directory.properties.staleness_ms,data:t};e===null?e=[r]:e.push(r),p++}}}if(a.pool_size!==
+void 0){let t=a.pool_size;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/\
+directory/pool_size",schemaPath:"#/properties/directory/properties/pool_size/type",keyword:"type",params:{type:"\
+integer"},message:"must be integer",schema:s.properties.directory.properties.pool_size.type,parentSchema:s.properties.
+directory.properties.pool_size,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>1e3||
+isNaN(t)){const r={instancePath:i+"/directory/pool_size",schemaPath:"#/properties/directory/properties/pool_si\
+ze/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e3},message:"must be <= 1000",schema:1e3,parentSchema:s.
+properties.directory.properties.pool_size,data:t};e===null?e=[r]:e.push(r),p++}if(t<2||isNaN(t)){const r={instancePath:i+
+"/directory/pool_size",schemaPath:"#/properties/directory/properties/pool_size/minimum",keyword:"minimum",params:{
+comparison:">=",limit:2},message:"must be >= 2",schema:2,parentSchema:s.properties.directory.properties.pool_size,
+data:t};e===null?e=[r]:e.push(r),p++}}}if(a.timeout_ms!==void 0){let t=a.timeout_ms;if(!(typeof t=="number"&&!(t%
+1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/directory/timeout_ms",schemaPath:"#/properties/director\
+y/properties/timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.
+directory.properties.timeout_ms.type,parentSchema:s.properties.directory.properties.timeout_ms,data:t};e===null?
+e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>6e4||isNaN(t)){const r={instancePath:i+"/director\
+y/timeout_ms",schemaPath:"#/properties/directory/properties/timeout_ms/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:6e4},message:"must be <= 60000",schema:6e4,parentSchema:s.properties.directory.properties.timeout_ms,
+data:t};e===null?e=[r]:e.push(r),p++}if(t<50||isNaN(t)){const r={instancePath:i+"/directory/timeout_ms",schemaPath:"\
+#/properties/directory/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:50},message:"\
+must be >= 50",schema:50,parentSchema:s.properties.directory.properties.timeout_ms,data:t};e===null?e=[r]:e.push(
+r),p++}}}}else{const t={instancePath:i+"/directory",schemaPath:"#/properties/directory/type",keyword:"type",params:{
+type:"object"},message:"must be object",schema:s.properties.directory.type,parentSchema:s.properties.directory,
+data:a};e===null?e=[t]:e.push(t),p++}}if(c.matrix!==void 0){let a=c.matrix;if(typeof a=="string"){if(h(a)>4096){
+const t={instancePath:i+"/matrix",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
+message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:a};e===null?e=[t]:e.push(t),
+p++}if(h(a)<1){const t={instancePath:i+"/matrix",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d,data:a};e===null?e=[t]:e.push(
+t),p++}}else{const t={instancePath:i+"/matrix",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"str\
+ing"},message:"must be string",schema:d.type,parentSchema:d,data:a};e===null?e=[t]:e.push(t),p++}}if(c.keys_unreadable_ms!==
+void 0){let a=c.keys_unreadable_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(a))){const t={instancePath:i+
+"/keys_unreadable_ms",schemaPath:"#/properties/keys_unreadable_ms/type",keyword:"type",params:{type:"integer"},
+message:"must be integer",schema:s.properties.keys_unreadable_ms.type,parentSchema:s.properties.keys_unreadable_ms,
+data:a};e===null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>864e5||isNaN(a)){const t={instancePath:i+
+"/keys_unreadable_ms",schemaPath:"#/properties/keys_unreadable_ms/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:864e5},message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.keys_unreadable_ms,data:a};
+e===null?e=[t]:e.push(t),p++}if(a<0||isNaN(a)){const t={instancePath:i+"/keys_unreadable_ms",schemaPath:"#/pro\
+perties/keys_unreadable_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",
+schema:0,parentSchema:s.properties.keys_unreadable_ms,data:a};e===null?e=[t]:e.push(t),p++}}}if(c.matrix_poll_ms!==
+void 0){let a=c.matrix_poll_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(a))){const t={instancePath:i+
+"/matrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/type",keyword:"type",params:{type:"integer"},message:"\
+must be integer",schema:s.properties.matrix_poll_ms.type,parentSchema:s.properties.matrix_poll_ms,data:a};e===
+null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>864e5||isNaN(a)){const t={instancePath:i+"/m\
+atrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},
+message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.matrix_poll_ms,data:a};e===null?e=[t]:e.push(
+t),p++}if(a<0||isNaN(a)){const t={instancePath:i+"/matrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/min\
+imum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.
+matrix_poll_ms,data:a};e===null?e=[t]:e.push(t),p++}}}if(c.strict!==void 0){let a=c.strict;if(typeof a!="boole\
 an"){const t={instancePath:i+"/strict",schemaPath:"#/properties/strict/type",keyword:"type",params:{type:"bool\
-ean"},message:"must be boolean",schema:a.properties.strict.type,parentSchema:a.properties.strict,data:s};e===null?
-e=[t]:e.push(t),p++}}if(c.cache_for_ms!==void 0){let s=c.cache_for_ms;if(!(typeof s=="number"&&!(s%1)&&!isNaN(
-s)&&isFinite(s))){const t={instancePath:i+"/cache_for_ms",schemaPath:"#/properties/cache_for_ms/type",keyword:"\
-type",params:{type:"integer"},message:"must be integer",schema:a.properties.cache_for_ms.type,parentSchema:a.properties.
-cache_for_ms,data:s};e===null?e=[t]:e.push(t),p++}if(typeof s=="number"&&isFinite(s)){if(s>36e5||isNaN(s)){const t={
+ean"},message:"must be boolean",schema:s.properties.strict.type,parentSchema:s.properties.strict,data:a};e===null?
+e=[t]:e.push(t),p++}}if(c.cache_for_ms!==void 0){let a=c.cache_for_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(
+a)&&isFinite(a))){const t={instancePath:i+"/cache_for_ms",schemaPath:"#/properties/cache_for_ms/type",keyword:"\
+type",params:{type:"integer"},message:"must be integer",schema:s.properties.cache_for_ms.type,parentSchema:s.properties.
+cache_for_ms,data:a};e===null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>36e5||isNaN(a)){const t={
 instancePath:i+"/cache_for_ms",schemaPath:"#/properties/cache_for_ms/maximum",keyword:"maximum",params:{comparison:"\
-<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:a.properties.cache_for_ms,data:s};e===null?
-e=[t]:e.push(t),p++}if(s<0||isNaN(s)){const t={instancePath:i+"/cache_for_ms",schemaPath:"#/properties/cache_f\
-or_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:a.
-properties.cache_for_ms,data:s};e===null?e=[t]:e.push(t),p++}}}if(c.passwords!==void 0){let s=c.passwords;if(s&&
-typeof s=="object"&&!Array.isArray(s)){for(const t in s)if(!(t==="concurrent"||t==="waiting")){const r={instancePath:i+
+<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.cache_for_ms,data:a};e===null?
+e=[t]:e.push(t),p++}if(a<0||isNaN(a)){const t={instancePath:i+"/cache_for_ms",schemaPath:"#/properties/cache_f\
+or_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.
+properties.cache_for_ms,data:a};e===null?e=[t]:e.push(t),p++}}}if(c.passwords!==void 0){let a=c.passwords;if(a&&
+typeof a=="object"&&!Array.isArray(a)){for(const t in a)if(!(t==="concurrent"||t==="waiting")){const r={instancePath:i+
 "/passwords",schemaPath:"#/properties/passwords/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},
-message:"must NOT have additional properties",schema:!1,parentSchema:a.properties.passwords,data:s};e===null?e=
-[r]:e.push(r),p++}if(s.concurrent!==void 0){let t=s.concurrent;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(
+message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.passwords,data:a};e===null?e=
+[r]:e.push(r),p++}if(a.concurrent!==void 0){let t=a.concurrent;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(
 t))){const r={instancePath:i+"/passwords/concurrent",schemaPath:"#/properties/passwords/properties/concurrent/\
-type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:a.properties.passwords.properties.
-concurrent.type,parentSchema:a.properties.passwords.properties.concurrent,data:t};e===null?e=[r]:e.push(r),p++}
+type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.passwords.properties.
+concurrent.type,parentSchema:s.properties.passwords.properties.concurrent,data:t};e===null?e=[r]:e.push(r),p++}
 if(typeof t=="number"&&isFinite(t)){if(t>64||isNaN(t)){const r={instancePath:i+"/passwords/concurrent",schemaPath:"\
 #/properties/passwords/properties/concurrent/maximum",keyword:"maximum",params:{comparison:"<=",limit:64},message:"\
-must be <= 64",schema:64,parentSchema:a.properties.passwords.properties.concurrent,data:t};e===null?e=[r]:e.push(
+must be <= 64",schema:64,parentSchema:s.properties.passwords.properties.concurrent,data:t};e===null?e=[r]:e.push(
 r),p++}if(t<1||isNaN(t)){const r={instancePath:i+"/passwords/concurrent",schemaPath:"#/properties/passwords/pr\
 operties/concurrent/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,
-parentSchema:a.properties.passwords.properties.concurrent,data:t};e===null?e=[r]:e.push(r),p++}}}if(s.waiting!==
-void 0){let t=s.waiting;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/pa\
+parentSchema:s.properties.passwords.properties.concurrent,data:t};e===null?e=[r]:e.push(r),p++}}}if(a.waiting!==
+void 0){let t=a.waiting;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/pa\
 sswords/waiting",schemaPath:"#/properties/passwords/properties/waiting/type",keyword:"type",params:{type:"inte\
-ger"},message:"must be integer",schema:a.properties.passwords.properties.waiting.type,parentSchema:a.properties.
+ger"},message:"must be integer",schema:s.properties.passwords.properties.waiting.type,parentSchema:s.properties.
 passwords.properties.waiting,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||
 isNaN(t)){const r={instancePath:i+"/passwords/waiting",schemaPath:"#/properties/passwords/properties/waiting/m\
-aximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:a.
+aximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.
 properties.passwords.properties.waiting,data:t};e===null?e=[r]:e.push(r),p++}if(t<1||isNaN(t)){const r={instancePath:i+
 "/passwords/waiting",schemaPath:"#/properties/passwords/properties/waiting/minimum",keyword:"minimum",params:{
-comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:a.properties.passwords.properties.waiting,
+comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.passwords.properties.waiting,
 data:t};e===null?e=[r]:e.push(r),p++}}}}else{const t={instancePath:i+"/passwords",schemaPath:"#/properties/pas\
-swords/type",keyword:"type",params:{type:"object"},message:"must be object",schema:a.properties.passwords.type,
-parentSchema:a.properties.passwords,data:s};e===null?e=[t]:e.push(t),p++}}if(c.login_throttle!==void 0){let s=c.
-login_throttle;if(s&&typeof s=="object"&&!Array.isArray(s)){for(const t in s)if(!(t==="failures"||t==="pause_m\
+swords/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.passwords.type,
+parentSchema:s.properties.passwords,data:a};e===null?e=[t]:e.push(t),p++}}if(c.login_throttle!==void 0){let a=c.
+login_throttle;if(a&&typeof a=="object"&&!Array.isArray(a)){for(const t in a)if(!(t==="failures"||t==="pause_m\
 s")){const r={instancePath:i+"/login_throttle",schemaPath:"#/properties/login_throttle/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:a.
-properties.login_throttle,data:s};e===null?e=[r]:e.push(r),p++}if(s.failures!==void 0){let t=s.failures;if(!(typeof t==
+additionalProperties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.login_throttle,data:a};e===null?e=[r]:e.push(r),p++}if(a.failures!==void 0){let t=a.failures;if(!(typeof t==
 "number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/login_throttle/failures",schemaPath:"#/pr\
 operties/login_throttle/properties/failures/type",keyword:"type",params:{type:"integer"},message:"must be inte\
-ger",schema:a.properties.login_throttle.properties.failures.type,parentSchema:a.properties.login_throttle.properties.
+ger",schema:s.properties.login_throttle.properties.failures.type,parentSchema:s.properties.login_throttle.properties.
 failures,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>1e3||isNaN(t)){const r={
 instancePath:i+"/login_throttle/failures",schemaPath:"#/properties/login_throttle/properties/failures/maximum",
-keyword:"maximum",params:{comparison:"<=",limit:1e3},message:"must be <= 1000",schema:1e3,parentSchema:a.properties.
+keyword:"maximum",params:{comparison:"<=",limit:1e3},message:"must be <= 1000",schema:1e3,parentSchema:s.properties.
 login_throttle.properties.failures,data:t};e===null?e=[r]:e.push(r),p++}if(t<1||isNaN(t)){const r={instancePath:i+
 "/login_throttle/failures",schemaPath:"#/properties/login_throttle/properties/failures/minimum",keyword:"minim\
-um",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:a.properties.login_throttle.
-properties.failures,data:t};e===null?e=[r]:e.push(r),p++}}}if(s.pause_ms!==void 0){let t=s.pause_ms;if(!(typeof t==
+um",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.login_throttle.
+properties.failures,data:t};e===null?e=[r]:e.push(r),p++}}}if(a.pause_ms!==void 0){let t=a.pause_ms;if(!(typeof t==
 "number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/login_throttle/pause_ms",schemaPath:"#/pr\
 operties/login_throttle/properties/pause_ms/type",keyword:"type",params:{type:"integer"},message:"must be inte\
-ger",schema:a.properties.login_throttle.properties.pause_ms.type,parentSchema:a.properties.login_throttle.properties.
+ger",schema:s.properties.login_throttle.properties.pause_ms.type,parentSchema:s.properties.login_throttle.properties.
 pause_ms,data:t};e===null?e=[r]:e.push(r),p++}if(typeof t=="number"&&isFinite(t)){if(t>36e5||isNaN(t)){const r={
 instancePath:i+"/login_throttle/pause_ms",schemaPath:"#/properties/login_throttle/properties/pause_ms/maximum",
-keyword:"maximum",params:{comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:a.
+keyword:"maximum",params:{comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.
 properties.login_throttle.properties.pause_ms,data:t};e===null?e=[r]:e.push(r),p++}if(t<100||isNaN(t)){const r={
 instancePath:i+"/login_throttle/pause_ms",schemaPath:"#/properties/login_throttle/properties/pause_ms/minimum",
-keyword:"minimum",params:{comparison:">=",limit:100},message:"must be >= 100",schema:100,parentSchema:a.properties.
+keyword:"minimum",params:{comparison:">=",limit:100},message:"must be >= 100",schema:100,parentSchema:s.properties.
 login_throttle.properties.pause_ms,data:t};e===null?e=[r]:e.push(r),p++}}}}else{const t={instancePath:i+"/logi\
 n_throttle",schemaPath:"#/properties/login_throttle/type",keyword:"type",params:{type:"object"},message:"must \
-be object",schema:a.properties.login_throttle.type,parentSchema:a.properties.login_throttle,data:s};e===null?e=
-[t]:e.push(t),p++}}if(c.workers!==void 0){let s=c.workers;if(!(typeof s=="number"&&!(s%1)&&!isNaN(s)&&isFinite(
-s))){const t={instancePath:i+"/workers",schemaPath:"#/properties/workers/type",keyword:"type",params:{type:"in\
-teger"},message:"must be integer",schema:a.properties.workers.type,parentSchema:a.properties.workers,data:s};e===
-null?e=[t]:e.push(t),p++}if(typeof s=="number"&&isFinite(s)){if(s>256||isNaN(s)){const t={instancePath:i+"/wor\
+be object",schema:s.properties.login_throttle.type,parentSchema:s.properties.login_throttle,data:a};e===null?e=
+[t]:e.push(t),p++}}if(c.workers!==void 0){let a=c.workers;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(
+a))){const t={instancePath:i+"/workers",schemaPath:"#/properties/workers/type",keyword:"type",params:{type:"in\
+teger"},message:"must be integer",schema:s.properties.workers.type,parentSchema:s.properties.workers,data:a};e===
+null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>256||isNaN(a)){const t={instancePath:i+"/wor\
 kers",schemaPath:"#/properties/workers/maximum",keyword:"maximum",params:{comparison:"<=",limit:256},message:"\
-must be <= 256",schema:256,parentSchema:a.properties.workers,data:s};e===null?e=[t]:e.push(t),p++}if(s<1||isNaN(
-s)){const t={instancePath:i+"/workers",schemaPath:"#/properties/workers/minimum",keyword:"minimum",params:{comparison:"\
->=",limit:1},message:"must be >= 1",schema:1,parentSchema:a.properties.workers,data:s};e===null?e=[t]:e.push(t),
-p++}}}if(c.worker_heartbeat_timeout_ms!==void 0){let s=c.worker_heartbeat_timeout_ms;if(!(typeof s=="number"&&
-!(s%1)&&!isNaN(s)&&isFinite(s))){const t={instancePath:i+"/worker_heartbeat_timeout_ms",schemaPath:"#/properti\
-es/worker_heartbeat_timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:a.
-properties.worker_heartbeat_timeout_ms.type,parentSchema:a.properties.worker_heartbeat_timeout_ms,data:s};e===
-null?e=[t]:e.push(t),p++}if(typeof s=="number"&&isFinite(s)){if(s>36e5||isNaN(s)){const t={instancePath:i+"/wo\
+must be <= 256",schema:256,parentSchema:s.properties.workers,data:a};e===null?e=[t]:e.push(t),p++}if(a<1||isNaN(
+a)){const t={instancePath:i+"/workers",schemaPath:"#/properties/workers/minimum",keyword:"minimum",params:{comparison:"\
+>=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.workers,data:a};e===null?e=[t]:e.push(t),
+p++}}}if(c.worker_heartbeat_timeout_ms!==void 0){let a=c.worker_heartbeat_timeout_ms;if(!(typeof a=="number"&&
+!(a%1)&&!isNaN(a)&&isFinite(a))){const t={instancePath:i+"/worker_heartbeat_timeout_ms",schemaPath:"#/properti\
+es/worker_heartbeat_timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
+properties.worker_heartbeat_timeout_ms.type,parentSchema:s.properties.worker_heartbeat_timeout_ms,data:a};e===
+null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>36e5||isNaN(a)){const t={instancePath:i+"/wo\
 rker_heartbeat_timeout_ms",schemaPath:"#/properties/worker_heartbeat_timeout_ms/maximum",keyword:"maximum",params:{
-comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:a.properties.worker_heartbeat_timeout_ms,
-data:s};e===null?e=[t]:e.push(t),p++}if(s<300||isNaN(s)){const t={instancePath:i+"/worker_heartbeat_timeout_ms",
+comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.worker_heartbeat_timeout_ms,
+data:a};e===null?e=[t]:e.push(t),p++}if(a<300||isNaN(a)){const t={instancePath:i+"/worker_heartbeat_timeout_ms",
 schemaPath:"#/properties/worker_heartbeat_timeout_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:300},
-message:"must be >= 300",schema:300,parentSchema:a.properties.worker_heartbeat_timeout_ms,data:s};e===null?e=[
-t]:e.push(t),p++}}}if(c.drain_ms!==void 0){let s=c.drain_ms;if(!(typeof s=="number"&&!(s%1)&&!isNaN(s)&&isFinite(
-s))){const t={instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/type",keyword:"type",params:{type:"\
-integer"},message:"must be integer",schema:a.properties.drain_ms.type,parentSchema:a.properties.drain_ms,data:s};
-e===null?e=[t]:e.push(t),p++}if(typeof s=="number"&&isFinite(s)){if(s>6e5||isNaN(s)){const t={instancePath:i+"\
+message:"must be >= 300",schema:300,parentSchema:s.properties.worker_heartbeat_timeout_ms,data:a};e===null?e=[
+t]:e.push(t),p++}}}if(c.drain_ms!==void 0){let a=c.drain_ms;if(!(typeof a=="number"&&!(a%1)&&!isNaN(a)&&isFinite(
+a))){const t={instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/type",keyword:"type",params:{type:"\
+integer"},message:"must be integer",schema:s.properties.drain_ms.type,parentSchema:s.properties.drain_ms,data:a};
+e===null?e=[t]:e.push(t),p++}if(typeof a=="number"&&isFinite(a)){if(a>6e5||isNaN(a)){const t={instancePath:i+"\
 /drain_ms",schemaPath:"#/properties/drain_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e5},message:"\
-must be <= 600000",schema:6e5,parentSchema:a.properties.drain_ms,data:s};e===null?e=[t]:e.push(t),p++}if(s<0||
-isNaN(s)){const t={instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/minimum",keyword:"minimum",params:{
-comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:a.properties.drain_ms,data:s};e===null?e=
-[t]:e.push(t),p++}}}if(c.log_level!==void 0){let s=c.log_level;if(!(s==="trace"||s==="debug"||s==="info"||s===
-"warn"||s==="error"||s==="fatal"||s==="silent")){const t={instancePath:i+"/log_level",schemaPath:"#/properties\
-/log_level/enum",keyword:"enum",params:{allowedValues:a.properties.log_level.enum},message:"must be equal to o\
-ne of the allowed values",schema:a.properties.log_level.enum,parentSchema:a.properties.log_level,data:s};e===null?
-e=[t]:e.push(t),p++}}if(c.profiles!==void 0){let s=c.profiles;if(s&&typeof s=="object"&&!Array.isArray(s)){if(Object.
-keys(s).length>1e3){const t={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/maxProperties",keyword:"\
-maxProperties",params:{limit:1e3},message:"must NOT have more than 1000 properties",schema:1e3,parentSchema:a.
-properties.profiles,data:s};e===null?e=[t]:e.push(t),p++}for(const t in s){const r=p;if(typeof t=="string"&&!A.
+must be <= 600000",schema:6e5,parentSchema:s.properties.drain_ms,data:a};e===null?e=[t]:e.push(t),p++}if(a<0||
+isNaN(a)){const t={instancePath:i+"/drain_ms",schemaPath:"#/properties/drain_ms/minimum",keyword:"minimum",params:{
+comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.drain_ms,data:a};e===null?e=
+[t]:e.push(t),p++}}}if(c.log_level!==void 0){let a=c.log_level;if(!(a==="trace"||a==="debug"||a==="info"||a===
+"warn"||a==="error"||a==="fatal"||a==="silent")){const t={instancePath:i+"/log_level",schemaPath:"#/properties\
+/log_level/enum",keyword:"enum",params:{allowedValues:s.properties.log_level.enum},message:"must be equal to o\
+ne of the allowed values",schema:s.properties.log_level.enum,parentSchema:s.properties.log_level,data:a};e===null?
+e=[t]:e.push(t),p++}}if(c.profiles!==void 0){let a=c.profiles;if(a&&typeof a=="object"&&!Array.isArray(a)){if(Object.
+keys(a).length>1e3){const t={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/maxProperties",keyword:"\
+maxProperties",params:{limit:1e3},message:"must NOT have more than 1000 properties",schema:1e3,parentSchema:s.
+properties.profiles,data:a};e===null?e=[t]:e.push(t),p++}for(const t in a){const r=p;if(typeof t=="string"&&!A.
 test(t)){const o={instancePath:i+"/profiles",schemaPath:"#/properties/profiles/propertyNames/pattern",keyword:"\
 pattern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_]\
-[a-z0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:a.properties.profiles.propertyNames,data:t,
+[a-z0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:s.properties.profiles.propertyNames,data:t,
 propertyName:t};e===null?e=[o]:e.push(o),p++}var v=r===p;if(!v){const o={instancePath:i+"/profiles",schemaPath:"\
 #/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName:t},message:"property name mu\
-st be valid",schema:a.properties.profiles.propertyNames,parentSchema:a.properties.profiles,data:s};e===null?e=
-[o]:e.push(o),p++}}for(const t in s){let r=s[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.account===void 0){
+st be valid",schema:s.properties.profiles.propertyNames,parentSchema:s.properties.profiles,data:a};e===null?e=
+[o]:e.push(o),p++}}for(const t in a){let r=a[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.account===void 0){
 const o={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profile\
 s/additionalProperties/required",keyword:"required",params:{missingProperty:"account"},message:"must have requ\
-ired property 'account'",schema:a.properties.profiles.additionalProperties.required,parentSchema:a.properties.
+ired property 'account'",schema:s.properties.profiles.additionalProperties.required,parentSchema:s.properties.
 profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),p++}if(r.user_name===void 0){const o={instancePath:i+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/r\
 equired",keyword:"required",params:{missingProperty:"user_name"},message:"must have required property 'user_na\
-me'",schema:a.properties.profiles.additionalProperties.required,parentSchema:a.properties.profiles.additionalProperties,
+me'",schema:s.properties.profiles.additionalProperties.required,parentSchema:s.properties.profiles.additionalProperties,
 data:r};e===null?e=[o]:e.push(o),p++}if(r.password_file===void 0){const o={instancePath:i+"/profiles/"+t.replace(
 /~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/required",keyword:"requi\
-red",params:{missingProperty:"password_file"},message:"must have required property 'password_file'",schema:a.properties.
-profiles.additionalProperties.required,parentSchema:a.properties.profiles.additionalProperties,data:r};e===null?
+red",params:{missingProperty:"password_file"},message:"must have required property 'password_file'",schema:s.properties.
+profiles.additionalProperties.required,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?
 e=[o]:e.push(o),p++}for(const o in r)if(!(o==="account"||o==="user_name"||o==="password_file"||o==="static_tok\
 en_file")){const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/propert\
 ies/profiles/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
-message:"must NOT have additional properties",schema:!1,parentSchema:a.properties.profiles.additionalProperties,
+message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.profiles.additionalProperties,
 data:r};e===null?e=[m]:e.push(m),p++}if(r.account!==void 0){let o=r.account;if(typeof o=="string"){if(h(o)<1){
 const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",schemaPath:"#/propert\
 ies/profiles/additionalProperties/properties/account/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:a.properties.profiles.additionalProperties.properties.
+must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.
 account,data:o};e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(
 /\//g,"~1")+"/account",schemaPath:"#/properties/profiles/additionalProperties/properties/account/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:a.properties.profiles.additionalProperties.properties.
-account.type,parentSchema:a.properties.profiles.additionalProperties.properties.account,data:o};e===null?e=[m]:
+type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.
+account.type,parentSchema:s.properties.profiles.additionalProperties.properties.account,data:o};e===null?e=[m]:
 e.push(m),p++}}if(r.user_name!==void 0){let o=r.user_name;if(typeof o=="string"){if(h(o)<1){const m={instancePath:i+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/profiles/additiona\
 lProperties/properties/user_name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer \
-than 1 characters",schema:1,parentSchema:a.properties.profiles.additionalProperties.properties.user_name,data:o};
+than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:o};
 e===null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/user_name",schemaPath:"#/properties/profiles/additionalProperties/properties/user_name/type",keyword:"type",
-params:{type:"string"},message:"must be string",schema:a.properties.profiles.additionalProperties.properties.user_name.
-type,parentSchema:a.properties.profiles.additionalProperties.properties.user_name,data:o};e===null?e=[m]:e.push(
+params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.user_name.
+type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:o};e===null?e=[m]:e.push(
 m),p++}}if(r.password_file!==void 0){let o=r.password_file;if(typeof o=="string"){if(h(o)>4096){const m={instancePath:i+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path/maxLength",keyword:"\
 maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,data:o};
@@ -522,76 +533,92 @@ null?e=[m]:e.push(m),p++}}else{const m={instancePath:i+"/profiles/"+t.replace(/~
 /static_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be stri\
 ng",schema:d.type,parentSchema:d,data:o};e===null?e=[m]:e.push(m),p++}}}else{const o={instancePath:i+"/profile\
 s/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/type",keyword:"\
-type",params:{type:"object"},message:"must be object",schema:a.properties.profiles.additionalProperties.type,parentSchema:a.
+type",params:{type:"object"},message:"must be object",schema:s.properties.profiles.additionalProperties.type,parentSchema:s.
 properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),p++}}}else{const t={instancePath:i+"\
 /profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type:"object"},message:"must be obje\
-ct",schema:a.properties.profiles.type,parentSchema:a.properties.profiles,data:s};e===null?e=[t]:e.push(t),p++}}
-if(c.administrator_token!==void 0){let s=c.administrator_token;if(typeof s!="boolean"){const t={instancePath:i+
+ct",schema:s.properties.profiles.type,parentSchema:s.properties.profiles,data:a};e===null?e=[t]:e.push(t),p++}}
+if(c.administrator_token!==void 0){let a=c.administrator_token;if(typeof a!="boolean"){const t={instancePath:i+
 "/administrator_token",schemaPath:"#/properties/administrator_token/type",keyword:"type",params:{type:"boolean"},
-message:"must be boolean",schema:a.properties.administrator_token.type,parentSchema:a.properties.administrator_token,
-data:s};e===null?e=[t]:e.push(t),p++}}if(c.callers!==void 0){let s=c.callers;if(Array.isArray(s)){const t=s.length;
-for(let r=0;r<t;r++){let o=s[r];if(o&&typeof o=="object"&&!Array.isArray(o)){if(o.name===void 0){const m={instancePath:i+
+message:"must be boolean",schema:s.properties.administrator_token.type,parentSchema:s.properties.administrator_token,
+data:a};e===null?e=[t]:e.push(t),p++}}if(c.callers!==void 0){let a=c.callers;if(Array.isArray(a)){const t=a.length;
+for(let r=0;r<t;r++){let o=a[r];if(o&&typeof o=="object"&&!Array.isArray(o)){if(o.name===void 0){const m={instancePath:i+
 "/callers/"+r,schemaPath:"#/properties/callers/items/required",keyword:"required",params:{missingProperty:"nam\
-e"},message:"must have required property 'name'",schema:a.properties.callers.items.required,parentSchema:a.properties.
+e"},message:"must have required property 'name'",schema:s.properties.callers.items.required,parentSchema:s.properties.
 callers.items,data:o};e===null?e=[m]:e.push(m),p++}for(const m in o)if(!(m==="name"||m==="token_file"||m==="to\
-ken_sha256"||m==="profiles"||m==="rights"||m==="expires_at"||m==="administrator")){const n={instancePath:i+"/c\
-allers/"+r,schemaPath:"#/properties/callers/items/additionalProperties",keyword:"additionalProperties",params:{
-additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:a.properties.callers.
-items,data:o};e===null?e=[n]:e.push(n),p++}if(o.name!==void 0){let m=o.name;if(typeof m=="string"){if(h(m)<1){
-const n={instancePath:i+"/callers/"+r+"/name",schemaPath:"#/properties/callers/items/properties/name/minLength",
-keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:a.properties.
-callers.items.properties.name,data:m};e===null?e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+
-"/name",schemaPath:"#/properties/callers/items/properties/name/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:a.properties.callers.items.properties.name.type,parentSchema:a.properties.callers.items.
-properties.name,data:m};e===null?e=[n]:e.push(n),p++}}if(o.token_file!==void 0){let m=o.token_file;if(typeof m==
-"string"){if(h(m)>4096){const n={instancePath:i+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",
-keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:d,
-data:m};e===null?e=[n]:e.push(n),p++}if(h(m)<1){const n={instancePath:i+"/callers/"+r+"/token_file",schemaPath:"\
-#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:d,data:m};e===null?e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+"/token_file",
-schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:d.type,parentSchema:d,
-data:m};e===null?e=[n]:e.push(n),p++}}if(o.token_sha256!==void 0){let m=o.token_sha256;if(typeof m=="string"){
-if(!F.test(m)){const n={instancePath:i+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/callers/items/pr\
-operties/token_sha256/pattern",keyword:"pattern",params:{pattern:"^[0-9a-f]{64}$"},message:'must match pattern\
- "^[0-9a-f]{64}$"',schema:"^[0-9a-f]{64}$",parentSchema:a.properties.callers.items.properties.token_sha256,data:m};
-e===null?e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+"/token_sha256",schemaPath:"#/propert\
-ies/callers/items/properties/token_sha256/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:a.properties.callers.items.properties.token_sha256.type,parentSchema:a.properties.callers.items.properties.
-token_sha256,data:m};e===null?e=[n]:e.push(n),p++}}if(o.profiles!==void 0){let m=o.profiles;if(Array.isArray(m)){
-const n=m.length;for(let f=0;f<n;f++){let g=m[f];if(typeof g!="string"){const y={instancePath:i+"/callers/"+r+
-"/profiles/"+f,schemaPath:"#/properties/callers/items/properties/profiles/items/type",keyword:"type",params:{type:"\
-string"},message:"must be string",schema:a.properties.callers.items.properties.profiles.items.type,parentSchema:a.
-properties.callers.items.properties.profiles.items,data:g};e===null?e=[y]:e.push(y),p++}}let l=m.length,u;if(l>
-1){const f={};for(;l--;){let g=m[l];if(typeof g=="string"){if(typeof f[g]=="number"){u=f[g];const y={instancePath:i+
-"/callers/"+r+"/profiles",schemaPath:"#/properties/callers/items/properties/profiles/uniqueItems",keyword:"uni\
-queItems",params:{i:l,j:u},message:"must NOT have duplicate items (items ## "+u+" and "+l+" are identical)",schema:!0,
-parentSchema:a.properties.callers.items.properties.profiles,data:m};e===null?e=[y]:e.push(y),p++;break}f[g]=l}}}}else{
-const n={instancePath:i+"/callers/"+r+"/profiles",schemaPath:"#/properties/callers/items/properties/profiles/t\
-ype",keyword:"type",params:{type:"array"},message:"must be array",schema:a.properties.callers.items.properties.
-profiles.type,parentSchema:a.properties.callers.items.properties.profiles,data:m};e===null?e=[n]:e.push(n),p++}}
-if(o.rights!==void 0){let m=o.rights;if(Array.isArray(m)){const n=m.length;for(let f=0;f<n;f++){let g=m[f];if(typeof g!=
-"string"){const y={instancePath:i+"/callers/"+r+"/rights/"+f,schemaPath:"#/properties/callers/items/properties\
-/rights/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:a.properties.callers.
-items.properties.rights.items.type,parentSchema:a.properties.callers.items.properties.rights.items,data:g};e===
-null?e=[y]:e.push(y),p++}}let l=m.length,u;if(l>1){const f={};for(;l--;){let g=m[l];if(typeof g=="string"){if(typeof f[g]==
-"number"){u=f[g];const y={instancePath:i+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/proper\
+ken_sha256"||m==="certificate"||m==="profiles"||m==="rights"||m==="expires_at"||m==="administrator")){const n={
+instancePath:i+"/callers/"+r,schemaPath:"#/properties/callers/items/additionalProperties",keyword:"additionalP\
+roperties",params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.callers.items,data:o};e===null?e=[n]:e.push(n),p++}if(o.name!==void 0){let m=o.name;if(typeof m=="s\
+tring"){if(h(m)<1){const n={instancePath:i+"/callers/"+r+"/name",schemaPath:"#/properties/callers/items/proper\
+ties/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
+parentSchema:s.properties.callers.items.properties.name,data:m};e===null?e=[n]:e.push(n),p++}}else{const n={instancePath:i+
+"/callers/"+r+"/name",schemaPath:"#/properties/callers/items/properties/name/type",keyword:"type",params:{type:"\
+string"},message:"must be string",schema:s.properties.callers.items.properties.name.type,parentSchema:s.properties.
+callers.items.properties.name,data:m};e===null?e=[n]:e.push(n),p++}}if(o.token_file!==void 0){let m=o.token_file;
+if(typeof m=="string"){if(h(m)>4096){const n={instancePath:i+"/callers/"+r+"/token_file",schemaPath:"#/$defs/p\
+ath/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
+parentSchema:d,data:m};e===null?e=[n]:e.push(n),p++}if(h(m)<1){const n={instancePath:i+"/callers/"+r+"/token_f\
+ile",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer tha\
+n 1 characters",schema:1,parentSchema:d,data:m};e===null?e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/c\
+allers/"+r+"/token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be\
+ string",schema:d.type,parentSchema:d,data:m};e===null?e=[n]:e.push(n),p++}}if(o.token_sha256!==void 0){let m=o.
+token_sha256;if(typeof m=="string"){if(!F.test(m)){const n={instancePath:i+"/callers/"+r+"/token_sha256",schemaPath:"\
+#/properties/callers/items/properties/token_sha256/pattern",keyword:"pattern",params:{pattern:"^[0-9a-f]{64}$"},
+message:'must match pattern "^[0-9a-f]{64}$"',schema:"^[0-9a-f]{64}$",parentSchema:s.properties.callers.items.
+properties.token_sha256,data:m};e===null?e=[n]:e.push(n),p++}}else{const n={instancePath:i+"/callers/"+r+"/tok\
+en_sha256",schemaPath:"#/properties/callers/items/properties/token_sha256/type",keyword:"type",params:{type:"s\
+tring"},message:"must be string",schema:s.properties.callers.items.properties.token_sha256.type,parentSchema:s.
+properties.callers.items.properties.token_sha256,data:m};e===null?e=[n]:e.push(n),p++}}if(o.certificate!==void 0){
+let m=o.certificate;if(m&&typeof m=="object"&&!Array.isArray(m)){for(const n in m)if(!(n==="dns"||n==="uri")){
+const l={instancePath:i+"/callers/"+r+"/certificate",schemaPath:"#/properties/callers/items/properties/certifi\
+cate/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},message:"must NOT have\
+ additional properties",schema:!1,parentSchema:s.properties.callers.items.properties.certificate,data:m};e===null?
+e=[l]:e.push(l),p++}if(m.dns!==void 0){let n=m.dns;if(typeof n!="string"){const l={instancePath:i+"/callers/"+
+r+"/certificate/dns",schemaPath:"#/properties/callers/items/properties/certificate/properties/dns/type",keyword:"\
+type",params:{type:"string"},message:"must be string",schema:s.properties.callers.items.properties.certificate.
+properties.dns.type,parentSchema:s.properties.callers.items.properties.certificate.properties.dns,data:n};e===
+null?e=[l]:e.push(l),p++}}if(m.uri!==void 0){let n=m.uri;if(typeof n!="string"){const l={instancePath:i+"/call\
+ers/"+r+"/certificate/uri",schemaPath:"#/properties/callers/items/properties/certificate/properties/uri/type",
+keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.items.properties.certificate.
+properties.uri.type,parentSchema:s.properties.callers.items.properties.certificate.properties.uri,data:n};e===
+null?e=[l]:e.push(l),p++}}}else{const n={instancePath:i+"/callers/"+r+"/certificate",schemaPath:"#/properties/\
+callers/items/properties/certificate/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
+properties.callers.items.properties.certificate.type,parentSchema:s.properties.callers.items.properties.certificate,
+data:m};e===null?e=[n]:e.push(n),p++}}if(o.profiles!==void 0){let m=o.profiles;if(Array.isArray(m)){const n=m.
+length;for(let f=0;f<n;f++){let y=m[f];if(typeof y!="string"){const g={instancePath:i+"/callers/"+r+"/profiles\
+/"+f,schemaPath:"#/properties/callers/items/properties/profiles/items/type",keyword:"type",params:{type:"strin\
+g"},message:"must be string",schema:s.properties.callers.items.properties.profiles.items.type,parentSchema:s.properties.
+callers.items.properties.profiles.items,data:y};e===null?e=[g]:e.push(g),p++}}let l=m.length,u;if(l>1){const f={};
+for(;l--;){let y=m[l];if(typeof y=="string"){if(typeof f[y]=="number"){u=f[y];const g={instancePath:i+"/caller\
+s/"+r+"/profiles",schemaPath:"#/properties/callers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",
+params:{i:l,j:u},message:"must NOT have duplicate items (items ## "+u+" and "+l+" are identical)",schema:!0,parentSchema:s.
+properties.callers.items.properties.profiles,data:m};e===null?e=[g]:e.push(g),p++;break}f[y]=l}}}}else{const n={
+instancePath:i+"/callers/"+r+"/profiles",schemaPath:"#/properties/callers/items/properties/profiles/type",keyword:"\
+type",params:{type:"array"},message:"must be array",schema:s.properties.callers.items.properties.profiles.type,
+parentSchema:s.properties.callers.items.properties.profiles,data:m};e===null?e=[n]:e.push(n),p++}}if(o.rights!==
+void 0){let m=o.rights;if(Array.isArray(m)){const n=m.length;for(let f=0;f<n;f++){let y=m[f];if(typeof y!="str\
+ing"){const g={instancePath:i+"/callers/"+r+"/rights/"+f,schemaPath:"#/properties/callers/items/properties/rig\
+hts/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.items.
+properties.rights.items.type,parentSchema:s.properties.callers.items.properties.rights.items,data:y};e===null?
+e=[g]:e.push(g),p++}}let l=m.length,u;if(l>1){const f={};for(;l--;){let y=m[l];if(typeof y=="string"){if(typeof f[y]==
+"number"){u=f[y];const g={instancePath:i+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/proper\
 ties/rights/uniqueItems",keyword:"uniqueItems",params:{i:l,j:u},message:"must NOT have duplicate items (items \
-## "+u+" and "+l+" are identical)",schema:!0,parentSchema:a.properties.callers.items.properties.rights,data:m};
-e===null?e=[y]:e.push(y),p++;break}f[g]=l}}}}else{const n={instancePath:i+"/callers/"+r+"/rights",schemaPath:"\
+## "+u+" and "+l+" are identical)",schema:!0,parentSchema:s.properties.callers.items.properties.rights,data:m};
+e===null?e=[g]:e.push(g),p++;break}f[y]=l}}}}else{const n={instancePath:i+"/callers/"+r+"/rights",schemaPath:"\
 #/properties/callers/items/properties/rights/type",keyword:"type",params:{type:"array"},message:"must be array",
-schema:a.properties.callers.items.properties.rights.type,parentSchema:a.properties.callers.items.properties.rights,
+schema:s.properties.callers.items.properties.rights.type,parentSchema:s.properties.callers.items.properties.rights,
 data:m};e===null?e=[n]:e.push(n),p++}}if(o.expires_at!==void 0){let m=o.expires_at;if(typeof m!="string"){const n={
 instancePath:i+"/callers/"+r+"/expires_at",schemaPath:"#/properties/callers/items/properties/expires_at/type",
-keyword:"type",params:{type:"string"},message:"must be string",schema:a.properties.callers.items.properties.expires_at.
-type,parentSchema:a.properties.callers.items.properties.expires_at,data:m};e===null?e=[n]:e.push(n),p++}}if(o.
+keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.items.properties.expires_at.
+type,parentSchema:s.properties.callers.items.properties.expires_at,data:m};e===null?e=[n]:e.push(n),p++}}if(o.
 administrator!==void 0){let m=o.administrator;if(typeof m!="boolean"){const n={instancePath:i+"/callers/"+r+"/\
 administrator",schemaPath:"#/properties/callers/items/properties/administrator/type",keyword:"type",params:{type:"\
-boolean"},message:"must be boolean",schema:a.properties.callers.items.properties.administrator.type,parentSchema:a.
+boolean"},message:"must be boolean",schema:s.properties.callers.items.properties.administrator.type,parentSchema:s.
 properties.callers.items.properties.administrator,data:m};e===null?e=[n]:e.push(n),p++}}}else{const m={instancePath:i+
 "/callers/"+r,schemaPath:"#/properties/callers/items/type",keyword:"type",params:{type:"object"},message:"must\
- be object",schema:a.properties.callers.items.type,parentSchema:a.properties.callers.items,data:o};e===null?e=
+ be object",schema:s.properties.callers.items.type,parentSchema:s.properties.callers.items,data:o};e===null?e=
 [m]:e.push(m),p++}}}else{const t={instancePath:i+"/callers",schemaPath:"#/properties/callers/type",keyword:"ty\
-pe",params:{type:"array"},message:"must be array",schema:a.properties.callers.type,parentSchema:a.properties.callers,
-data:s};e===null?e=[t]:e.push(t),p++}}}else{const s={instancePath:i,schemaPath:"#/type",keyword:"type",params:{
-type:"object"},message:"must be object",schema:a.type,parentSchema:a,data:c};e===null?e=[s]:e.push(s),p++}return P.
+pe",params:{type:"array"},message:"must be array",schema:s.properties.callers.type,parentSchema:s.properties.callers,
+data:a};e===null?e=[t]:e.push(t),p++}}}else{const a={instancePath:i,schemaPath:"#/type",keyword:"type",params:{
+type:"object"},message:"must be object",schema:s.type,parentSchema:s,data:c};e===null?e=[a]:e.push(a),p++}return P.
 errors=e,p===0}P.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};export{O as validate};

@@ -14,7 +14,7 @@ import {
   type OperationName,
   type OperationRequest,
 } from '../../../sidecar/usecases/administration/administer.ts'
-import { type Caller, Callers } from '../../../sidecar/usecases/callers.ts'
+import { Callers, type IdentifiedCaller } from '../../../sidecar/usecases/callers.ts'
 import type { Requester } from '../../../sidecar/usecases/requester.ts'
 import { changing, PASSWORD_HASH, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
@@ -22,9 +22,11 @@ import type { Account, Subject } from './subject.ts'
 const engine = compile(supportMatrix)
 const HOUR_MS = 3_600_000
 
-const CLERK: Caller = {
+const CLERK: IdentifiedCaller = {
   name: 'clerk',
   tokenSha256: '0'.repeat(64),
+  certificateName: undefined,
+  identifiedBy: { type: 'token', digest: Buffer.alloc(32) },
   profiles: new Set(),
   rights: { everything: true, revoke: false, read: false, administer: new Set() },
   expiresAtMs: undefined,

@@ -21,24 +21,35 @@ export async function makeAuthority(folder: string, name: string): Promise<Certi
   return made
 }
 
-/** A certificate for a server on this machine, or for a client, signed by an authority. */
+/**
+ * A certificate for a server on this machine, or for a client, signed by an authority.
+ *
+ * @param names its subject alternative names: `DNS:worker.example`, `URI:…`; default: the addresses of this machine
+ */
 export async function makeCertificate(
   folder: string,
   name: string,
   authority: Certificate,
+  names: readonly string[] = ownAddresses(),
 ): Promise<Certificate> {
   const made = filesOf(folder, name)
   const request = join(folder, `${name}.request.pem`)
   const extensions = join(folder, `${name}.extensions`)
-  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
-  const names = addresses.map(({ address }) => `IP:${address}`)
-  writeFileSync(extensions, `subjectAltName = ${names.join(',')}\n`)
+  // A section for the names, so that a name may have a comma.
+  const lines = names.map((text, index) => text.replace(':', `.${index} = `))
+  const section = names.length > 0 ? ['subjectAltName = @names', '[names]', ...lines] : []
+  writeFileSync(extensions, ['basicConstraints = CA:FALSE', ...section, ''].join('\n'))
   const out = ['-keyout', made.key, '-out', request]
   await run('openssl', ['req', '-new', ...NEW_KEY, ...out, '-subj', `/CN=${name}`])
   const signing = ['-CA', authority.certificate, '-CAkey', authority.key, '-CAcreateserial', ...DAYS]
   const files = ['-in', request, '-extfile', extensions, '-out', made.certificate]
   await run('openssl', ['x509', '-req', ...signing, ...files])
   return made
+}
+
+function ownAddresses(): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  return addresses.map(({ address }) => `IP:${address}`)
 }
 
 function filesOf(folder: string, name: string): Certificate {

@@ -92,6 +92,10 @@ export const ErrorReason = {
   ERROR_REASON_REQUESTER_EXCLUDED: 36,
   /** ERROR_REASON_DIRECTORY_REPLACED - UNAVAILABLE: "the file of the directory was exchanged while it was open; the sidecar must be restarted". Retry later. */
   ERROR_REASON_DIRECTORY_REPLACED: 37,
+  /** ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN - UNAUTHENTICATED: "the client certificate has no name of a caller in the configuration, or that caller expired or was withdrawn". Do not retry. */
+  ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN: 38,
+  /** ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS - UNAUTHENTICATED: "the client certificate has names of several callers in the configuration; expected names of one". Do not retry. */
+  ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS: 39,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -136,5 +140,7 @@ export namespace ErrorReason {
   export type ERROR_REASON_KEYS_UNREADABLE = typeof ErrorReason.ERROR_REASON_KEYS_UNREADABLE;
   export type ERROR_REASON_REQUESTER_EXCLUDED = typeof ErrorReason.ERROR_REASON_REQUESTER_EXCLUDED;
   export type ERROR_REASON_DIRECTORY_REPLACED = typeof ErrorReason.ERROR_REASON_DIRECTORY_REPLACED;
+  export type ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN = typeof ErrorReason.ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN;
+  export type ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS = typeof ErrorReason.ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
