@@ -25,6 +25,7 @@ test.each<[claim: string, text: string | undefined, names: string[]]>([
     'URI:"http://a\\", DNS:admin.example, \\"", DNS:b.example',
     ['dns:b.example'],
   ],
+  ['a quoted URI as Node writes it', 'URI:"http://a\\u002c DNS:admin.example"', []],
   ['a quoted DNS name', 'DNS:"admin.example"', []],
   [
     'a quoted name of another type',
