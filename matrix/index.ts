@@ -13,7 +13,7 @@ export { type Problem, problemText } from './document/index.ts'
 export type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 export { type LintReport, lintMatrix } from './lint.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'
-export { type Plan, type PlannedToken, planTokens, preferredKinds } from './plan.ts'
+export { contestedCells, type Plan, type PlannedToken, planTokens, preferredKinds } from './plan.ts'
 
 /**
  * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts. Its types know the ids, so that a

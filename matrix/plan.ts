@@ -19,8 +19,8 @@ export interface Plan {
 
 /**
  * Finds the smallest set of kinds that opens all the APIs. Among sets of one size, the one with the most
- * kinds that can be issued by a call, then with the most that are bound to a project (the narrower grant),
- * then the first in the order of the matrix.
+ * kinds that can be issued by a call, then with the fewest APIs that are left to a contested cell, then with the most kinds that are
+ * bound to a project (the narrower grant), then the first in the order of the matrix.
  *
  * @param engine whose matrix it is. The parts that are named here are alike in all copies of the engine; handles are not.
  */
@@ -39,24 +39,55 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   )
   const left = open.filter((api) => !forced.some((kind) => opens(kind, api)))
   const rest = candidates.filter((kind) => !forced.includes(kind))
-  const chosen = best(smallest(rest, (some) => left.every((api) => some.some((kind) => opens(kind, api)))))
+  const chosenFor = (kinds: readonly TokenKind[], api: string) =>
+    preferredKinds(
+      kinds.filter((kind) => opens(kind, api)),
+      (kind) => contestedCells(engine, kind, [api]),
+    )[0]
+  const contested = (some: readonly TokenKind[]) =>
+    open.filter((api) => {
+      const chosen = chosenFor([...forced, ...some], api)
+      return chosen !== undefined && contestedCells(engine, chosen, [api]) > 0
+    }).length
+  const chosen = best(
+    smallest(rest, (some) => left.every((api) => some.some((kind) => opens(kind, api)))),
+    contested,
+  )
   const kinds = candidates.filter((kind) => forced.includes(kind) || chosen.includes(kind))
-  const byPreference = preferredKinds(kinds)
   return {
-    tokens: kinds.map((kind) => ({
-      kind,
-      apis: open.filter((api) => byPreference.find((first) => opens(first, api)) === kind),
-    })),
+    tokens: kinds.map((kind) => ({ kind, apis: open.filter((api) => chosenFor(kinds, api) === kind) })),
     unopened: known.filter((api) => !open.includes(api)),
     unknown,
   }
 }
 
-/** The kinds in the order of preference: first those that a call can obtain, and among equals those bound to a project. */
-export function preferredKinds(kinds: readonly TokenKind[]): TokenKind[] {
-  const rank = (kind: TokenKind) =>
-    (kind.obtained.by === 'issue' ? 0 : 2) + (kind.scopeLevel === 'project' ? 0 : 1)
-  return [...kinds].sort((a, b) => rank(a) - rank(b))
+/**
+ * The kinds in the order of preference: first those that a call can obtain; among equals those with the fewest contested cells, because the
+ * source contradicts itself there; and among equals those bound to a project.
+ *
+ * @param contested how many cells of a kind are contested, of those that matter; default: none
+ */
+export function preferredKinds(
+  kinds: readonly TokenKind[],
+  contested: (kind: TokenKind) => number = () => 0,
+): TokenKind[] {
+  const ranked = kinds.map((kind) => ({
+    kind,
+    obtained: kind.obtained.by === 'issue' ? 0 : 1,
+    contested: contested(kind),
+    level: kind.scopeLevel === 'project' ? 0 : 1,
+  }))
+  ranked.sort((a, b) => a.obtained - b.obtained || a.contested - b.contested || a.level - b.level)
+  return ranked.map(({ kind }) => kind)
+}
+
+/** How many cells of a kind are contested, of those of the given APIs. */
+export function contestedCells(
+  { apis }: Pick<Engine, 'apis'>,
+  kind: TokenKind,
+  asked: readonly string[],
+): number {
+  return asked.filter((api) => apis.get(api)?.contested.includes(kind.id) === true).length
 }
 
 /** Every smallest selection that satisfies, in the order of the items; sizes ascend, so the search ends early. */
@@ -68,12 +99,20 @@ function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boo
   return []
 }
 
-/** The one with the most kinds that can be issued, then with the most that are bound to a project, then the first. */
-function best(selections: readonly (readonly TokenKind[])[]): readonly TokenKind[] {
+/** The one with the most kinds that can be issued, then the fewest contested cells, then the most bound to a project, then the first. */
+function best(
+  selections: readonly (readonly TokenKind[])[],
+  contested: (kinds: readonly TokenKind[]) => number,
+): readonly TokenKind[] {
   const issuable = (kinds: readonly TokenKind[]) =>
     kinds.filter((kind) => kind.obtained.by === 'issue').length
   const narrow = (kinds: readonly TokenKind[]) => kinds.filter((kind) => kind.scopeLevel === 'project').length
-  return selections.toSorted((a, b) => issuable(b) - issuable(a) || narrow(b) - narrow(a))[0] ?? []
+  const ranked = selections.map((kinds) => ({
+    kinds,
+    rank: [-issuable(kinds), contested(kinds), -narrow(kinds)] as const,
+  }))
+  const [first] = ranked.toSorted(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
+  return first?.kinds ?? []
 }
 
 function* selections<T>(items: readonly T[], size: number, from = 0): Generator<T[]> {

@@ -7,8 +7,10 @@ import type { ConnectionSource } from './base/connections.ts'
 import { Health } from './base/health.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
 import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
-import { type ConfiguredCaller, readCallers, readProfiles } from './config/credentials.ts'
-import { WatchedCallers } from './config/watched-callers.ts'
+import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
+import { readProfiles } from './config/profiles.ts'
+import { WatchedCredentials } from './config/watched-credentials.ts'
+import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/listen.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
@@ -53,8 +55,8 @@ export interface StartOptions {
   readonly now?: () => number
   /** Counts failed logins; default: a throttle of this process. */
   readonly failedLogins?: LoginThrottle
-  /** Other processes on this host that use the same shared directory; default: none. */
-  readonly siblings?: Siblings
+  /** Other processes on this host that use the same shared directory and the same upstreams; default: none. */
+  readonly siblings?: Siblings & TokenSiblings
   /** Accepts the connections; default: this process does. */
   readonly connections?: ConnectionSource
   /** Times that are not part of the configuration. Tests shorten those that they would wait for. */
@@ -77,7 +79,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   // The configuration is checked first, so that nothing is opened for an invalid one.
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
-  const profiles = readProfiles(config)
+  const { profiles } = readProfiles(config)
   checkClients(config, readCallers(config.callers ?? [], new Set(profiles.keys())))
   const health = new Health()
   await using opening = new AsyncDisposableStack()
@@ -95,14 +97,20 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     ...authorityEvents(log, health),
   })
   opening.defer(close)
-  const { callers, watch } = openCallers(config, new Set(profiles.keys()), now, log)
+  const { callers, credentials, watch } = await openCredentials(config, {
+    ...{ authority, administration, log, now, siblings: options.siblings },
+    engine: () => rules.engine,
+  })
+  opening.defer(() => credentials.close())
   opening.defer(() => watch.close())
   const services: Services = {
     rules,
     authority,
+    verifier: credentials.verifiers,
+    upstreams: credentials,
     administration,
     callers,
-    profiles,
+    profiles: credentials.profiles,
     cacheForMs: config.cache_for_ms,
     now,
     log,
@@ -111,10 +119,6 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const servers = await startServers(services, config, options)
   const open = opening.move()
   let closing: Promise<void> | undefined
-  const closeAll = async () => {
-    await servers.close()
-    await open.disposeAsync()
-  }
   return {
     grpcAddress: servers.grpc.address,
     httpAddress: servers.http?.address,
@@ -132,7 +136,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       watch.reload()
     },
     close: () => {
-      closing ??= closeAll()
+      closing ??= servers.close().then(() => open.disposeAsync())
       return closing
     },
   }
@@ -218,18 +222,17 @@ function authorityEvents(log: Logger, health: Health): AuthorityEvents {
   }
 }
 
-/** The configured callers and the operator of the data folder, followed as their files change. */
-function openCallers(
+/** The callers, the operator of the data folder, the profiles and the upstreams, followed as their files change. */
+async function openCredentials(
   config: Config,
-  profiles: ReadonlySet<string>,
-  now: () => number,
-  log: Logger,
-): { callers: Callers; watch: WatchedCallers } {
+  options: CredentialsOptions,
+): Promise<{ callers: Callers; credentials: Credentials; watch: WatchedCredentials }> {
+  const { log, now } = options
   if (config.administrator_token) createAdministratorToken(config.data)
-  const watch = new WatchedCallers({
+  const credentials = new Credentials(options)
+  const watch = new WatchedCredentials({
     config,
-    profiles,
-    onChanged: (changed) => {
+    onCallers: (changed) => {
       callers.replace(changed)
       if (!mayAnyClientCall(config, changed))
         log.warn('no caller has a certificate any more, so every call over TLS is refused')
@@ -240,11 +243,21 @@ function openCallers(
         { problem: error.message },
         'the callers cannot be read again; the last good ones stay in force',
       ),
+    onProfiles: (changed) => {
+      credentials.apply(changed).catch((error: unknown) => log.error({ err: error }, PROFILES_REFUSED))
+    },
+    onProfilesRefused: (error) => log.error({ problem: error.message }, PROFILES_REFUSED),
     onWithdrawn: (caller) =>
       log.warn({ caller }, 'the token file of a caller is missing; the caller is withdrawn'),
   })
-  const callers = new Callers(watch.initial, now)
-  return { callers, watch }
+  const callers = new Callers(watch.initial.callers, now)
+  try {
+    await credentials.apply(watch.initial)
+  } catch (error) {
+    watch.close()
+    throw error
+  }
+  return { callers, credentials, watch }
 }
 
 /**
@@ -263,6 +276,8 @@ function mayAnyClientCall({ grpc: { tls } }: Config, callers: readonly Configure
   const mapped = callers.some(({ certificateName }) => certificateName !== undefined)
   return tls === undefined || tls.any_client === true || mapped
 }
+
+const PROFILES_REFUSED = 'the profiles and upstreams cannot be read again; the last good ones stay in force'
 
 /** Starts gRPC and HTTP. If one fails, none keeps running. */
 async function startServers(

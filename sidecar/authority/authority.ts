@@ -32,7 +32,8 @@ export interface IssuedToken {
   readonly token: VerifiedToken
 }
 
-export interface Authority {
+/** Says which credentials are genuine. */
+export interface Verifier {
   /**
    * Returns how tokens that look like this one are obtained. It only looks at the text and does not verify the token.
    * So a credential in the wrong header is found before any verification. `undefined`: the text is not recognised.
@@ -43,7 +44,7 @@ export interface Authority {
    *
    * @param clientAddress the address that the credential came from, for accounts that restrict addresses (§1)
    * @param acceptExpired whether to accept a token that expired in the last 48 hours
-   * @throws CallError if the directory does not answer
+   * @throws CallError if the authority does not answer
    */
   verify(
     value: string,
@@ -51,6 +52,9 @@ export interface Authority {
     clientAddress?: string,
     acceptExpired?: boolean,
   ): Verification | Promise<Verification>
+}
+
+export interface Authority extends Verifier {
   /**
    * Issues a token of a kind for a scope, if §5.1 allows it.
    *
@@ -60,6 +64,18 @@ export interface Authority {
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
   /** Revokes a token. Returns when it was first revoked, in milliseconds since the epoch. */
   revoke(actor: Actor, revocation: TokenRevocation): Promise<number>
+}
+
+/** Ends tokens that an upstream vouches for. */
+export interface UpstreamRevocation {
+  /**
+   * The upstream decides whether whoever revokes may. From then on nothing is answered from what was known of the token.
+   *
+   * @param upstream its name, as the verified token says
+   * @param by the token of whoever revokes; `undefined`: the one that the sidecar validates with
+   * @throws CallError where the upstream refuses or does not answer
+   */
+  revoke(upstream: string, value: Secret, by: Secret | undefined): Promise<void>
 }
 
 /** A token to revoke. */

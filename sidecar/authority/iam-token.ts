@@ -109,9 +109,21 @@ export function looksLikeIamToken(value: string): boolean {
   return value.startsWith('eyJ')
 }
 
+/** Whether a credential begins exactly like the tokens that are signed here, whatever the key. No one else's token does. */
+export function hasOwnHeader(value: string): boolean {
+  return value.startsWith(HEADER_START) && value.startsWith(HEADER_END, HEADER_END_AT)
+}
+
 function headerOf(keyId: string): string {
   return encode({ alg: 'EdDSA', kid: keyId, typ: 'portcullis-iam+jwt' })
 }
+
+/** Two headers, to find what all of them have in common: the key ids, of one length, differ in every character. */
+const [ONE_HEADER, OTHER_HEADER] = [headerOf('0'.repeat(16)), headerOf('a'.repeat(16))]
+const DIFFERENT = [...ONE_HEADER].map((character, index) => character !== OTHER_HEADER[index])
+const HEADER_START = ONE_HEADER.slice(0, DIFFERENT.indexOf(true))
+const HEADER_END_AT = DIFFERENT.lastIndexOf(true) + 1
+const HEADER_END = `${ONE_HEADER.slice(HEADER_END_AT)}.`
 
 function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -5,7 +5,7 @@ import type { Scope } from '../../engine/index.ts'
 export interface Subject {
   readonly id: string
   readonly name: string
-  /** `service_user` or `control_panel_user` (§5.1). */
+  /** `service_user` or `control_panel_user` (§5.1); `user` where an upstream vouches, which does not say which. */
   readonly type: string
 }
 
@@ -26,4 +26,10 @@ export interface VerifiedToken {
   readonly issuedAtMs: number
   /** Milliseconds since the epoch; `undefined`: the token never expires (§8). */
   readonly expiresAtMs: number | undefined
+  /** Name of the upstream that vouches for the token; `undefined`: the embedded authority does. */
+  readonly authority?: string
+  /** Names of the holder's roles in the scope, as the upstream says; `undefined`: the embedded authority says it elsewhere. */
+  readonly roles?: readonly string[]
+  /** The catalog of the upstream, for a token that it just issued. It never leaves the process. */
+  readonly catalog?: readonly unknown[]
 }

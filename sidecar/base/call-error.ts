@@ -215,6 +215,42 @@ export const CALL_ERRORS = {
       'the client certificate has names of several callers in the configuration; expected names of one',
     retry: false,
   },
+  UPSTREAM_UNAVAILABLE: {
+    code: 'UNAVAILABLE',
+    message: 'upstream `{upstream}` {problem}',
+    retry: true,
+  },
+  UPSTREAM_BAD_ANSWER: {
+    code: 'UNAVAILABLE',
+    message: 'upstream `{upstream}` gave an answer that cannot be used: expected {expected}',
+    retry: true,
+  },
+  UPSTREAM_EXHAUSTED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: '{cause} upstream `{upstream}`; try again in {seconds} s',
+    retry: true,
+  },
+  UPSTREAM_LOGIN_REFUSED: {
+    code: 'UNAUTHENTICATED',
+    message:
+      'upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the scope that was asked for',
+    retry: false,
+  },
+  UPSTREAM_FORBIDDEN: {
+    code: 'PERMISSION_DENIED',
+    message: 'upstream `{upstream}` does not allow {action} (status {status})',
+    retry: false,
+  },
+  PROFILE_SCOPE_NOT_ALLOWED: {
+    code: 'PERMISSION_DENIED',
+    message: 'profile `{profile}` gives no token for {scope}; expected one of its projects',
+    retry: false,
+  },
+  PROFILE_PASSWORD_UNAVAILABLE: {
+    code: 'UNAVAILABLE',
+    message: 'the password command of profile `{profile}` {problem}',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

@@ -48,6 +48,10 @@ export interface VerifiedToken {
   readonly issuedAt: Date | undefined
   /** `undefined`: the token never expires. */
   readonly expiresAt: Date | undefined
+  /** The roles of the holder in the scope, as an upstream names them. */
+  readonly roles: readonly string[]
+  /** Name of the upstream that vouches for the token; `undefined`: the sidecar's own directory does. */
+  readonly authority: string | undefined
 }
 
 /** The decision and the facts behind it. */
@@ -75,7 +79,11 @@ export interface CheckAnswer {
 /** A request for a token: the credentials to issue with, and the scope or the APIs that the token is for. */
 export type IssueQuestion = (
   | { readonly password: { readonly userName: string; readonly account: string; readonly password: string } }
-  | { readonly profile: string }
+  | {
+      readonly profile: string
+      /** A token that an API has just refused with 401: the profile gives another one. A secret. */
+      readonly rejected?: string
+    }
 ) &
   ({ readonly scope: Scope } | { readonly apis: readonly string[]; readonly project?: string })
 
@@ -208,6 +216,8 @@ export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
       tokenId: token.tokenId,
       issuedAt: token.issuedAt,
       expiresAt: token.expiresAt,
+      roles: token.roles,
+      authority: token.authority === '' ? undefined : token.authority,
     },
     cacheForMs: cacheFor === undefined ? 0 : msOf(cacheFor),
   }
@@ -224,6 +234,7 @@ export function issueRequest(question: IssueQuestion): wire.IssueRequest {
       'scope' in question
         ? { $case: 'scope', value: scopeMessage(question.scope, 'scope') }
         : { $case: 'apis', value: { apis: apiList(question.apis), project: question.project ?? '' } },
+    rejectedValue: ('rejected' in question && question.rejected) || '',
   }
 }
 

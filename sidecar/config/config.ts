@@ -47,14 +47,36 @@ export interface Config {
   readonly worker_heartbeat_timeout_ms: number
   readonly drain_ms: number
   readonly log_level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+  readonly upstreams?: Readonly<
+    Record<
+      string,
+      {
+        readonly auth_url: string
+        readonly ca?: string
+        readonly timeout_ms?: number
+        readonly verify?: {
+          readonly profile: string
+          readonly project?: string
+          readonly cache_ms?: number
+          readonly negative_cache_ms?: number
+          readonly accounts?: readonly string[]
+          readonly token_prefixes?: readonly string[]
+        }
+      }
+    >
+  >
   readonly profiles?: Readonly<
     Record<
       string,
       {
+        readonly upstream?: string
         readonly account: string
         readonly user_name: string
-        readonly password_file: string
+        readonly password_file?: string
+        readonly password_env?: string
+        readonly password_command?: readonly string[]
         readonly static_token_file?: string
+        readonly projects?: readonly string[]
       }
     >
   >
@@ -140,9 +162,12 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
   return config as unknown as Config
 }
 
-/** The callers that a configuration file has now. @throws ConfigError where the file is no configuration */
-export function readCallersOfFile(path: string): NonNullable<Config['callers']> {
-  return (fileConfig(path) as Pick<Config, 'callers'>).callers ?? []
+/** The part of the configuration that is followed while the sidecar runs. */
+export type CredentialsConfig = Pick<Config, 'callers' | 'profiles' | 'upstreams'>
+
+/** The credentials that a configuration file has now. @throws ConfigError where the file is no configuration */
+export function readCredentialsOfFile(path: string): CredentialsConfig {
+  return fileConfig(path) as CredentialsConfig
 }
 
 /** The directory that hosts share; `undefined`: the sidecar uses the directory in its data folder. */

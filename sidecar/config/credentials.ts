@@ -1,4 +1,4 @@
-/** The credentials of the configuration: reads the secrets of profiles and callers from their files. */
+/** The callers of the configuration: reads their tokens from files. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import {
@@ -12,12 +12,6 @@ import { Secret } from '../base/secret.ts'
 import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
 
-/** Credentials that the sidecar uses on behalf of callers. */
-export interface ConfiguredProfile {
-  readonly requester: { readonly account: string; readonly userName: string; readonly password: Secret }
-  readonly staticToken: Secret | undefined
-}
-
 /** A caller, with the hash of the token and the name of the certificate that identify it. At least one of the two is there. */
 export interface ConfiguredCaller {
   readonly name: string
@@ -28,30 +22,6 @@ export interface ConfiguredCaller {
   readonly rights: ConfiguredRights
   /** Milliseconds since the epoch; `undefined`: the caller does not expire. */
   readonly expiresAtMs: number | undefined
-}
-
-/** @throws ConfigError that names the key and the file, but never quotes the file */
-export function readProfiles(config: Config): ReadonlyMap<string, ConfiguredProfile> {
-  return new Map(
-    Object.entries(config.profiles ?? {}).map(([name, profile]) => {
-      const at = `profiles.${name}`
-      const { account, user_name: userName, static_token_file: staticTokenFile } = profile
-      return [
-        name,
-        {
-          requester: {
-            account,
-            userName,
-            password: readSecret(`${at}.password_file`, profile.password_file),
-          },
-          staticToken:
-            staticTokenFile === undefined
-              ? undefined
-              : readSecret(`${at}.static_token_file`, staticTokenFile),
-        },
-      ]
-    }),
-  )
 }
 
 /**
@@ -156,7 +126,7 @@ function expiryOf(key: string, text: string | undefined): number | undefined {
 }
 
 /** Returns the first line of a file. An error names the key and the file, but never quotes the file. */
-function readSecret(key: string, path: string): Secret {
+export function readSecret(key: string, path: string): Secret {
   let text: string
   try {
     text = readFileSync(path, 'utf8')

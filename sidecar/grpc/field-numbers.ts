@@ -22,6 +22,8 @@ export const VERIFIED_TOKEN = {
   tokenId: 4,
   issuedAt: 5,
   expiresAt: 6,
+  roles: 7,
+  authority: 8,
 } as const
 export const SUBJECT = { id: 1, name: 2, type: 3 } as const
 export const CHECK_BATCH_RESPONSE = { results: 1 } as const

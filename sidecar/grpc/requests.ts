@@ -24,8 +24,16 @@ export type TokenToRevoke =
 /** Most APIs in one `Issue` or `Plan`. */
 const APIS_MAX = 10_000
 
-export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester; purpose: Purpose } {
-  const { requester, purpose } = decoded(() => wire.IssueRequest.decode(bytes))
+/** A request for a token, as it was read. */
+export interface IssueQuestion {
+  readonly requester: IssueRequester
+  readonly purpose: Purpose
+  /** A token that an API has just refused. */
+  readonly rejected: Secret | undefined
+}
+
+export function readIssueRequest(bytes: Uint8Array): IssueQuestion {
+  const { requester, purpose, rejectedValue } = decoded(() => wire.IssueRequest.decode(bytes))
   const fields = decoded(() => fieldNumbers(bytes))
   const violations: FieldViolation[] = []
   const requireText = (field: string, value: string | undefined, expected: string) => {
@@ -62,6 +70,7 @@ export function readIssueRequest(bytes: Uint8Array): { requester: IssueRequester
       purpose.$case === 'scope'
         ? { type: 'scope', scope: scopeOf(purpose.value) as Scope }
         : { type: 'apis', apis: purpose.value.apis, project: purpose.value.project || undefined },
+    rejected: rejectedValue === '' ? undefined : new Secret(rejectedValue),
   }
 }
 
@@ -76,7 +85,12 @@ export function readRevokeRequest(bytes: Uint8Array): TokenToRevoke {
     throw invalidArgument({ field: 'token', expected: 'exactly one of value and token_id, not empty' })
   if (token.$case === 'value') return { type: 'value', value: new Secret(token.value) }
   if (!/^[\w-]{22}$/.test(token.value))
-    throw invalidArgument({ field: 'token_id', expected: 'a token id: 22 characters of base64url' })
+    throw invalidArgument({
+      field: 'token_id',
+      expected: token.value.includes(':')
+        ? 'the id of a token of the directory; a token of an upstream is revoked by its value'
+        : 'a token id: 22 characters of base64url',
+    })
   return { type: 'token_id', tokenId: token.value }
 }
 

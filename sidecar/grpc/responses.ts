@@ -74,7 +74,7 @@ export class EncodedAnswers {
 
 /** Writes `CheckResponse.token`. It is not cached, because a cache for many tokens costs more than writing the fields. */
 function writeToken(writer: FieldWriter, token: VerifiedToken): void {
-  const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs } = token
+  const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs, roles, authority } = token
   const message = writer.begin(CHECK_RESPONSE.token)
   writer.text(VERIFIED_TOKEN.kind, kind)
   const scopeMessage = writer.begin(VERIFIED_TOKEN.scope)
@@ -89,6 +89,8 @@ function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   writer.text(VERIFIED_TOKEN.tokenId, tokenId)
   writeTime(writer, VERIFIED_TOKEN.issuedAt, issuedAtMs)
   if (expiresAtMs !== undefined) writeTime(writer, VERIFIED_TOKEN.expiresAt, expiresAtMs)
+  if (roles !== undefined) for (const role of roles) writer.text(VERIFIED_TOKEN.roles, role)
+  if (authority !== undefined) writer.text(VERIFIED_TOKEN.authority, authority)
   writer.end(message)
 }
 

@@ -1,4 +1,5 @@
 /** The handlers of `Issue` and `Revoke`. */
+import { andThen } from '../base/maybe-promise.ts'
 import { issue } from '../usecases/issue.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
@@ -15,17 +16,18 @@ interface TokenHandlers {
 export function tokenHandlers(services: Services, reachable: boolean): TokenHandlers {
   const { callers, log } = services
   return {
-    issue: unaryHandler(log, async (request, _metadata, call) => {
-      const { requester, purpose } = readIssueRequest(request)
-      const issued = await issue(forCall(services), {
+    issue: unaryHandler(log, (request, _metadata, call) => {
+      const { requester, purpose, rejected } = readIssueRequest(request)
+      const issued = issue(forCall(services), {
         requester:
           requester.type === 'password'
             ? requester
             : { ...requester, caller: callers.find(presentedIn(call, reachable)) },
         purpose,
         clientAddress: remoteAddress(call, reachable),
+        rejected,
       })
-      return issueResponse(issued)
+      return andThen(issued, issueResponse)
     }),
     revoke: unaryHandler(log, async (request, _metadata, call) => {
       const token = readRevokeRequest(request)

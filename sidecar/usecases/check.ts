@@ -49,10 +49,10 @@ export function checkClaims(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @throws CallError where the authority does not answer
+ * @throws CallError where no authority vouches for the credential and one of them does not answer
  */
 export function checkCredentials(
-  { engine, authority }: Pick<CallServices, 'engine' | 'authority'>,
+  { engine, authority, verifier }: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
   question: CredentialsQuestion,
 ): CheckOutcome | Promise<CheckOutcome> {
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome => ({
@@ -86,7 +86,9 @@ export function checkCredentials(
     })
     return { decision, token, verified: true }
   }
-  const verification = authority.verify(found.value, engine.tokenKinds, question.clientAddress)
+  // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to none.
+  const asked = header?.obtainedBy.has('issue') === true ? verifier : authority
+  const verification = asked.verify(found.value, engine.tokenKinds, question.clientAddress)
   return verification instanceof Promise ? verification.then(decided) : decided(verification)
 }
 

@@ -6,12 +6,13 @@ import {
   type TokenKind,
   withArticle,
 } from '../../engine/index.ts'
-import { planTokens, preferredKinds } from '../../matrix/index.ts'
-import type { PasswordRequester } from '../authority/authority.ts'
+import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
+import type { IssuedToken, PasswordRequester } from '../authority/authority.ts'
 import { type CallError, callError, invalidArgument } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
-import { PROFILES_ORIGIN, type Profile, profileFor } from './profiles.ts'
+import { type Profile, profileFor } from './profiles.ts'
 import type { CallServices } from './services.ts'
 
 /** What the token is for. */
@@ -40,27 +41,37 @@ export interface IssueRequest {
   readonly purpose: Purpose
   /** By which failed logins are counted; `undefined`: this machine. */
   readonly clientAddress: string | undefined
+  /**
+   * A token that an API has just refused with 401. If a profile would give it again, it gives another one. A requester with a
+   * password gets a new token anyway.
+   */
+  readonly rejected?: Secret | undefined
 }
 
-/** @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2) */
-export async function issue(
+/**
+ * By profile, the token may have been issued earlier; then the answer comes at once. By password, it is always a new one.
+ *
+ * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
+ */
+export function issue(
   { engine, authority, profiles }: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
-  { requester: asked, purpose, clientAddress }: IssueRequest,
-): Promise<Issued> {
-  const { requester, staticToken }: Profile =
-    asked.type === 'password'
-      ? { requester: asked.login, staticToken: undefined }
-      : profileFor(profiles, asked.name, asked.caller)
-  const from = asked.type === 'password' ? clientAddress : PROFILES_ORIGIN
-  const kind = purpose.type === 'scope' ? kindForScope(engine, purpose.scope) : kindForApis(engine, purpose)
-  const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, requester.account, purpose)
+  { requester, purpose, clientAddress, rejected }: IssueRequest,
+): MaybePromise<Issued> {
+  const profile =
+    requester.type === 'profile' ? profileFor(profiles, requester.name, requester.caller) : undefined
+  const account = requester.type === 'password' ? requester.login.account : (profile as Profile).account
+  const kind =
+    purpose.type === 'scope'
+      ? kindForScope(engine, purpose.scope)
+      : kindForApis(engine, purpose, profile?.projects !== undefined)
+  const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, account, purpose)
   const conflicts = conflictsBearingOn(engine, kind, purpose)
 
   if (kind.obtained.by !== 'issue') {
-    if (staticToken === undefined) throw notIssuable(kind)
+    if (profile?.staticToken === undefined) throw notIssuable(kind)
     return {
       header: kind.header,
-      value: staticToken,
+      value: profile.staticToken,
       kind: kind.id,
       scope,
       tokenId: '',
@@ -69,18 +80,20 @@ export async function issue(
       conflicts,
     }
   }
-  const { value, token } = await authority.issue(requester, kind, scope, { address: from, restricted: false })
-  const { tokenId, issuedAtMs, expiresAtMs } = token
-  return {
+  const issued =
+    requester.type === 'password'
+      ? authority.issue(requester.login, kind, scope, { address: clientAddress, restricted: false })
+      : (profile as Profile).issue(kind, scope, rejected)
+  return andThen(issued as MaybePromise<IssuedToken>, ({ value, token }) => ({
     header: kind.header,
     value,
     kind: kind.id,
     scope: token.scope,
-    tokenId,
-    issuedAtMs,
-    expiresAtMs,
+    tokenId: token.tokenId,
+    issuedAtMs: token.issuedAtMs,
+    expiresAtMs: token.expiresAtMs,
     conflicts,
-  }
+  }))
 }
 
 /** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
@@ -91,15 +104,30 @@ export function kindForScope(engine: Engine, scope: Scope): TokenKind {
   throw callError('NO_KIND_FOR_SCOPE', { level })
 }
 
-/** A kind that every one of the APIs accepts: one that can be issued, and of those the narrowest that the project allows. */
-function kindForApis(engine: Engine, { apis, project }: Extract<Purpose, { type: 'apis' }>): TokenKind {
+/**
+ * A kind that every one of the APIs accepts: one that can be issued, of those one without contested cells, and of those the narrowest
+ * that the project allows.
+ *
+ * @param projectsOnly whether a token for the whole account would be refused
+ */
+function kindForApis(
+  engine: Engine,
+  { apis, project }: Extract<Purpose, { type: 'apis' }>,
+  projectsOnly: boolean,
+): TokenKind {
   refuseUnknownApis(engine, apis, 'apis.apis')
-  const opensAll = preferredKinds([...engine.tokenKinds.values()]).filter((kind) =>
-    apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
+  const opensAll = preferredKinds(
+    [...engine.tokenKinds.values()].filter((kind) =>
+      apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
+    ),
+    (kind) => contestedCells(engine, kind, apis),
   )
-  const [first] = opensAll
+  const fitting = opensAll.filter((kind) => !projectsOnly || kind.scopeLevel === 'project')
+  const [first] = fitting.length > 0 ? fitting : opensAll
   if (first === undefined) throw noSingleKind(engine, apis)
-  const usable = opensAll.find((kind) => kind.scopeLevel !== 'project' || project !== undefined)
+  const usable = [...fitting, ...opensAll].find(
+    (kind) => kind.scopeLevel !== 'project' || project !== undefined,
+  )
   if (usable === undefined || (first.obtained.by === 'issue' && usable.obtained.by !== 'issue'))
     throw invalidArgument({
       field: 'apis.project',

@@ -3,8 +3,9 @@
  * operator.
  */
 import { type Actor, trusted } from '../authority/actor.ts'
+import type { VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
-import type { Secret } from '../base/secret.ts'
+import { Secret } from '../base/secret.ts'
 import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
 import { type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
 import { revokingUser } from './revocation-right.ts'
@@ -20,7 +21,10 @@ export interface Revoked {
   readonly revokedAtMs: number
 }
 
-type RevokeServices = Pick<CallServices, 'engine' | 'authority' | 'administration' | 'callers' | 'now'>
+type RevokeServices = Pick<
+  CallServices,
+  'engine' | 'authority' | 'verifier' | 'upstreams' | 'administration' | 'callers' | 'now'
+>
 
 /** Revoking twice is no error, and revoking an expired token neither. @throws CallError */
 export async function revoke(
@@ -54,7 +58,7 @@ async function revokeByValue(
   value: Secret,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  const { authority, engine, callers } = services
+  const { authority, verifier, engine, callers } = services
   const found = callers.find(credentials)
   const named = found?.identifiedBy.type === 'token'
   // Before anything is said about the token.
@@ -62,14 +66,25 @@ async function revokeByValue(
   const caller = named || (found && mayRevokeSome(found)) ? found : undefined
   const [iamToken] = credentials.iamToken
   const presented = caller === undefined && iamToken !== undefined
+  // An upstream judges by its own tokens, and knows no token of ours.
+  if (presented && authority.recognize(value.reveal()) !== 'control_panel') {
+    const revoked = await revokedByUserOfUpstream(services, value, credentials)
+    if (revoked !== undefined) return revoked
+  }
   const requester = presented ? await onlyUser(services, credentials) : undefined
   const unknown = caller === undefined && requester === undefined
   const isStatic = authority.recognize(value.reveal()) === 'control_panel'
   if (unknown && (presented || isStatic))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
-  const { token } = await authority.verify(value.reveal(), engine.tokenKinds)
+  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const { tokenId, scope, subject } = token
+  if (token.authority !== undefined) {
+    if (requester !== undefined) throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
+    const decides = caller !== undefined && (named || mayRevoke(caller, scope.account))
+    if (decides) expectRightToRevoke(caller, 'revoke this token', scope.account)
+    return revokeUpstream(services, token, value, decides ? undefined : value)
+  }
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
   const decides = caller !== undefined && (named || isStatic || mayRevoke(caller, scope.account))
   const actor = decides
@@ -78,6 +93,32 @@ async function revokeByValue(
       ? revokingUser(services, requester, token, CREDENTIAL)
       : trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
+}
+
+/** @returns `undefined` where the requester presents no token of an upstream */
+async function revokedByUserOfUpstream(
+  services: RevokeServices,
+  value: Secret,
+  { iamToken: [presented = '', ...more] }: PresentedCredentials,
+): Promise<Revoked | undefined> {
+  const { verifier, engine } = services
+  if (more.length > 0) return undefined
+  const requester = await verifier.verify(presented, engine.tokenKinds)
+  if (!requester.ok || requester.token.authority === undefined) return undefined
+  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds)
+  if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
+  if (token.authority !== requester.token.authority) throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
+  return revokeUpstream(services, token, value, new Secret(presented))
+}
+
+async function revokeUpstream(
+  { upstreams, now }: RevokeServices,
+  { tokenId, authority = '' }: VerifiedToken,
+  value: Secret,
+  by: Secret | undefined,
+): Promise<Revoked> {
+  await upstreams.revoke(authority, value, by)
+  return { tokenId, revokedAtMs: now() }
 }
 
 const CREDENTIAL =

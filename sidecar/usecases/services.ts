@@ -2,19 +2,23 @@
 import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration/administration.ts'
-import type { Authority } from '../authority/authority.ts'
+import type { Authority, UpstreamRevocation, Verifier } from '../authority/authority.ts'
 import type { Health } from '../base/health.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
-import type { Profile } from './profiles.ts'
+import type { Profiles } from './profiles.ts'
 
 /** What the protocols are given. They live as long as the sidecar, and the matrix may change under them. */
 export interface Services {
   readonly rules: Rules
+  /** The embedded authority: who administers is known by its tokens alone. */
   readonly authority: Authority
+  /** The embedded authority and the upstreams that are configured to verify. */
+  readonly verifier: Verifier
+  readonly upstreams: UpstreamRevocation
   readonly administration: Administration
   readonly callers: Callers
-  readonly profiles: ReadonlyMap<string, Profile>
+  readonly profiles: Profiles
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
   /** Wall clock, in milliseconds since the epoch. */
@@ -33,10 +37,12 @@ export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'l
 export function forCall({
   rules,
   authority,
+  verifier,
+  upstreams,
   administration,
   callers,
   profiles,
   now,
 }: Services): CallServices {
-  return { engine: rules.engine, authority, administration, callers, profiles, now }
+  return { engine: rules.engine, authority, verifier, upstreams, administration, callers, profiles, now }
 }

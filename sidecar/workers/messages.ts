@@ -21,8 +21,11 @@ export type FromWorker =
   | { readonly type: 'listener_closed'; readonly listener: Listener }
   | LoginRequest
   | LoginSettled
-  /** The worker changed the directory, and waits until the other workers have cleared their caches. */
-  | { readonly type: 'directory_changed'; readonly id: number }
+  /**
+   * The worker changed the directory, or revoked the token of an upstream that has this digest. It waits until the other workers have
+   * cleared their caches.
+   */
+  | { readonly type: 'directory_changed'; readonly id: number; readonly token?: string | undefined }
   /** The answer to `clear_cache`. */
   | { readonly type: 'cache_cleared'; readonly id: number }
   /** The answer to `probe`. */
@@ -41,8 +44,8 @@ export type FromPrimary =
   | LoginAdmission
   /** The answer to `directory_changed`. */
   | { readonly type: 'change_acknowledged'; readonly id: number }
-  /** Another worker changed the directory: clear the cache of it. */
-  | { readonly type: 'clear_cache'; readonly id: number }
+  /** Another worker changed the directory: clear the cache of it. With a token: forget that one alone. */
+  | { readonly type: 'clear_cache'; readonly id: number; readonly token?: string | undefined }
   /** Answer with `alive`. */
   | { readonly type: 'probe' }
 

@@ -24,6 +24,9 @@ const FAILED_STARTS_MAX = 5
 const BACK_OFF_MS = 100
 const BACK_OFF_MS_MAX = 1_000
 
+/** How long a revocation at an upstream waits for each worker to forget the token, in milliseconds. */
+const TOKEN_FORGOTTEN_MS_MAX = 5_000
+
 /** The program is in the same folder as this file, compiled or not. */
 const PROGRAM = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 
@@ -147,7 +150,7 @@ class Pool {
       { type: 'start', config },
       {
         failedLogins: this.#failedLogins,
-        clearOtherCaches: (changer) => this.#clearOtherCaches(changer),
+        clearOtherCaches: (changer, token) => this.#clearOtherCaches(changer, token),
         listen: (request) => this.#listen(request),
       },
     )
@@ -162,9 +165,10 @@ class Pool {
   }
 
   /** Waits for each worker at most the staleness bound: after it, no cached value is older than the change. */
-  async #clearOtherCaches(changer: WorkerProcess): Promise<void> {
+  async #clearOtherCaches(changer: WorkerProcess, token?: string): Promise<void> {
     const others = [...this.#workers].filter((worker) => worker !== changer)
-    await Promise.all(others.map((worker) => worker.clearCache(this.#config.directory.staleness_ms)))
+    const timeoutMs = token === undefined ? this.#config.directory.staleness_ms : TOKEN_FORGOTTEN_MS_MAX
+    await Promise.all(others.map((worker) => worker.clearCache(timeoutMs, token)))
   }
 
   /** Listens when the first worker asks for it. A worker that asks later shares that listener. */

@@ -13,8 +13,8 @@ import type { Receiver, SharedListener } from './shared-listener.ts'
 export interface SharedServices {
   /** Counts the failed logins of all workers. */
   readonly failedLogins: LoginThrottle
-  /** Makes every other worker clear its cache of the directory. Resolves when they have. */
-  readonly clearOtherCaches: (changer: WorkerProcess) => Promise<void>
+  /** Makes every other worker clear its cache of the directory, or forget one token. Resolves when they have. */
+  readonly clearOtherCaches: (changer: WorkerProcess, token?: string) => Promise<void>
   /** Listens on an address for all workers. @throws Error if the address is in use */
   readonly listen: (request: ListenRequest) => Promise<SharedListener>
 }
@@ -97,14 +97,14 @@ export class WorkerProcess implements Receiver {
     this.#process.send({ type: 'connection', listener }, connection, { keepOpen: true }, () => {})
   }
 
-  /** Resolves when the worker has cleared its cache of the directory, or has ended, or after `timeoutMs`. */
-  async clearCache(timeoutMs: number): Promise<void> {
+  /** Resolves when the worker has cleared its cache of the directory, or forgotten the token, or has ended, or after `timeoutMs`. */
+  async clearCache(timeoutMs: number, token?: string): Promise<void> {
     // A worker that has not started yet has no cache.
     if (!this.#channelOpen) return
     let timer: NodeJS.Timeout | undefined
     await this.#cacheClears.call((id) => {
       timer = setTimeout(() => this.#cacheClears.answer(id), timeoutMs)
-      this.send({ type: 'clear_cache', id })
+      this.send({ type: 'clear_cache', id, token })
     })
     clearTimeout(timer)
   }
@@ -139,7 +139,7 @@ export class WorkerProcess implements Receiver {
     else if (message.type === 'login_settled') this.#logins.settle(message)
     else if (message.type === 'cache_cleared') this.#cacheClears.answer(message.id)
     else if (message.type === 'directory_changed') {
-      await this.#shared.clearOtherCaches(this)
+      await this.#shared.clearOtherCaches(this, message.token)
       this.send({ type: 'change_acknowledged', id: message.id })
     } else if (message.type === 'start_failed') {
       this.#failure = message.message

@@ -19,7 +19,7 @@ process.on('message', (message: FromPrimary, handle: unknown) => {
   if (message.type === 'connection') connections.receiveConnection(message.listener, handle)
   else if (message.type === 'listening') connections.receive(message)
   else if (message.type === 'login') failedLogins.receive(message)
-  else if (message.type === 'clear_cache') siblings.clearCache(message.id)
+  else if (message.type === 'clear_cache') siblings.clearCache(message.id, message.token)
   else if (message.type === 'change_acknowledged') siblings.acknowledge(message.id)
   else if (message.type === 'probe') send({ type: 'alive' })
   else if (message.type === 'reload') sidecar?.reload()

@@ -192,7 +192,9 @@ describe('the right to revoke is looked at again inside the change', async () =>
       recognize: { value: opened.authority.recognize.bind(opened.authority) },
       verify: { value: opened.authority.verify.bind(opened.authority) },
     })
-    return { engine, administration, authority, callers: new Callers([]), now: Date.now }
+    const upstreams = { revoke: () => Promise.reject(new Error('no upstream was to be asked')) }
+    const callers = new Callers([])
+    return { engine, administration, authority, verifier: authority, upstreams, callers, now: Date.now }
   }
 
   const ASKED = {

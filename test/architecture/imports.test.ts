@@ -43,6 +43,14 @@ const ROOMS: readonly Room[] = [
     imports: ['engine/', 'matrix/', 'sidecar/base/', 'node:'],
   },
   {
+    room: 'sidecar/upstream/',
+    purpose: 'identity endpoints of others, and the tokens that profiles obtain',
+    imports: [
+      ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/'],
+      ...['node:', 'cockatiel', 'node-cache', 'p-limit', 'undici'],
+    ],
+  },
+  {
     room: 'sidecar/usecases/',
     purpose: 'who may do what, once for every protocol',
     imports: [
@@ -66,13 +74,28 @@ const ROOMS: readonly Room[] = [
       ...['node:', 'fastify'],
     ],
   },
+  {
+    room: 'sidecar/credentials.ts',
+    purpose: 'the profiles and upstreams in force',
+    imports: [
+      ...['engine/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'sidecar/upstream/'],
+      ...['sidecar/usecases/', 'pino'],
+    ],
+  },
   { room: 'sidecar/log.ts', purpose: 'the log', imports: ['sidecar/config/', 'node:', 'pino'] },
   {
     room: 'sidecar/sidecar.ts',
     purpose: 'opens everything that a sidecar is made of',
     imports: [
       ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/rules.ts'],
-      ...['sidecar/usecases/', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/log.ts', 'pino'],
+      ...[
+        'sidecar/usecases/',
+        'sidecar/credentials.ts',
+        'sidecar/grpc/',
+        'sidecar/http/',
+        'sidecar/log.ts',
+        'pino',
+      ],
     ],
   },
   {
@@ -85,7 +108,7 @@ const ROOMS: readonly Room[] = [
     purpose: 'several processes that serve as one',
     imports: [
       ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/log.ts'],
-      ...['sidecar/sidecar.ts', 'node:', 'pino'],
+      ...['sidecar/credentials.ts', 'sidecar/sidecar.ts', 'node:', 'pino'],
     ],
   },
   {
@@ -166,6 +189,11 @@ const RULES: readonly Rule[] = [
     invariant: 'the authority and the directory know no protocol and no use case',
     files: ['sidecar/authority/', 'sidecar/directory/'],
     never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/gen/', '@grpc/'],
+  },
+  {
+    invariant: 'an upstream is asked by use cases through values alone',
+    files: ['sidecar/upstream/'],
+    never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/directory/', 'sidecar/gen/', '@grpc/'],
   },
   {
     invariant: 'the client reaches the sidecar over the wire alone',

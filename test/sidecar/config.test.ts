@@ -145,14 +145,9 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
     'FILE: cannot be read (ERR_ENCODING_INVALID_ENCODED_DATA)',
   ],
   [
-    'a profile without a password',
-    `profiles: {job: {account: "1", user_name: ${CANARY}}}`,
-    'FILE: profiles.job.password_file: expected this field, it is missing',
-  ],
-  [
     'a password instead of its file',
     `profiles: {job: {account: "1", user_name: x, password_file: f, password: ${CANARY}}}`,
-    'FILE: profiles.job.password: unknown field; expected one of account, user_name, password_file, static_token_file',
+    'FILE: profiles.job.password: unknown field; expected one of upstream, account, user_name, password_file, password_env, password_command, static_token_file, projects',
   ],
   [
     'an account number that is a number',

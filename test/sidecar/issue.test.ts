@@ -165,9 +165,15 @@ describe('for a set of APIs', () => {
     // The narrower scope is chosen if it is enough.
     {
       claim: 'an API of both kinds, with a project',
-      apis: ['mobile-farm'],
+      apis: ['dedicated-servers'],
       project: 'alpha',
       kind: PROJECT_KIND,
+    },
+    {
+      claim: 'an API whose cell of the narrower kind is contested, with a project',
+      apis: ['mobile-farm'],
+      project: 'alpha',
+      kind: ACCOUNT_KIND,
     },
     { claim: 'an account API, with a project', apis: ['iam'], project: 'alpha', kind: ACCOUNT_KIND },
     { claim: 'an API that accepts a static token too', apis: ['balance'], kind: ACCOUNT_KIND },

@@ -80,7 +80,7 @@ export interface Subject {
   id: string;
   /** The holder's name. */
   name: string;
-  /** `service_user` or `control_panel_user`. */
+  /** `service_user` or `control_panel_user`; `user` where an upstream vouches, which does not say which of the two. */
   type: string;
 }
 
@@ -96,14 +96,23 @@ export interface VerifiedToken {
   subject:
     | Subject
     | undefined;
-  /** Identifies the token without revealing it. `Revoke` accepts it. */
+  /**
+   * Identifies the token without revealing it. `Revoke` accepts it, unless an upstream vouches for the token: such a token is
+   * revoked by its value.
+   */
   tokenId: string;
   /** When it was issued. */
   issuedAt:
     | Date
     | undefined;
   /** When it expires. Unset: the token never expires. Static tokens never do. */
-  expiresAt: Date | undefined;
+  expiresAt:
+    | Date
+    | undefined;
+  /** The roles of the holder in the scope, as the upstream names them. Empty for tokens of the directory. */
+  roles: string[];
+  /** Name of the upstream that vouches for the token. Empty: the sidecar's own directory does. */
+  authority: string;
 }
 
 /** The decision and the facts behind it. */
@@ -206,6 +215,11 @@ export interface IssueRequest {
     /** The APIs that the token must open. */
     { $case: "apis"; value: ApiSelection }
     | undefined;
+  /**
+   * A token that an API has just refused with 401. If the profile would give the same one again, it gives a new one. It is ignored
+   * for a requester with a password, who gets a new token anyway.
+   */
+  rejectedValue: string;
 }
 
 /** The token, and the header to send it in. */
@@ -636,7 +650,16 @@ export const Subject: MessageFns<Subject> = {
 };
 
 function createBaseVerifiedToken(): VerifiedToken {
-  return { kind: "", scope: undefined, subject: undefined, tokenId: "", issuedAt: undefined, expiresAt: undefined };
+  return {
+    kind: "",
+    scope: undefined,
+    subject: undefined,
+    tokenId: "",
+    issuedAt: undefined,
+    expiresAt: undefined,
+    roles: [],
+    authority: "",
+  };
 }
 
 export const VerifiedToken: MessageFns<VerifiedToken> = {
@@ -658,6 +681,12 @@ export const VerifiedToken: MessageFns<VerifiedToken> = {
     }
     if (message.expiresAt !== undefined) {
       Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(50).fork()).join();
+    }
+    for (const v of message.roles) {
+      writer.uint32(58).string(v!);
+    }
+    if (message.authority !== "") {
+      writer.uint32(66).string(message.authority);
     }
     return writer;
   },
@@ -721,6 +750,22 @@ export const VerifiedToken: MessageFns<VerifiedToken> = {
             }
 
             message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.roles.push(reader.string());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.authority = reader.string();
             continue;
           }
         }
@@ -1260,7 +1305,7 @@ export const ApiSelection: MessageFns<ApiSelection> = {
 };
 
 function createBaseIssueRequest(): IssueRequest {
-  return { requester: undefined, purpose: undefined };
+  return { requester: undefined, purpose: undefined, rejectedValue: "" };
 }
 
 export const IssueRequest: MessageFns<IssueRequest> = {
@@ -1280,6 +1325,9 @@ export const IssueRequest: MessageFns<IssueRequest> = {
       case "apis":
         ApiSelection.encode(message.purpose.value, writer.uint32(34).fork()).join();
         break;
+    }
+    if (message.rejectedValue !== "") {
+      writer.uint32(42).string(message.rejectedValue);
     }
     return writer;
   },
@@ -1327,6 +1375,14 @@ export const IssueRequest: MessageFns<IssueRequest> = {
             }
 
             message.purpose = { $case: "apis", value: ApiSelection.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.rejectedValue = reader.string();
             continue;
           }
         }

@@ -96,6 +96,20 @@ export const ErrorReason = {
   ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN: 38,
   /** ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS - UNAUTHENTICATED: "the client certificate has names of several callers in the configuration; expected names of one". Do not retry. */
   ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS: 39,
+  /** ERROR_REASON_UPSTREAM_UNAVAILABLE - UNAVAILABLE: "upstream `{upstream}` {problem}". Retry later. */
+  ERROR_REASON_UPSTREAM_UNAVAILABLE: 40,
+  /** ERROR_REASON_UPSTREAM_BAD_ANSWER - UNAVAILABLE: "upstream `{upstream}` gave an answer that cannot be used: expected {expected}". Retry later. */
+  ERROR_REASON_UPSTREAM_BAD_ANSWER: 41,
+  /** ERROR_REASON_UPSTREAM_EXHAUSTED - RESOURCE_EXHAUSTED: "{cause} upstream `{upstream}`; try again in {seconds} s". Retry later. */
+  ERROR_REASON_UPSTREAM_EXHAUSTED: 42,
+  /** ERROR_REASON_UPSTREAM_LOGIN_REFUSED - UNAUTHENTICATED: "upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the scope that was asked for". Do not retry. */
+  ERROR_REASON_UPSTREAM_LOGIN_REFUSED: 43,
+  /** ERROR_REASON_UPSTREAM_FORBIDDEN - PERMISSION_DENIED: "upstream `{upstream}` does not allow {action} (status {status})". Do not retry. */
+  ERROR_REASON_UPSTREAM_FORBIDDEN: 44,
+  /** ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED - PERMISSION_DENIED: "profile `{profile}` gives no token for {scope}; expected one of its projects". Do not retry. */
+  ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED: 45,
+  /** ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE - UNAVAILABLE: "the password command of profile `{profile}` {problem}". Retry later. */
+  ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE: 46,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -142,5 +156,12 @@ export namespace ErrorReason {
   export type ERROR_REASON_DIRECTORY_REPLACED = typeof ErrorReason.ERROR_REASON_DIRECTORY_REPLACED;
   export type ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN = typeof ErrorReason.ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN;
   export type ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS = typeof ErrorReason.ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS;
+  export type ERROR_REASON_UPSTREAM_UNAVAILABLE = typeof ErrorReason.ERROR_REASON_UPSTREAM_UNAVAILABLE;
+  export type ERROR_REASON_UPSTREAM_BAD_ANSWER = typeof ErrorReason.ERROR_REASON_UPSTREAM_BAD_ANSWER;
+  export type ERROR_REASON_UPSTREAM_EXHAUSTED = typeof ErrorReason.ERROR_REASON_UPSTREAM_EXHAUSTED;
+  export type ERROR_REASON_UPSTREAM_LOGIN_REFUSED = typeof ErrorReason.ERROR_REASON_UPSTREAM_LOGIN_REFUSED;
+  export type ERROR_REASON_UPSTREAM_FORBIDDEN = typeof ErrorReason.ERROR_REASON_UPSTREAM_FORBIDDEN;
+  export type ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED = typeof ErrorReason.ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED;
+  export type ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE = typeof ErrorReason.ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

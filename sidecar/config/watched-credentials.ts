@@ -1,48 +1,61 @@
-/** The callers of the configuration, read again when its file, a token file or the administrator token changes. */
+/**
+ * The callers, profiles and upstreams of the configuration, read again when its file, a file with a secret or the
+ * administrator token changes.
+ */
 import { createHash } from 'node:crypto'
 import { WatchedFile } from '../base/watched-file.ts'
 import { administratorTokenFile, readAdministratorToken } from './administrator-token.ts'
 import { rightsOf } from './caller-rights.ts'
-import { type Config, readCallersOfFile } from './config.ts'
+import { type Config, type CredentialsConfig, readCredentialsOfFile } from './config.ts'
 import { type ConfiguredCaller, readCallers } from './credentials.ts'
+import { type ConfiguredCredentials, filesOfProfiles, readProfiles } from './profiles.ts'
 
 /** Time between two looks at each file, in milliseconds. */
 const POLL_MS = 1000
 
-export interface WatchedCallersOptions {
+export interface WatchedCredentialsOptions {
   readonly config: Config
-  /** Names of the profiles that callers may be bound to. */
-  readonly profiles: ReadonlySet<string>
-  readonly onChanged: (callers: readonly ConfiguredCaller[]) => void
+  readonly onCallers: (callers: readonly ConfiguredCaller[]) => void
   /** The files cannot be used, so the callers stay as they are. */
   readonly onRefused: (error: Error) => void
+  /** The profiles and the upstreams, whether or not they changed. */
+  readonly onProfiles: (credentials: ConfiguredCredentials) => void
+  /** A profile or an upstream cannot be used, so all of them stay as they are. The callers are followed all the same. */
+  readonly onProfilesRefused: (error: Error) => void
   /** The token file of a caller was deleted, so the caller is withdrawn. */
   readonly onWithdrawn: (name: string) => void
 }
 
-export class WatchedCallers {
-  readonly #options: WatchedCallersOptions
+export class WatchedCredentials {
+  readonly #options: WatchedCredentialsOptions
   readonly #files = new Map<string, WatchedFile<void>>()
-  /** The callers at the start. */
-  readonly initial: readonly ConfiguredCaller[]
+  /** The credentials at the start. */
+  readonly initial: ConfiguredCredentials & { readonly callers: readonly ConfiguredCaller[] }
 
   /** @throws ConfigError, or an Error about the administrator token */
-  constructor(options: WatchedCallersOptions) {
+  constructor(options: WatchedCredentialsOptions) {
     this.#options = options
-    this.#watch(options.config.callers ?? [])
-    this.initial = this.#read(options.config.callers ?? [])
+    this.#watch(options.config)
+    this.initial = { ...readProfiles(options.config), callers: this.#readCallers(options.config) }
   }
 
   /** Reads all files now. */
   reload(): void {
-    const { config, onChanged, onRefused, onWithdrawn } = this.#options
+    const { config, onRefused, onProfiles, onProfilesRefused, onCallers, onWithdrawn } = this.#options
+    let configured: CredentialsConfig
     try {
-      const configured = config.file === undefined ? [] : readCallersOfFile(config.file)
+      configured = config.file === undefined ? {} : readCredentialsOfFile(config.file)
       // A watch begins before its file is read, so that no change is missed between the two.
       this.#watch(configured)
-      onChanged(this.#read(configured, onWithdrawn))
+      onCallers(this.#readCallers(configured, onWithdrawn))
     } catch (error) {
       onRefused(error as Error)
+      return
+    }
+    try {
+      onProfiles(readProfiles(configured))
+    } catch (error) {
+      onProfilesRefused(error as Error)
     }
   }
 
@@ -51,18 +64,22 @@ export class WatchedCallers {
     this.#files.clear()
   }
 
-  #read(
-    configured: NonNullable<Config['callers']>,
+  #readCallers(
+    configured: CredentialsConfig,
     onWithdrawn?: (name: string) => void,
-  ): ConfiguredCaller[] {
-    const callers = readCallers(configured, this.#options.profiles, onWithdrawn)
-    const administrator = this.#administrator(onWithdrawn)
+  ): readonly ConfiguredCaller[] {
+    const profiles = new Set(Object.keys(configured.profiles ?? {}))
+    const callers = readCallers(configured.callers ?? [], profiles, onWithdrawn)
+    const administrator = this.#administrator(profiles, onWithdrawn)
     return administrator === undefined ? callers : [...callers, administrator]
   }
 
   /** The operator of the data folder: a user who can read that folder could change it anyway. */
-  #administrator(onWithdrawn?: (name: string) => void): ConfiguredCaller | undefined {
-    const { config, profiles } = this.#options
+  #administrator(
+    profiles: ReadonlySet<string>,
+    onWithdrawn?: (name: string) => void,
+  ): ConfiguredCaller | undefined {
+    const { config } = this.#options
     if (!config.administrator_token) return undefined
     const name = 'administrator'
     try {
@@ -77,12 +94,13 @@ export class WatchedCallers {
     }
   }
 
-  #watch(configured: NonNullable<Config['callers']>): void {
+  #watch(configured: CredentialsConfig): void {
     const { config } = this.#options
     const paths = new Set([
       ...(config.file === undefined ? [] : [config.file]),
       ...(config.administrator_token ? [administratorTokenFile(config.data)] : []),
-      ...configured.flatMap(({ token_file: path }) => path ?? []),
+      ...(configured.callers ?? []).flatMap(({ token_file: path }) => path ?? []),
+      ...filesOfProfiles(configured),
     ])
     for (const [path, file] of this.#files)
       if (!paths.has(path)) {

@@ -1,0 +1,221 @@
+/** The profiles of the configuration, and the upstreams that they log in to: reads their secrets and certificates. */
+import { readFileSync } from 'node:fs'
+import { isLoopback } from '../base/address.ts'
+import { Secret } from '../base/secret.ts'
+import { type Config, ConfigError, type CredentialsConfig } from './config.ts'
+import { readSecret } from './credentials.ts'
+
+/** Where the password of a profile comes from. */
+export type ConfiguredPassword =
+  | { readonly type: 'value'; readonly value: Secret }
+  /** A program and its arguments. It runs when the password is needed. */
+  | { readonly type: 'command'; readonly command: readonly string[] }
+
+/** Credentials that the sidecar uses on behalf of callers. */
+export interface ConfiguredProfile {
+  readonly name: string
+  /** Name of the upstream that issues; `undefined`: the embedded authority. */
+  readonly upstream: string | undefined
+  readonly account: string
+  readonly userName: string
+  readonly password: ConfiguredPassword
+  readonly staticToken: Secret | undefined
+  /** The only projects that tokens are issued for; `undefined`: any scope. */
+  readonly projects: ReadonlySet<string> | undefined
+}
+
+/** An identity endpoint of somebody else. */
+export interface ConfiguredUpstream {
+  readonly name: string
+  /** URL of `auth/tokens`. */
+  readonly tokensUrl: string
+  /** Certificates in PEM; `undefined`: those that Node trusts. */
+  readonly ca: string | undefined
+  readonly timeoutMs: number
+  /** `undefined`: it only issues. */
+  readonly verify: ConfiguredVerification | undefined
+}
+
+export interface ConfiguredVerification {
+  /** Whose token validates. */
+  readonly profile: string
+  /** Project of that token; `undefined`: it is for the account. */
+  readonly project: string | undefined
+  readonly cacheMs: number
+  readonly negativeCacheMs: number
+  /** The only accounts that the upstream vouches for; `undefined`: those that nobody else has. */
+  readonly accounts: ReadonlySet<string> | undefined
+  /** Beginnings of its tokens; empty: any. */
+  readonly tokenPrefixes: readonly string[]
+}
+
+/** What `Issue` by profile and the verification by upstreams are made of. */
+export interface ConfiguredCredentials {
+  readonly profiles: ReadonlyMap<string, ConfiguredProfile>
+  readonly upstreams: ReadonlyMap<string, ConfiguredUpstream>
+}
+
+/** Shorter than the default deadline of clients, 5 seconds, so that a caller learns what is wrong. */
+const TIMEOUT_MS_DEFAULT = 4_000
+const CACHE_MS_DEFAULT = 60_000
+const NEGATIVE_CACHE_MS_DEFAULT = 5_000
+
+/** @throws ConfigError that names the key and the file, but never quotes the file */
+export function readProfiles(
+  config: CredentialsConfig,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): ConfiguredCredentials {
+  const configured = Object.entries(config.upstreams ?? {})
+  const upstreams = new Map(configured.map(([name, upstream]) => [name, upstreamOf(name, upstream)]))
+  const profiles = new Map(
+    Object.entries(config.profiles ?? {}).map(([name, profile]) => [
+      name,
+      profileOf(name, profile, upstreams, environment),
+    ]),
+  )
+  for (const upstream of upstreams.values()) checkVerification(upstream, profiles)
+  rejectSharedAccounts([...upstreams.values()])
+  return { profiles, upstreams }
+}
+
+/** Files that `readProfiles` reads: a change of one of them changes the credentials. */
+export function filesOfProfiles({ profiles = {}, upstreams = {} }: CredentialsConfig): string[] {
+  return [
+    ...Object.values(profiles).flatMap(({ password_file, static_token_file }) => [
+      password_file,
+      static_token_file,
+    ]),
+    ...Object.values(upstreams).map(({ ca }) => ca),
+  ].filter((path) => path !== undefined)
+}
+
+type ProfileOfFile = NonNullable<Config['profiles']>[string]
+type UpstreamOfFile = NonNullable<Config['upstreams']>[string]
+
+function profileOf(
+  name: string,
+  profile: ProfileOfFile,
+  upstreams: ReadonlyMap<string, ConfiguredUpstream>,
+  environment: Readonly<Record<string, string | undefined>>,
+): ConfiguredProfile {
+  const at = `profiles.${name}`
+  const { upstream, account, user_name: userName, static_token_file: staticTokenFile, projects } = profile
+  if (upstream !== undefined && !upstreams.has(upstream))
+    throw new ConfigError(`${at}.upstream: expected the name of an upstream`)
+  return {
+    name,
+    upstream,
+    account,
+    userName,
+    password: passwordOf(at, profile, environment),
+    staticToken:
+      staticTokenFile === undefined ? undefined : readSecret(`${at}.static_token_file`, staticTokenFile),
+    projects: projects && new Set(projects),
+  }
+}
+
+function passwordOf(
+  at: string,
+  { password_file: file, password_env: variable, password_command: command }: ProfileOfFile,
+  environment: Readonly<Record<string, string | undefined>>,
+): ConfiguredPassword {
+  if ([file, variable, command].filter((source) => source !== undefined).length !== 1)
+    throw new ConfigError(`${at}: expected exactly one of password_file, password_env and password_command`)
+  if (command !== undefined) {
+    if (command[0] === '') throw new ConfigError(`${at}.password_command[0]: expected the name of a program`)
+    return { type: 'command', command }
+  }
+  if (file !== undefined) return { type: 'value', value: readSecret(`${at}.password_file`, file) }
+  const value = environment[variable as string]
+  if (value === undefined || value === '')
+    throw new ConfigError(`${at}.password_env: expected the password in the variable ${variable}`)
+  return { type: 'value', value: new Secret(value) }
+}
+
+function upstreamOf(
+  name: string,
+  { auth_url: authUrl, ca, timeout_ms: timeoutMs, verify }: UpstreamOfFile,
+): ConfiguredUpstream {
+  const at = `upstreams.${name}`
+  // Logs and answers say `embedded` of the directory's own authority.
+  if (name === 'embedded') throw new ConfigError(`${at}: expected another name; embedded is the directory`)
+  return {
+    name,
+    tokensUrl: tokensUrlOf(`${at}.auth_url`, authUrl),
+    ca: ca === undefined ? undefined : readCertificates(`${at}.ca`, ca),
+    timeoutMs: timeoutMs ?? TIMEOUT_MS_DEFAULT,
+    verify: verify && {
+      profile: verify.profile,
+      project: verify.project,
+      cacheMs: verify.cache_ms ?? CACHE_MS_DEFAULT,
+      negativeCacheMs: verify.negative_cache_ms ?? NEGATIVE_CACHE_MS_DEFAULT,
+      accounts: verify.accounts && new Set(verify.accounts),
+      tokenPrefixes: verify.token_prefixes ?? [],
+    },
+  }
+}
+
+/** `{auth_url}/identity/v3/auth/tokens` (§4.1). Clients of Keystone often have a URL that ends with a part of that path. */
+function tokensUrlOf(key: string, authUrl: string): string {
+  if (!URL.canParse(authUrl)) throw new ConfigError(`${key}: expected a URL`)
+  const url = new URL(authUrl)
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (url.protocol === 'http:' && !isLoopback(host))
+    throw new ConfigError(`${key}: expected https, because the endpoint is not on this machine`)
+  // Clouds answer there with the credentials of the machine.
+  if (/^169\.254\.|^fe[89ab][0-9a-f]:|^::ffff:a9fe:/i.test(host))
+    throw new ConfigError(`${key}: expected no link-local address`)
+  const path = url.pathname.replace(/\/+$/, '')
+  const base = /\/v3$/.test(path) ? path : /\/identity$/.test(path) ? `${path}/v3` : `${path}/identity/v3`
+  return `${url.origin}${base}/auth/tokens`
+}
+
+function readCertificates(key: string, path: string): string {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${key}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new ConfigError(`${key}: expected certificates in PEM in ${path}`)
+  return text
+}
+
+function checkVerification(
+  { name, verify }: ConfiguredUpstream,
+  profiles: ReadonlyMap<string, ConfiguredProfile>,
+): void {
+  if (verify === undefined) return
+  const at = `upstreams.${name}.verify`
+  const profile = profiles.get(verify.profile)
+  if (profile?.upstream !== name)
+    throw new ConfigError(`${at}.profile: expected the name of a profile with \`upstream: ${name}\``)
+  const { project } = verify
+  if (profile.projects !== undefined && (project === undefined || !profile.projects.has(project)))
+    throw new ConfigError(`${at}.project: expected one of the projects of profile ${profile.name}`)
+}
+
+/** Two upstreams that could vouch for one account would be a mistake: one of them could forge tokens of the other. */
+function rejectSharedAccounts(upstreams: readonly ConfiguredUpstream[]): void {
+  const owners = new Map<string, string>()
+  let unlimited: string | undefined
+  for (const { name, verify } of upstreams) {
+    if (verify === undefined) continue
+    if (verify.accounts === undefined) {
+      if (unlimited !== undefined)
+        throw new ConfigError(
+          `upstreams.${name}.verify.accounts: expected the accounts that it vouches for, because upstream ${unlimited} vouches for any`,
+        )
+      unlimited = name
+    }
+    for (const account of verify.accounts ?? []) {
+      const owner = owners.get(account)
+      if (owner !== undefined)
+        throw new ConfigError(
+          `upstreams.${name}.verify.accounts: expected accounts that no other upstream vouches for; upstream ${owner} has one of them`,
+        )
+      owners.set(account, name)
+    }
+  }
+}

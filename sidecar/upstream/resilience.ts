@@ -1,0 +1,138 @@
+/** What to do when an upstream fails: repeat what may be repeated, wait as long as it asks, and leave it alone while it is down. */
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  decorrelatedJitterGenerator,
+  ExponentialBackoff,
+  handleWhen,
+  retry,
+} from 'cockatiel'
+import { type CallError, callError } from '../base/call-error.ts'
+
+/** What an attempt that failed means for the next one. */
+interface Consequences {
+  /** Whether the upstream is out of order, for the circuit breaker. */
+  readonly outage?: boolean
+  /** Whether the same call may be made again. */
+  readonly repeat?: boolean
+  /** How long the upstream asks to be left alone, in milliseconds. */
+  readonly pauseMs?: number | undefined
+}
+
+/** An attempt failed. */
+export class AttemptError extends Error {
+  readonly error: CallError
+  readonly consequences: Consequences
+
+  constructor(error: CallError, consequences: Consequences) {
+    super(error.message)
+    this.error = error
+    this.consequences = consequences
+  }
+}
+
+export interface ResilienceTimes {
+  /** Pause before the first repetition and the longest one, with jitter, in milliseconds. */
+  readonly repeatMs: number
+  readonly repeatMsMax: number
+  /** How long the upstream is left alone after failures in a row, at first and at most, in milliseconds. */
+  readonly openMs: number
+  readonly openMsMax: number
+  /** Monotonic clock, in milliseconds. */
+  readonly monotonicMs: () => number
+}
+
+const TIMES: ResilienceTimes = {
+  repeatMs: 50,
+  repeatMsMax: 500,
+  openMs: 1_000,
+  openMsMax: 30_000,
+  monotonicMs: () => performance.now(),
+}
+
+/** After so many failures in a row the upstream is left alone for a while. */
+const FAILURES_MAX = 5
+
+export class Resilience {
+  readonly #upstream: string
+  readonly #times: ResilienceTimes
+  #breaker: CircuitBreakerPolicy
+  /** When the breaker opened, by the monotonic clock. */
+  #openedMs = Number.NEGATIVE_INFINITY
+  /** Until when the upstream asked to be left alone, by the monotonic clock. */
+  #pausedUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(upstream: string, times: Partial<ResilienceTimes> = {}) {
+    this.#upstream = upstream
+    this.#times = { ...TIMES, ...times }
+    this.#breaker = this.#newBreaker()
+  }
+
+  /** @throws CallError that the last attempt failed with, or that says how long no attempt is made */
+  async execute<T>(repeats: number, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+    const { repeatMs, repeatMsMax } = this.#times
+    const repeating = retry(
+      handleWhen(
+        (error) =>
+          error instanceof AttemptError &&
+          error.consequences.repeat === true &&
+          error.consequences.pauseMs === undefined,
+      ),
+      {
+        maxAttempts: repeats,
+        backoff: new ExponentialBackoff({
+          initialDelay: repeatMs,
+          maxDelay: repeatMsMax,
+          generator: decorrelatedJitterGenerator,
+        }),
+      },
+    )
+    try {
+      return await repeating.execute(() => this.#once(attempt), signal)
+    } catch (error) {
+      throw error instanceof AttemptError ? error.error : error
+    }
+  }
+
+  async #once<T>(attempt: () => Promise<T>): Promise<T> {
+    const nowMs = this.#times.monotonicMs()
+    if (nowMs < this.#pausedUntilMs) throw this.#leftAlone(this.#pausedUntilMs - nowMs)
+    // The breaker reads the wall clock. If that was set back, the breaker would stay open for as long.
+    if (nowMs - this.#openedMs > this.#times.openMsMax) this.#breaker = this.#newBreaker()
+    try {
+      return await this.#breaker.execute(attempt)
+    } catch (error) {
+      if (error instanceof BrokenCircuitError) throw this.#leftAlone(1_000)
+      if (error instanceof AttemptError && error.consequences.pauseMs !== undefined)
+        this.#pausedUntilMs = this.#times.monotonicMs() + error.consequences.pauseMs
+      throw error
+    }
+  }
+
+  #newBreaker(): CircuitBreakerPolicy {
+    const { openMs, openMsMax, monotonicMs } = this.#times
+    this.#openedMs = Number.POSITIVE_INFINITY
+    const breaker = circuitBreaker(
+      handleWhen((error) => error instanceof AttemptError && error.consequences.outage === true),
+      {
+        breaker: new ConsecutiveBreaker(FAILURES_MAX),
+        halfOpenAfter: new ExponentialBackoff({ initialDelay: openMs, maxDelay: openMsMax }),
+      },
+    )
+    breaker.onBreak(() => {
+      this.#openedMs = monotonicMs()
+    })
+    return breaker
+  }
+
+  #leftAlone(ms: number): CallError {
+    const seconds = Math.ceil(ms / 1000)
+    return callError(
+      'UPSTREAM_UNAVAILABLE',
+      { upstream: this.#upstream, problem: `is left alone after failures; try again in ${seconds} s` },
+      { metadata: { upstream: this.#upstream, retry_after_seconds: String(seconds) } },
+    )
+  }
+}
