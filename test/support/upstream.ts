@@ -183,7 +183,9 @@ function described(
 ): PlannedAnswer {
   const domain = { id: `id-of-${user.account}`, name: user.account }
   const scope =
-    project === undefined ? { domain } : { project: { id: `id-of-${project}`, name: project, domain }, is_domain: false }
+    project === undefined
+      ? { domain }
+      : { project: { id: `id-of-${project}`, name: project, domain }, is_domain: false }
   const token = {
     methods: ['password'],
     user: { id: `id-of-${user.name}`, name: user.name, domain, password_expires_at: null },
