@@ -202,7 +202,7 @@ function embeddedIssuer(authority: Authority): Issuer {
           verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED',
       ),
     // The login throttle slows repeated failures down.
-    rememberRefusals: false,
+    rememberFailures: false,
   }
 }
 

@@ -35,8 +35,8 @@ export interface Wish {
   readonly obtain: () => Promise<IssuedToken>
   /** Whether the issuer still vouches for a token of the cache. */
   readonly isActive: (token: IssuedToken) => MaybePromise<boolean>
-  /** Whether a refusal is remembered for a while, so that callers who repeat themselves cause no storm of logins. */
-  readonly rememberRefusals: boolean
+  /** Whether a failure is remembered for a while, so that callers who repeat themselves cause no storm of logins. */
+  readonly rememberFailures: boolean
   /** A token that an API has just refused: if it is the one in the cache, it is replaced. */
   readonly rejected?: Secret | undefined
 }
@@ -69,8 +69,10 @@ interface Entry {
 interface Failure {
   readonly error: unknown
   readonly count: number
-  /** By the monotonic clock. */
+  /** Until when a token that is still served is not renewed, by the monotonic clock. */
   readonly untilMs: number
+  /** Until when callers without a token get the same error. */
+  readonly callersUntilMs: number
 }
 
 export class IssuedTokens {
@@ -153,7 +155,7 @@ export class IssuedTokens {
     const running = this.#running.get(key)
     if (running !== undefined) return running
     const failure = this.#failures.get(key)
-    if (failure !== undefined && this.#monotonicMs() < failure.untilMs && isRefusal(failure.error))
+    if (failure !== undefined && this.#monotonicMs() < failure.callersUntilMs)
       return Promise.reject(failure.error)
     return this.#start(key, wish)
   }
@@ -177,7 +179,7 @@ export class IssuedTokens {
       },
       (error: unknown) => {
         this.#running.delete(key)
-        if (wish.rememberRefusals || this.#cache.has(key)) this.#remember(key, error)
+        if (wish.rememberFailures || this.#cache.has(key)) this.#remember(key, error)
         throw error
       },
     )
@@ -215,13 +217,21 @@ export class IssuedTokens {
 
   #remember(key: string, error: unknown): void {
     const count = (this.#failures.get(key)?.count ?? 0) + 1
-    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (count - 1)) * (0.75 + this.#random() / 4)
+    const jitter = 0.75 + this.#random() / 4
+    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (count - 1)) * jitter
     this.#failures.delete(key)
     if (this.#failures.size >= this.#tokensMax) {
       const [oldest] = this.#failures.keys()
       if (oldest !== undefined) this.#failures.delete(oldest)
     }
-    this.#failures.set(key, { error, count, untilMs: this.#monotonicMs() + pauseMs })
+    const nowMs = this.#monotonicMs()
+    this.#failures.set(key, {
+      error,
+      count,
+      untilMs: nowMs + pauseMs,
+      // An outage may be over at any moment, so it keeps callers away for the first pause alone.
+      callersUntilMs: nowMs + (isRefusal(error) ? pauseMs : PAUSE_MS * jitter),
+    })
   }
 
   /** A caller who rejects every token would log in without end. */
@@ -236,7 +246,7 @@ export class IssuedTokens {
   }
 }
 
-/** The issuer said no, and would say it again. Anything else may be over at the next call. */
+/** The issuer said no, and would say it again. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof CallError && (error.code === 'UNAUTHENTICATED' || error.code === 'PERMISSION_DENIED')

@@ -59,7 +59,7 @@ export function openUpstream(configured: ConfiguredUpstream, surroundings: Upstr
       issue: (profile: string, requester: PasswordRequester, kind, scope) =>
         authority.issue(profile, requester, kind, scope),
       isActive: () => true,
-      rememberRefusals: true,
+      rememberFailures: true,
     },
     verifier:
       verify &&

@@ -15,8 +15,8 @@ export interface Issuer {
   issue(profile: string, requester: PasswordRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken>
   /** Whether it still vouches for a token of the cache. @throws CallError where it does not answer */
   isActive(token: IssuedToken, kind: TokenKind): MaybePromise<boolean>
-  /** Whether a refused login is remembered for a while. */
-  readonly rememberRefusals: boolean
+  /** Whether a failed login is remembered for a while. */
+  readonly rememberFailures: boolean
 }
 
 export interface ProfileTokensOptions {
@@ -91,7 +91,7 @@ export class ProfileTokens {
       ],
       obtain: () => this.#logIn(password, kind, scope),
       isActive: (token) => issuer.isActive(token, kind),
-      rememberRefusals: issuer.rememberRefusals,
+      rememberFailures: issuer.rememberFailures,
       rejected,
     })
     if (!(issued instanceof Promise)) return issued
