@@ -66,9 +66,10 @@ export class ProfileTokens {
   }
 
   /** Whether tokens of the cache with these parts of the key are this profile's, and of its password. */
-  owns([issuer, account, userName, version]: readonly string[]): boolean {
+  owns([issuer, account, userName, version, name]: readonly string[]): boolean {
     const { password } = this.#options
     return (
+      name === this.name &&
       issuer === this.#options.issuer.id &&
       account === this.account &&
       userName === this.#options.userName &&
@@ -86,7 +87,7 @@ export class ProfileTokens {
     const level = scope.project === undefined ? 'account' : 'project'
     const issued = tokens.get({
       parts: [
-        ...[issuer.id, account, userName, password.version],
+        ...[issuer.id, account, userName, password.version, this.name],
         ...[kind.id, level, scope.account, scope.project ?? ''],
       ],
       obtain: () => this.#logIn(password, kind, scope),

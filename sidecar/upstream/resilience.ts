@@ -7,6 +7,7 @@ import {
   decorrelatedJitterGenerator,
   ExponentialBackoff,
   handleWhen,
+  type RetryPolicy,
   retry,
 } from 'cockatiel'
 import { type CallError, callError } from '../base/call-error.ts'
@@ -37,7 +38,7 @@ export interface ResilienceTimes {
   /** Pause before the first repetition and the longest one, with jitter, in milliseconds. */
   readonly repeatMs: number
   readonly repeatMsMax: number
-  /** How long the upstream is left alone after failures in a row, at first and at most, in milliseconds. */
+  /** How long the upstream is left alone after calls that failed in a row, at first and at most, in milliseconds. */
   readonly openMs: number
   readonly openMsMax: number
   /** Monotonic clock, in milliseconds. */
@@ -52,7 +53,7 @@ const TIMES: ResilienceTimes = {
   monotonicMs: () => performance.now(),
 }
 
-/** After so many failures in a row the upstream is left alone for a while. */
+/** After so many calls that failed in a row the upstream is left alone for a while. */
 const FAILURES_MAX = 5
 
 export class Resilience {
@@ -72,43 +73,36 @@ export class Resilience {
 
   /** @throws CallError that the last attempt failed with, or that says how long no attempt is made */
   async execute<T>(repeats: number, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    const { repeatMs, repeatMsMax } = this.#times
-    const repeating = retry(
-      handleWhen(
-        (error) =>
-          error instanceof AttemptError &&
-          error.consequences.repeat === true &&
-          error.consequences.pauseMs === undefined,
-      ),
-      {
-        maxAttempts: repeats,
-        backoff: new ExponentialBackoff({
-          initialDelay: repeatMs,
-          maxDelay: repeatMsMax,
-          generator: decorrelatedJitterGenerator,
-        }),
-      },
-    )
-    try {
-      return await repeating.execute(() => this.#once(attempt), signal)
-    } catch (error) {
-      throw error instanceof AttemptError ? error.error : error
-    }
-  }
-
-  async #once<T>(attempt: () => Promise<T>): Promise<T> {
     const nowMs = this.#times.monotonicMs()
     if (nowMs < this.#pausedUntilMs) throw this.#leftAlone(this.#pausedUntilMs - nowMs)
     // The breaker reads the wall clock. If that was set back, the breaker would stay open for as long.
     if (nowMs - this.#openedMs > this.#times.openMsMax) this.#breaker = this.#newBreaker()
+    const repeating = this.#newRepetition(repeats)
     try {
-      return await this.#breaker.execute(attempt)
+      return await this.#breaker.execute(() => repeating.execute(attempt, signal))
     } catch (error) {
-      if (error instanceof BrokenCircuitError) throw this.#leftAlone(1_000)
-      if (error instanceof AttemptError && error.consequences.pauseMs !== undefined)
-        this.#pausedUntilMs = this.#times.monotonicMs() + error.consequences.pauseMs
-      throw error
+      if (error instanceof BrokenCircuitError) throw this.#leftAlone(this.#times.openMs)
+      if (!(error instanceof AttemptError)) throw error
+      const { pauseMs } = error.consequences
+      if (pauseMs !== undefined) this.#pausedUntilMs = this.#times.monotonicMs() + pauseMs
+      throw error.error
     }
+  }
+
+  #newRepetition(repeats: number): RetryPolicy {
+    const { repeatMs, repeatMsMax } = this.#times
+    const mayRepeat = (error: unknown) =>
+      error instanceof AttemptError &&
+      error.consequences.repeat === true &&
+      error.consequences.pauseMs === undefined
+    return retry(handleWhen(mayRepeat), {
+      maxAttempts: repeats,
+      backoff: new ExponentialBackoff({
+        initialDelay: repeatMs,
+        maxDelay: repeatMsMax,
+        generator: decorrelatedJitterGenerator,
+      }),
+    })
   }
 
   #newBreaker(): CircuitBreakerPolicy {

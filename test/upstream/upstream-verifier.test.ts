@@ -1,0 +1,189 @@
+/** What is remembered of an upstream's answers about tokens, with clocks of the test. */
+import { beforeEach, expect, test } from 'vitest'
+import { Verifiers } from '../../sidecar/authority/verifiers.ts'
+import { callError } from '../../sidecar/base/call-error.ts'
+import { Secret } from '../../sidecar/base/secret.ts'
+import type { DescribedToken } from '../../sidecar/upstream/token-answer.ts'
+import type { Validation } from '../../sidecar/upstream/upstream-authority.ts'
+import { UpstreamVerifier } from '../../sidecar/upstream/upstream-verifier.ts'
+import { engine, strictEngine } from '../support/engines.ts'
+
+const HOUR_MS = 3_600_000
+const START_MS = Date.parse('2026-11-21T12:00:00Z')
+const DESCRIBED: DescribedToken = {
+  id: '0123456789012345678901',
+  scope: { account: '123456' },
+  projectId: undefined,
+  subject: { id: '1', name: 'robot' },
+  issuedAtMs: START_MS,
+  expiresAtMs: START_MS + HOUR_MS,
+  roles: ['member'],
+  catalog: undefined,
+}
+const GENUINE: Validation = { type: 'genuine', described: DESCRIBED }
+const UNKNOWN: Validation = { type: 'unknown' }
+
+let wallMs: number
+let monotonicMs: number
+let questions: number
+let answer: () => Promise<Validation>
+let verifiers: Verifiers
+let verifier: UpstreamVerifier
+
+beforeEach(() => {
+  wallMs = START_MS
+  monotonicMs = 1_000
+  questions = 0
+  answer = () => Promise.resolve(GENUINE)
+  verifier = new UpstreamVerifier({
+    authority: {
+      name: 'provider',
+      validate: () => {
+        questions++
+        return answer()
+      },
+    },
+    cacheMs: 60_000,
+    negativeCacheMs: 5_000,
+    tokenPrefixes: [],
+    vouchesFor: () => true,
+    ownToken: () => ({ value: new Secret('own') }),
+    events: { onRefused: () => {}, onForeignAccount: () => {} },
+    now: () => wallMs,
+    monotonicMs: () => monotonicMs,
+  })
+  verifiers = new Verifiers({
+    recognize: () => undefined,
+    verify: () => ({ ok: false, reason: 'CREDENTIAL_INVALID' }),
+  })
+  verifiers.replace([verifier])
+})
+
+const pass = (ms: number) => {
+  wallMs += ms
+  monotonicMs += ms
+}
+const verify = (value = 'token', kinds = engine.tokenKinds) => verifiers.verify(value, kinds)
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+const outage = () =>
+  Promise.reject(callError('UPSTREAM_UNAVAILABLE', { upstream: 'provider', problem: 'is gone' }))
+
+test('a token is asked about once, then answered at once, for the time of the cache', async () => {
+  expect(await verify()).toMatchObject({ ok: true, token: { authority: 'provider', roles: ['member'] } })
+  const warm = verify()
+  expect(warm).toMatchObject({ ok: true })
+  expect(warm).not.toBeInstanceOf(Promise)
+  pass(60_000)
+  expect(verify()).toBeInstanceOf(Promise)
+  await settle()
+  expect(questions).toBe(2)
+})
+
+test('a token in use is asked about again beside the calls, ahead of the end of that time', async () => {
+  await verify()
+  pass(50_000)
+  expect(verify()).toMatchObject({ ok: true })
+  await settle()
+  expect(questions).toBe(2)
+  pass(50_000)
+  expect(verify()).not.toBeInstanceOf(Promise)
+})
+
+test('during an outage a known token is believed for that time and no longer', async () => {
+  await verify()
+  answer = outage
+  pass(59_999)
+  expect(verify()).toMatchObject({ ok: true })
+  await settle()
+  pass(1)
+  await expect(verify()).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
+  await expect(verify('unknown')).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
+})
+
+test('a token that has expired is denied without a question, and so is one by a clock that jumps forward', async () => {
+  await verify()
+  wallMs += 25 * HOUR_MS
+  expect(verify()).toMatchObject({
+    ok: false,
+    reason: 'CREDENTIAL_EXPIRED',
+    token: { tokenId: expect.any(String) },
+  })
+  expect(questions).toBe(1)
+})
+
+test('a clock that jumps back keeps no token for longer than the time of the cache', async () => {
+  await verify()
+  wallMs -= 25 * HOUR_MS
+  expect(verify()).toMatchObject({ ok: true })
+  answer = () => Promise.resolve(UNKNOWN)
+  monotonicMs += 60_000
+  expect(await verify()).toMatchObject({ ok: false })
+})
+
+test('a token that the upstream knows no more was revoked; one that it never knew is invalid, for a shorter time', async () => {
+  await verify()
+  answer = () => Promise.resolve(UNKNOWN)
+  pass(60_000)
+  expect(await verify()).toMatchObject({
+    ok: false,
+    reason: 'CREDENTIAL_REVOKED',
+    token: { scope: { account: '123456' } },
+  })
+  expect(await verify('other')).toEqual({ ok: false, reason: 'CREDENTIAL_INVALID' })
+  const before = questions
+  expect(verify('other')).toEqual({ ok: false, reason: 'CREDENTIAL_INVALID' })
+  pass(5_000)
+  await verify('other')
+  expect(questions - before).toBe(1)
+})
+
+test('a token that was revoked during a question about it is not remembered as genuine', async () => {
+  const gate = Promise.withResolvers<Validation>()
+  answer = () => gate.promise
+  const asking = verify()
+  await settle()
+  verifiers.drop('nothing of this digest')
+  const { tokenDigest } = await import('../../sidecar/authority/verifiers.ts')
+  verifiers.drop(tokenDigest('token'))
+  gate.resolve(GENUINE)
+  await asking
+  answer = () => Promise.resolve(UNKNOWN)
+  expect(await verify()).toMatchObject({ ok: false })
+})
+
+test('a new matrix gives a known token the kind that it has in that', async () => {
+  await verify()
+  const renamed = new Map(
+    [...strictEngine.tokenKinds.values()].map((kind) => [
+      `new_${kind.id}`,
+      { ...kind, id: `new_${kind.id}` },
+    ]),
+  )
+  expect(verifiers.verify('token', renamed)).toMatchObject({
+    ok: true,
+    token: { kind: 'new_iam_token_account_scoped' },
+  })
+  expect(verifiers.verify('token', new Map())).toMatchObject({ ok: false, reason: 'CREDENTIAL_INVALID' })
+  expect(questions).toBe(1)
+})
+
+test('two upstreams: the first that vouches is believed, and the token goes no further', async () => {
+  const asked: string[] = []
+  const remote = (name: string, ok: boolean) => ({
+    name,
+    fits: () => true,
+    known: () => undefined,
+    ask: () => {
+      asked.push(name)
+      return Promise.resolve(
+        ok
+          ? ({ ok: true, token: { authority: name } } as never)
+          : ({ ok: false, reason: 'CREDENTIAL_INVALID' } as const),
+      )
+    },
+    drop: () => {},
+  })
+  verifiers.replace([remote('a', false), remote('b', true), remote('c', true)])
+  expect(await verify()).toMatchObject({ token: { authority: 'b' } })
+  expect(asked).toEqual(['a', 'b'])
+})
