@@ -20,16 +20,33 @@ const texts = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 5_000, maxLength: 6_000 }),
 )
 const times = fc.integer({ min: 0, max: 2 ** 33 * 1000 })
-const tokens: fc.Arbitrary<VerifiedToken> = fc.record({
-  kind: texts,
-  scope: fc.record({ account: texts, project: fc.option(texts, { nil: undefined }) }),
-  subject: fc.record({ id: texts, name: texts, type: texts }),
-  tokenId: texts,
-  issuedAtMs: times,
-  expiresAtMs: fc.option(fc.oneof(times, fc.integer({ min: NOW_MS, max: NOW_MS + 60_000 })), {
-    nil: undefined,
-  }),
-})
+const tokens: fc.Arbitrary<VerifiedToken> = fc
+  .record({
+    kind: texts,
+    scope: fc.record({ account: texts, project: fc.option(texts, { nil: undefined }) }),
+    subject: fc.record({ id: texts, name: texts, type: texts }),
+    tokenId: texts,
+    issuedAtMs: times,
+    expiresAtMs: fc.option(fc.oneof(times, fc.integer({ min: NOW_MS, max: NOW_MS + 60_000 })), {
+      nil: undefined,
+    }),
+    authority: fc.option(
+      texts.filter((text) => text !== ''),
+      { nil: undefined },
+    ),
+    roles: fc.option(
+      fc.array(
+        texts.filter((text) => text !== ''),
+        { maxLength: 3 },
+      ),
+      { nil: undefined },
+    ),
+  })
+  .map(({ authority, roles, ...token }) => ({
+    ...token,
+    ...(authority !== undefined && { authority }),
+    ...(roles !== undefined && { roles }),
+  }))
 const decisions = fc.constantFrom(...engine.decisions())
 /** The decisions that claims can get. They have no advice, because advice is about holders. */
 const claimed = fc.constantFrom(...[...engine.decisions()].filter(({ advice }) => advice.length === 0))
@@ -71,6 +88,8 @@ test('an answer to credentials', () => {
         tokenId,
         issuedAt: new Date(issuedAtMs),
         expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs),
+        roles: token.roles ?? [],
+        authority: token.authority ?? '',
       })
       expect(answer.verified).toBe(verified)
       const leftMs = Math.max(0, (expiresAtMs ?? Number.POSITIVE_INFINITY) - NOW_MS)

@@ -210,3 +210,29 @@ function refusal(status: number): PlannedAnswer {
     body: JSON.stringify({ error: { code: status, message: 'no', title: 'No' } }),
   }
 }
+
+/** Changes an answer before it is sent. */
+export type Change = (answer: PlannedAnswer) => void
+
+/** An answer with these parts instead of its own. */
+export const answering =
+  (fields: Partial<PlannedAnswer>): Change =>
+  (answer) => {
+    Object.assign(answer, fields)
+  }
+
+/** The header that carries the token. `undefined`: there is none. */
+export const withHeader =
+  (value: string | string[] | undefined): Change =>
+  (answer) => {
+    const { 'x-subject-token': _own, ...others } = answer.headers
+    answer.headers = { ...others, ...(value !== undefined && { 'x-subject-token': value }) }
+  }
+
+/** Other fields of the token that the body describes. `undefined`: the field is missing. */
+export const describing =
+  (fields: Readonly<Record<string, unknown>>): Change =>
+  (answer) => {
+    const { token } = JSON.parse(answer.body)
+    answer.body = JSON.stringify({ token: { ...token, ...fields } })
+  }

@@ -7,7 +7,7 @@ import { IdentityClient } from '../../sidecar/upstream/identity-client.ts'
 import { UpstreamAuthority } from '../../sidecar/upstream/upstream-authority.ts'
 import { engine } from '../support/engines.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
-import { FakeUpstream, type PlannedAnswer } from '../support/upstream.ts'
+import { answering, type Change, describing, FakeUpstream, withHeader } from '../support/upstream.ts'
 
 const PASSWORD = 'canary-password'
 const upstream = await FakeUpstream.start([
@@ -67,30 +67,6 @@ const badAnswer = (expected: string) => ({
   reason: 'UPSTREAM_BAD_ANSWER',
   message: `upstream \`provider\` gave an answer that cannot be used: expected ${expected}`,
 })
-
-type Change = (answer: PlannedAnswer) => void
-
-const answering =
-  (fields: Partial<PlannedAnswer>): Change =>
-  (answer) => {
-    Object.assign(answer, fields)
-  }
-
-/** The header that carries the token. `undefined`: there is none. */
-const withHeader =
-  (value: string | string[] | undefined): Change =>
-  (answer) => {
-    const { 'x-subject-token': _own, ...others } = answer.headers
-    answer.headers = { ...others, ...(value !== undefined && { 'x-subject-token': value }) }
-  }
-
-/** Other fields of the token that the body describes. `undefined`: the field is missing. */
-const describing =
-  (fields: Readonly<Record<string, unknown>>): Change =>
-  (answer) => {
-    const { token } = JSON.parse(answer.body)
-    answer.body = JSON.stringify({ token: { ...token, ...fields } })
-  }
 
 const LONG_AGO = '2020-01-01T00:00:00.000000Z'
 

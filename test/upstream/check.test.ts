@@ -1,0 +1,151 @@
+/** Check of tokens that an upstream vouches for: whom the sidecar asks, what it believes, and when there is no answer. */
+import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
+import { ACCOUNT, PASSWORD, startCloud } from '../support/cloud.ts'
+
+const { cloud, second, running, secrets, check, logins } = await startCloud()
+
+describe('Check of a token of an upstream', () => {
+  test('is answered by the rules, with who vouches for it', async () => {
+    expect(await check(cloud.issue('robot'))).toMatchObject({
+      allowed: true,
+      verified: true,
+      token: {
+        kind: 'iam_token_account_scoped',
+        scope: { account: ACCOUNT },
+        subject: { name: 'robot', type: 'user' },
+        authority: 'cloud',
+        roles: ['member'],
+      },
+    })
+    const ofProject = cloud.issue('robot', 'web')
+    expect(await check(ofProject)).toMatchObject({ allowed: false, reason: 'TOKEN_KIND_NOT_ACCEPTED' })
+    expect(await check(ofProject, 'X-Auth-Token', 'cdn')).toMatchObject({
+      allowed: true,
+      token: { scope: { project: 'web' }, roles: ['member', 'reader'] },
+    })
+  })
+
+  test('asks once, however many callers there are, and remembers the answer', async () => {
+    const value = cloud.issue('robot')
+    await check(cloud.issue('robot'))
+    const before = cloud.count('GET')
+    const answers = await Promise.all(Array.from({ length: 100 }, () => check(value)))
+    expect(answers.every(({ allowed }) => allowed)).toBe(true)
+    cloud.takeOver = (response) => response.destroy() === response
+    expect(await check(value)).toMatchObject({ allowed: true })
+    expect(cloud.count('GET') - before).toBe(1)
+  })
+
+  test('that the upstream does not know is denied, and it is not asked again at once', async () => {
+    const before = cloud.count('GET')
+    for (let call = 0; call < 3; call++)
+      expect(await check('gAAAAA-nobody-knows')).toMatchObject({
+        allowed: false,
+        reason: 'CREDENTIAL_INVALID',
+      })
+    expect(cloud.count('GET') - before).toBe(1)
+  })
+
+  test('gets no answer while the upstream does not answer', async () => {
+    const value = cloud.issue('robot')
+    cloud.change = (answer) => {
+      answer.status = 500
+    }
+    await expect(check(value)).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'UPSTREAM_UNAVAILABLE' })
+    cloud.change = undefined
+    expect(await check(value)).toMatchObject({ allowed: true })
+  })
+
+  test('in the header of static tokens is sent to no upstream', async () => {
+    const before = cloud.seen.length + second.seen.length
+    expect(await check(cloud.issue('robot'), 'X-Token', 'reports')).toMatchObject({
+      allowed: false,
+      reason: 'CREDENTIAL_INVALID',
+    })
+    expect(cloud.seen.length + second.seen.length).toBe(before)
+  })
+
+  test('of our own form is sent to no upstream either, genuine or not', async () => {
+    const before = cloud.seen.length + second.seen.length
+    const { value } = await running.client.issue({
+      password: { userName: 'account', account: '123456', password: secrets.passwordOf('account') },
+      scope: { account: '123456' },
+    })
+    expect(await check(value)).toMatchObject({ allowed: true, token: { authority: undefined } })
+    expect(await check(`${value.slice(0, -4)}AAAA`)).toMatchObject({ reason: 'CREDENTIAL_INVALID' })
+    expect(await check(secrets.staticToken)).toMatchObject({ reason: 'WRONG_HEADER' })
+    expect(cloud.seen.length + second.seen.length).toBe(before)
+  })
+
+  test('for an account of the directory, or of another upstream, is denied whatever the upstream says', async () => {
+    expect(await check(cloud.issue('impostor'))).toMatchObject({
+      allowed: false,
+      reason: 'CREDENTIAL_INVALID',
+    })
+    expect(await check(cloud.issue('listed'))).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })
+    // `second` may vouch for 888888 alone.
+    expect(await check(second.issue('forger'))).toMatchObject({
+      allowed: false,
+      reason: 'CREDENTIAL_INVALID',
+    })
+    expect(await check(second.issue('other'))).toMatchObject({
+      allowed: true,
+      token: { authority: 'second' },
+    })
+    expect(running.logLines.join('')).toContain('may not vouch for')
+  })
+
+  test('goes to an upstream of its prefix alone', async () => {
+    const before = cloud.seen.length
+    await check('no-such-prefix')
+    expect(cloud.seen.length).toBe(before)
+    expect(second.seen.at(-1)?.headers['x-subject-token']).toBe('no-such-prefix')
+  })
+
+  test('is not stopped by another upstream that fails; without a yes, there is no answer', async () => {
+    cloud.takeOver = (response) => response.destroy() === response
+    expect(await check(second.issue('other'))).toMatchObject({ allowed: true })
+    await expect(check('gAAAAA-of-whom')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await check('of-whom')).toMatchObject({ reason: 'CREDENTIAL_INVALID' })
+  })
+})
+
+describe("the sidecar's own token", () => {
+  test('is replaced once when the upstream refuses it', async () => {
+    await check(cloud.issue('robot'))
+    cloud.endAll('validator')
+    const before = logins()
+    expect(await check(cloud.issue('robot'))).toMatchObject({ allowed: true })
+    expect(logins() - before).toBe(1)
+  })
+
+  test('that is refused again ends in no answer, and in an error of the log', async () => {
+    cloud.change = (answer, { method }) => {
+      if (method === 'GET') answer.status = 401
+    }
+    const before = cloud.count('GET')
+    await expect(check(cloud.issue('robot'))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'upstream `cloud` does not let the sidecar validate tokens',
+    })
+    expect(cloud.count('GET') - before).toBe(2)
+    expect(running.logLines.join('')).toContain('does not let the sidecar validate tokens')
+  })
+
+  test('of a user who may not validate ends in no answer too', async () => {
+    cloud.change = (answer, { method }) => {
+      if (method === 'GET') answer.status = 403
+    }
+    await expect(check(cloud.issue('robot'))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'upstream `cloud` does not let the sidecar validate tokens',
+    })
+  })
+})
+
+test('an account that the directory gets later is its own from then on, within the time of the cache', async () => {
+  await running.sidecar.administration.accounts.create(TESTER, '555555')
+  cloud.users.push({ account: '555555', name: 'late', password: PASSWORD, roles: { '': ['member'] } })
+  expect(await check(cloud.issue('late'))).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })
+})

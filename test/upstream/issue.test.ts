@@ -1,0 +1,118 @@
+/** Issue by profile through an upstream: one login for many callers, and no token that was not asked for. */
+import { writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { ACCOUNT, CALLER, NEXT_PASSWORD, NOBODY, PASSWORD, STATIC, startCloud } from '../support/cloud.ts'
+
+const { cloud, running, printed, issue, ofAccount, logins } = await startCloud()
+
+describe('Issue by profile', () => {
+  test('logs in once, and gives the same token until it is due', async () => {
+    const before = logins()
+    const first = await issue(ofAccount)
+    expect(first).toMatchObject({
+      header: 'X-Auth-Token',
+      kind: 'iam_token_account_scoped',
+      scope: { account: ACCOUNT },
+    })
+    expect((first.expiresAt?.getTime() ?? 0) - (first.issuedAt?.getTime() ?? 0)).toBe(86_400_000)
+    expect((await issue(ofAccount)).value).toBe(first.value)
+    expect(logins() - before).toBe(1)
+  })
+
+  test('for APIs logs in for the scope that the matrix names, and for none where no token opens them', async () => {
+    expect(await issue({ profile: 'job', apis: ['cdn', 'email'], project: 'web' })).toMatchObject({
+      kind: 'iam_token_project_scoped',
+      scope: { account: ACCOUNT, project: 'web' },
+    })
+    const before = logins()
+    expect(await issue({ profile: 'job', apis: ['reports'] })).toMatchObject({
+      header: 'X-Token',
+      value: STATIC,
+    })
+    await expect(issue({ profile: 'job', apis: ['iam', 'cdn'] })).rejects.toMatchObject({
+      reason: 'NO_SINGLE_KIND',
+    })
+    await expect(issue({ profile: 'web', apis: ['reports'] })).rejects.toMatchObject({
+      reason: 'NOT_ISSUABLE',
+    })
+    expect(logins()).toBe(before)
+  })
+
+  test('with `projects` gives tokens for those alone, and none for the whole account', async () => {
+    const inProject = { account: ACCOUNT, project: 'web' }
+    expect((await issue({ profile: 'web', scope: inProject })).scope).toEqual(inProject)
+    const before = logins()
+    for (const scope of [
+      { account: ACCOUNT },
+      { account: ACCOUNT, project: 'beta' },
+      { ...inProject, account: '123456' },
+    ])
+      await expect(issue({ profile: 'web', scope })).rejects.toMatchObject({
+        reason: 'PROFILE_SCOPE_NOT_ALLOWED',
+        code: 'PERMISSION_DENIED',
+      })
+    expect(logins()).toBe(before)
+    // The account-scoped kind would be preferred, because the other cell is contested.
+    expect((await issue({ profile: 'web', apis: ['mobile-farm'], project: 'web' })).scope).toEqual(inProject)
+  })
+
+  test('is for the callers of the profile alone', async () => {
+    const nobody = running.connect({ callerToken: NOBODY })
+    await expect(issue(ofAccount, nobody)).rejects.toMatchObject({ reason: 'PROFILE_NOT_ALLOWED' })
+    await expect(issue(ofAccount, running.connect())).rejects.toMatchObject({
+      reason: 'CALLER_TOKEN_MISSING',
+    })
+  })
+
+  test('gives another token after an API refused the one that it gave', async () => {
+    const { value } = await issue(ofAccount)
+    const next = await issue({ ...ofAccount, rejected: value })
+    expect(next.value).not.toBe(value)
+    expect((await issue({ ...ofAccount, rejected: value })).value).toBe(next.value)
+  })
+
+  test('with a wrong password says so, and logs in once however often it is asked', async () => {
+    const before = logins()
+    for (let call = 0; call < 20; call++)
+      await expect(issue({ profile: 'wrong', scope: { account: ACCOUNT } })).rejects.toMatchObject({
+        reason: 'UPSTREAM_LOGIN_REFUSED',
+        code: 'UNAUTHENTICATED',
+      })
+    expect(logins() - before).toBe(1)
+  })
+
+  test('of 200 callers at once makes one login, and a caller with a short deadline does not end it', async () => {
+    const gate = Promise.withResolvers<void>()
+    cloud.gate = gate.promise
+    const question = { profile: 'job', scope: { account: ACCOUNT, project: 'web' } } as const
+    const { value } = await issue({ profile: 'web', scope: question.scope })
+    const before = logins()
+    const hurried = running.connect({ callerToken: CALLER, deadlineMs: 1 })
+    const waiting = Array.from({ length: 200 }, () => issue({ ...question, rejected: value }))
+    await expect(issue({ ...question, rejected: value }, hurried)).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+    })
+    gate.resolve()
+    const given = new Set((await Promise.all(waiting)).map((token) => token.value))
+    expect(given.size).toBe(1)
+    expect(logins() - before).toBeLessThanOrEqual(1)
+  })
+
+  test('follows the command that prints its password: it runs again after a refused login', async () => {
+    const question = { profile: 'printed', scope: { account: ACCOUNT } } as const
+    await issue(question)
+    const user = cloud.users[0] as (typeof cloud.users)[number]
+    user.password = NEXT_PASSWORD
+    writeFileSync(printed, NEXT_PASSWORD)
+    try {
+      const { value } = await issue(question)
+      expect((await issue({ ...question, rejected: value })).value).not.toBe(value)
+    } finally {
+      user.password = PASSWORD
+      writeFileSync(printed, PASSWORD)
+    }
+    await expect(issue({ profile: 'broken', scope: { account: ACCOUNT } })).rejects.toMatchObject({
+      message: 'the password command of profile `broken` ended with code 3',
+    })
+  })
+})
