@@ -1,7 +1,7 @@
 /** Translates errors to gRPC statuses, with `google.rpc` details in the trailer. No other file does. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { CallError, callError, type ErrorCode } from '../base/call-error.ts'
-import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
+import { BadRequest, ErrorInfo, RetryInfo } from '../gen/google/rpc/error_details.ts'
 import { Status } from '../gen/google/rpc/status.ts'
 
 /** `domain` of every `google.rpc.ErrorInfo` that Portcullis sends. */
@@ -10,11 +10,11 @@ export const ERROR_DOMAIN = 'portcullis'
 /** Makes the error that grpc-js sends. An unknown error becomes `INTERNAL` without its cause, which the caller must log. */
 export function serviceError(error: unknown): Pick<ServiceError, 'code' | 'details' | 'metadata'> & Error {
   const failed = error instanceof CallError ? error : callError('INTERNAL', {})
-  const { message, reason, violations } = failed
+  const { message, reason, violations, metadata: facts } = failed
   const code = statusOf(failed.code)
-  const details = [
-    ErrorInfo.encode({ reason, domain: ERROR_DOMAIN, metadata: { ...failed.metadata } }).finish(),
-  ].map((value) => ({ typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: Buffer.from(value) }))
+  const details = [ErrorInfo.encode({ reason, domain: ERROR_DOMAIN, metadata: { ...facts } }).finish()].map(
+    (value) => ({ typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: Buffer.from(value) }),
+  )
   if (violations.length > 0) {
     const fieldViolations = violations.map(({ field, expected }) => ({
       field,
@@ -27,6 +27,12 @@ export function serviceError(error: unknown): Pick<ServiceError, 'code' | 'detai
       value: Buffer.from(BadRequest.encode({ fieldViolations }).finish()),
     })
   }
+  const { retry_after_seconds: seconds } = facts
+  if (seconds !== undefined)
+    details.push({
+      typeUrl: 'type.googleapis.com/google.rpc.RetryInfo',
+      value: Buffer.from(RetryInfo.encode({ retryDelay: { seconds: Number(seconds), nanos: 0 } }).finish()),
+    })
   const metadata = new Metadata()
   metadata.set('grpc-status-details-bin', Buffer.from(Status.encode({ code, message, details }).finish()))
   return Object.assign(new Error(message), { code, details: message, metadata })

@@ -1,0 +1,213 @@
+/** A sidecar before a real Keystone: tokens by profile, verification, and what happens when Keystone ends them or stops. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { startCloudBefore } from '../../support/interop/upstream.ts'
+import { installKeystone, Keystone } from '../../support/keystone.ts'
+import { eventually } from '../../support/resources.ts'
+
+const ACCOUNT = '123456'
+const OTHER = '654321'
+const programs = await installKeystone()
+const keystone = await Keystone.run(programs)
+await keystone.createAccount(ACCOUNT, ['web', 'other', 'services'])
+await keystone.createAccount(OTHER, ['web'])
+const robot = await keystone.createUser({
+  ...{ account: ACCOUNT, user: 'robot', password: 'canary robot päss' },
+  accountRoles: ['member'],
+  projectRoles: { web: ['member'] },
+})
+const validator = await keystone.createUser({
+  ...{ account: ACCOUNT, user: 'validator', password: 'canary-validator' },
+  projectRoles: { services: ['service'] },
+})
+const stranger = await keystone.createUser({
+  ...{ account: OTHER, user: 'stranger', password: 'canary-stranger' },
+  accountRoles: ['member'],
+})
+const { client, running } = await startCloudBefore(
+  keystone.identityUrl,
+  { robot, validator },
+  { project: 'services' },
+)
+
+const ofAccount = { profile: 'robot', scope: { account: ACCOUNT } } as const
+const ofProject = { profile: 'robot', scope: { account: ACCOUNT, project: 'web' } } as const
+const check = (value: string, api = 'iam') => client.check({ api, credentials: { 'X-Auth-Token': value } })
+
+describe('Issue', () => {
+  test.each([
+    { question: ofAccount, kind: 'iam_token_account_scoped', api: 'iam', roles: ['member', 'reader'] },
+    { question: ofProject, kind: 'iam_token_project_scoped', api: 'cdn', roles: ['member', 'reader'] },
+  ])('gives a token of Keystone that opens $api: $kind', async ({ question, kind, api, roles }) => {
+    const token = await client.issue(question)
+    expect(token).toMatchObject({ kind, header: 'X-Auth-Token', scope: question.scope })
+    expect((await client.issue(question)).value).toBe(token.value)
+    const answer = await check(token.value, api)
+    expect(answer).toMatchObject({
+      allowed: true,
+      token: { kind, subject: { name: 'robot', type: 'user' }, authority: 'cloud', tokenId: token.tokenId },
+    })
+    // Keystone's role `member` implies `reader`.
+    expect([...(answer.token?.roles ?? [])].sort()).toEqual(roles)
+    // What Keystone says and what the cache holds agree to the second.
+    expect(answer.token?.expiresAt?.getTime()).toBe(token.expiresAt?.getTime())
+  })
+
+  test('in a project where the user has no role, and with a wrong password, is refused', async () => {
+    for (const question of [
+      { profile: 'robot', scope: { account: ACCOUNT, project: 'other' } },
+      { profile: 'robot', scope: { account: ACCOUNT, project: 'nowhere' } },
+      { profile: 'robot', scope: { account: OTHER } },
+      { profile: 'wrong', scope: { account: ACCOUNT } },
+    ])
+      await expect(client.issue(question)).rejects.toMatchObject({
+        code: 'UNAUTHENTICATED',
+        reason: 'UPSTREAM_LOGIN_REFUSED',
+      })
+  })
+})
+
+describe('Check', () => {
+  test('knows the tokens of users of other accounts too', async () => {
+    const value = await keystone.tokenFor(stranger)
+    expect(await check(value)).toMatchObject({ allowed: true, token: { scope: { account: OTHER } } })
+    expect(
+      await client.check({
+        api: 'iam',
+        credentials: { 'X-Auth-Token': value },
+        target: { account: ACCOUNT },
+      }),
+    ).toMatchObject({
+      allowed: false,
+      reason: 'ACCOUNT_MISMATCH',
+    })
+  })
+
+  test('denies what Keystone does not know', async () => {
+    const genuine = await keystone.tokenFor(robot)
+    for (const value of [`${genuine.slice(0, -6)}AAAAAA`, 'gAAAAA', genuine.slice(1)])
+      expect(await check(value)).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })
+  })
+
+  test('denies a token that was revoked there, after the time of the cache at the latest', async () => {
+    const value = await keystone.tokenFor(robot)
+    expect(await check(value)).toMatchObject({ allowed: true })
+    const revoked = await fetch(`${keystone.identityUrl}/v3/auth/tokens`, {
+      method: 'DELETE',
+      headers: { 'x-auth-token': value, 'x-subject-token': value },
+    })
+    expect(revoked.status).toBe(204)
+    // `cache_ms` is one second here.
+    const answer = await eventually(async () => {
+      const now = await check(value)
+      return !now.allowed && now
+    })
+    expect(answer).toMatchObject({ reason: 'CREDENTIAL_REVOKED', token: { subject: { name: 'robot' } } })
+  })
+
+  test('denies a token at once that was revoked here, and Keystone knows it no more', async () => {
+    const value = await keystone.tokenFor(robot)
+    expect(await check(value)).toMatchObject({ allowed: true })
+    await running.client.revoke({ value })
+    expect(await check(value)).toMatchObject({ allowed: false })
+    const asked = await fetch(`${keystone.identityUrl}/v3/auth/tokens`, {
+      headers: { 'x-auth-token': await keystone.tokenFor(validator, 'services'), 'x-subject-token': value },
+    })
+    expect(asked.status).toBe(404)
+  })
+
+  test('of a token that the sidecar may not revoke there leaves it as it is', async () => {
+    const value = await keystone.tokenFor(robot, 'web')
+    expect(await check(value, 'cdn')).toMatchObject({ allowed: true })
+    // Keystone lets a validator ask, and not revoke.
+    await expect(client.revoke({ value })).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'UPSTREAM_FORBIDDEN',
+    })
+    expect(await check(value, 'cdn')).toMatchObject({ allowed: true })
+  })
+})
+
+describe('an issued token', () => {
+  test('that was revoked is replaced when an API has refused it', async () => {
+    const { value } = await client.issue(ofAccount)
+    await running.client.revoke({ value })
+    const next = await client.issue({ ...ofAccount, rejected: value })
+    expect(next.value).not.toBe(value)
+    expect(await check(next.value)).toMatchObject({ allowed: true })
+  })
+})
+
+describe('Keystone stops', () => {
+  afterAll(() => keystone.signal('SIGCONT'))
+
+  test('and starts again: known tokens are believed meanwhile, others get no answer', async () => {
+    const issued = await client.issue(ofAccount)
+    const known = await keystone.tokenFor(robot)
+    const unknown = await keystone.tokenFor(robot)
+    expect(await check(known)).toMatchObject({ allowed: true })
+    await keystone.stop()
+    expect((await client.issue(ofAccount)).value).toBe(issued.value)
+    await expect(check(unknown)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await eventually(() =>
+      check(known).then(
+        () => false,
+        () => true,
+      ),
+    )
+    await keystone.start()
+    expect(await eventually(() => check(unknown).catch(() => false as const))).toMatchObject({
+      allowed: true,
+    })
+    expect(await check(known)).toMatchObject({ allowed: true })
+  })
+
+  test('answering: a call ends at the time limit, and what is cached is given', async () => {
+    const issued = await client.issue(ofAccount)
+    const unknown = await keystone.tokenFor(robot)
+    keystone.signal('SIGSTOP')
+    const started = performance.now()
+    await expect(check(unknown)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    // The time limit is two seconds; that of the test's client is far longer.
+    expect(performance.now() - started).toBeGreaterThan(1_900)
+    expect((await client.issue(ofAccount)).value).toBe(issued.value)
+    keystone.signal('SIGCONT')
+    expect(await eventually(() => check(unknown).catch(() => false as const))).toMatchObject({
+      allowed: true,
+    })
+  })
+})
+
+test('no log line holds a password or a token', () => {
+  expect(running.logLines.join('')).not.toMatch(/canary|gAAAAA/)
+})
+
+describe('tokens of a short life', () => {
+  test('are renewed ahead of their end, and denied after it', async () => {
+    const brief = await Keystone.run(programs, { expiration: 6 })
+    await brief.createAccount(ACCOUNT, ['services'])
+    const user = await brief.createUser({ ...robot, accountRoles: ['member'] })
+    const service = await brief.createUser({ ...validator, projectRoles: { services: ['service'] } })
+    const there = await startCloudBefore(
+      brief.identityUrl,
+      { robot: user, validator: service },
+      { project: 'services' },
+    )
+    const first = await there.client.issue(ofAccount)
+    const asked = (value: string) =>
+      there.client.check({ api: 'iam', credentials: { 'X-Auth-Token': value } })
+    expect(await asked(first.value)).toMatchObject({ allowed: true })
+    const given = new Set<string>()
+    const expiresMs = first.expiresAt?.getTime() ?? 0
+    // Whoever asks every 50 ms always has a token that is active.
+    while (Date.now() < expiresMs + 1_500) {
+      const { value, expiresAt } = await there.client.issue(ofAccount)
+      expect(expiresAt?.getTime()).toBeGreaterThan(Date.now() - 50)
+      given.add(value)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(given.size).toBeGreaterThan(1)
+    expect(await asked(first.value)).toMatchObject({ allowed: false, reason: 'CREDENTIAL_EXPIRED' })
+    // The sidecar's own token has ended meanwhile too, and was replaced.
+    expect(await asked(await brief.tokenFor(user))).toMatchObject({ allowed: true })
+  })
+})
