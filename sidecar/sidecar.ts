@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
 import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
+import { type CertificateFiles, WatchedCertificates } from './base/certificates.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { Health } from './base/health.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
@@ -83,6 +84,8 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   checkClients(config, readCallers(config.callers ?? [], new Set(profiles.keys())))
   const health = new Health()
   await using opening = new AsyncDisposableStack()
+  const certificates = openCertificates(config, log)
+  opening.defer(() => certificates.close())
   const rules = openRules(config, log)
   opening.defer(() => rules.close())
   const { authority, administration, close } = await openEmbeddedAuthority({
@@ -116,7 +119,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     log,
     health,
   }
-  const servers = await startServers(services, config, options)
+  const servers = await startServers(services, config, certificates, options)
   const open = opening.move()
   let closing: Promise<void> | undefined
   return {
@@ -132,7 +135,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     administration,
     reload: () => {
       rules.reload()
-      servers.grpc.reload()
+      certificates.reload()
       watch.reload()
     },
     close: () => {
@@ -279,17 +282,52 @@ function mayAnyClientCall({ grpc: { tls } }: Config, callers: readonly Configure
 
 const PROFILES_REFUSED = 'the profiles and upstreams cannot be read again; the last good ones stay in force'
 
+/** The certificates of each listener with TLS. */
+interface OpenCertificates {
+  readonly grpc: WatchedCertificates | undefined
+  readonly http: WatchedCertificates | undefined
+  reload(): void
+  close(): void
+}
+
+/** @throws Error that names the key of the configuration and the file */
+function openCertificates({ grpc: { tls }, http }: Config, log: Logger): OpenCertificates {
+  const open = (listener: 'grpc' | 'http', files: CertificateFiles) =>
+    new WatchedCertificates(`${listener}.tls`, files, {
+      onChanged: (validUntil) =>
+        log.info({ listener, valid_until: validUntil }, 'new TLS certificates are in force'),
+      onRefused: (error) =>
+        log.error(
+          { listener, problem: error.message },
+          'the TLS certificates cannot be used; the last good ones stay in force',
+        ),
+    })
+  const ofGrpc = tls && open('grpc', tls)
+  const ofHttp = http.tls && http.address !== 'off' ? open('http', http.tls) : undefined
+  const opened = [ofGrpc, ofHttp]
+  return {
+    grpc: ofGrpc,
+    http: ofHttp,
+    reload: () => {
+      for (const each of opened) each?.reload()
+    },
+    close: () => {
+      for (const each of opened) each?.close()
+    },
+  }
+}
+
 /** Starts gRPC and HTTP. If one fails, none keeps running. */
 async function startServers(
   services: Services,
   config: Config,
+  certificates: OpenCertificates,
   { connections, times }: StartOptions,
 ): Promise<{ grpc: GrpcServer; http: HttpServer | undefined; close(): Promise<void> }> {
-  const { tls } = config.grpc
   const grpc = await startGrpcServer(services, {
     address: config.grpc.address,
-    tls: tls && { certificate: tls.certificate, key: tls.key, client_ca: tls.client_ca },
-    anyClient: tls?.any_client ?? false,
+    certificates: certificates.grpc,
+    anyClient: config.grpc.tls?.any_client ?? false,
     maxMessageBytes: config.grpc.max_message_bytes,
     maxConcurrentStreams: config.grpc.max_concurrent_streams,
     maxBatchLength: config.grpc.max_batch_length,
@@ -301,7 +339,12 @@ async function startServers(
     const http =
       config.http.address === 'off'
         ? undefined
-        : await startHttpServer(services, { ...httpOptionsOf(config), connections, timeLimits: times?.http })
+        : await startHttpServer(services, {
+            ...httpOptionsOf(config),
+            certificates: certificates.http,
+            connections,
+            timeLimits: times?.http,
+          })
     const close = async () => {
       http?.stopBeingReady()
       await grpc.close(config.drain_ms)
@@ -317,6 +360,7 @@ async function startServers(
 function httpOptionsOf({ http }: Config): HttpOptions {
   return {
     address: http.address,
+    secure: http.tls !== undefined,
     publicUrl: http.public_url,
     region: http.region,
     catalog: http.catalog ?? [],

@@ -31,7 +31,10 @@ import {
 export interface ClientOptions {
   /** How long a call may take, in milliseconds. Default: 5,000. Streams have no deadline. */
   readonly deadlineMs?: number
-  /** A secret that identifies the caller: needed to issue by profile, to revoke tokens of others, and to administer as an operator. */
+  /**
+   * A secret that identifies the caller: needed to issue by profile, to revoke tokens of others, and to administer as an operator,
+   * unless the certificate of `tls` identifies the caller.
+   */
   readonly callerToken?: string
   /**
    * For administration, and to revoke a token: the account-scoped IAM token of an account owner or a user with `iam.admin`. To

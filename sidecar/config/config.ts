@@ -24,6 +24,7 @@ export interface Config {
   }
   readonly http: {
     readonly address: string
+    readonly tls?: { readonly certificate: string; readonly key: string }
     readonly public_url?: string
     readonly region: string
     readonly trusted_proxies?: readonly string[]

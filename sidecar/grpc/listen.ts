@@ -1,13 +1,14 @@
 /** Listens on a TCP port or on a Unix socket, with or without TLS. */
 import type { Server, ServerCredentials } from '@grpc/grpc-js'
 import { addressInUse, isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
+import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import { prepareSocketPath, restrictSocket } from '../base/unix-socket.ts'
-import type { TlsFiles } from './certificates.ts'
 
 export interface ListenOptions {
   readonly address: string
-  readonly tls?: TlsFiles | undefined
+  /** Of a listener with TLS. */
+  readonly certificates?: WatchedCertificates | undefined
   /** Accepts the connections; `undefined`: the server itself does. */
   readonly connections?: ConnectionSource | undefined
 }
@@ -33,8 +34,8 @@ export async function listen(
   options: ListenOptions,
   credentials: ServerCredentials,
 ): Promise<GrpcListener> {
-  const parsed = checkGrpcAddress(options)
-  const { connections } = options
+  const { connections, certificates: tls } = options
+  const parsed = checkGrpcAddress({ address: options.address, tls })
   if (connections !== undefined) return take(server, credentials, options.address, connections)
   const address = await bindTo(server, parsed, credentials, options.address)
   return {
@@ -45,7 +46,13 @@ export async function listen(
 }
 
 /** @throws Error if the address is invalid, if other machines can reach it without TLS, or if a Unix socket has TLS */
-export function checkGrpcAddress({ address, tls }: Pick<ListenOptions, 'address' | 'tls'>): ListenAddress {
+export function checkGrpcAddress({
+  address,
+  tls,
+}: {
+  address: string
+  tls?: object | undefined
+}): ListenAddress {
   const parsed = parseAddress('grpc.address', address)
   // Whoever configured TLS expects client certificates, and a Unix socket asks for none.
   if (parsed.type === 'unix' && tls !== undefined)

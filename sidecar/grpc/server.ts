@@ -6,11 +6,10 @@ import {
   type ServerInterceptor,
   setLogVerbosity,
 } from '@grpc/grpc-js'
-import type { Logger } from 'pino'
 import { HealthService } from '../gen/health/v1/health.ts'
 import type { Services } from '../usecases/services.ts'
 import { authorizationHandlers, authorizationService } from './authorization.ts'
-import { TlsCertificates } from './certificates.ts'
+import { serverCredentials } from './credentials.ts'
 import { directoryHandlers, directoryService } from './directory.ts'
 import { healthHandlers } from './health.ts'
 import { type ListenOptions, listen } from './listen.ts'
@@ -31,8 +30,6 @@ export interface GrpcOptions extends ListenOptions {
 export interface GrpcServer {
   /** The address with the port that was bound. */
   readonly address: string
-  /** Reads the certificates again if their files have changed. */
-  reload(): void
   /** Notifies health checks, ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
@@ -66,24 +63,21 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   })
   const { handlers, endStreams } = authorizationHandlers(services, {
     batchLengthMax: options.maxBatchLength,
-    reachable: options.tls !== undefined,
+    reachable: options.certificates !== undefined,
   })
   server.addService(authorizationService, handlers)
-  server.addService(directoryService, directoryHandlers(services, options.tls !== undefined))
+  server.addService(directoryService, directoryHandlers(services, options.certificates !== undefined))
   const health = healthHandlers(['', ...SERVICES], services.health)
   server.addService(HealthService, health.handlers)
   addReflection(server, services.log)
 
-  const { credentials, certificates } = credentialsOf(options, services.log)
-  const listener = await listen(server, options, credentials).catch((error: unknown) => {
-    certificates?.close()
-    throw error
-  })
+  const { certificates } = options
+  const credentials =
+    certificates === undefined ? ServerCredentials.createInsecure() : serverCredentials(certificates)
+  const listener = await listen(server, options, credentials)
   return {
     address: listener.address,
-    reload: () => certificates?.reload(),
     close: (drainMs) => {
-      certificates?.close()
       health.stopServing()
       endStreams()
       // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections. `drain` must
@@ -101,25 +95,9 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
 /** Without them a call costs less, so there are none where every client may call. */
 async function interceptorsOf(
   services: Services,
-  { tls, anyClient }: GrpcOptions,
+  { certificates, anyClient }: GrpcOptions,
 ): Promise<ServerInterceptor[]> {
-  if (tls === undefined || anyClient) return []
+  if (certificates === undefined || anyClient) return []
   const { admission } = await import('./admission.ts')
   return [admission(services)]
-}
-
-function credentialsOf(
-  { tls }: GrpcOptions,
-  log: Logger,
-): { credentials: ServerCredentials; certificates: TlsCertificates | undefined } {
-  if (tls === undefined) return { credentials: ServerCredentials.createInsecure(), certificates: undefined }
-  const certificates = new TlsCertificates(tls, {
-    onChanged: (validUntil) => log.info({ valid_until: validUntil }, 'new TLS certificates are in force'),
-    onRefused: (error) =>
-      log.error(
-        { problem: error.message },
-        'the TLS certificates cannot be used; the last good ones stay in force',
-      ),
-  })
-  return { credentials: certificates.credentials(), certificates }
 }

@@ -1,9 +1,10 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
 import type { AddressInfo, Socket } from 'node:net'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerFactory } from 'fastify'
 import { readRange } from '../authority/addresses.ts'
 import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
 import { CallError } from '../base/call-error.ts'
+import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import type { Services } from '../usecases/services.ts'
 import { type CatalogService, type Site, siteOf } from './catalog.ts'
@@ -11,10 +12,15 @@ import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titl
 import { addIdentityRoutes } from './identity.ts'
 import { type HttpListener, takeConnections } from './injected.ts'
 import { sendJson } from './json.ts'
+import type { RawAnswer, SecureServers } from './secure.ts'
 
 export interface HttpOptions {
   readonly address: string
-  /** URL of the server for clients; `undefined`: `http://` and its address. */
+  /** Whether the server speaks https. */
+  readonly secure: boolean
+  /** Of a server that speaks https. */
+  readonly certificates?: WatchedCertificates | undefined
+  /** URL of the server for clients; `undefined`: `http://` or `https://` and its address. */
   readonly publicUrl: string | undefined
   /** Region of the endpoints in the catalog. */
   readonly region: string
@@ -34,6 +40,8 @@ export interface HttpTimeLimits {
   readonly headersMs: number
   /** Longest time to send the whole request. */
   readonly requestMs: number
+  /** How long a connection may stay open without a request. */
+  readonly keepAliveMs: number
   /** How often the server looks for slow clients. */
   readonly checkIntervalMs: number
 }
@@ -49,10 +57,13 @@ export interface HttpServer {
 /** Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the largest allowed size. */
 const HEADER_BYTES_MAX = 16_384
 
-const TIME_LIMITS: HttpTimeLimits = { headersMs: 5_000, requestMs: 10_000, checkIntervalMs: 1_000 }
+const TIME_LIMITS: HttpTimeLimits = {
+  headersMs: 5_000,
+  requestMs: 10_000,
+  keepAliveMs: 60_000,
+  checkIntervalMs: 1_000,
+}
 
-/** How long a connection may stay open without a request, in milliseconds. */
-const KEEP_ALIVE_MS = 60_000
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const CONNECTIONS_MAX = 1_000
 
@@ -62,7 +73,9 @@ const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 /** @throws Error if the address is in use, if other machines can reach it, or if a trusted proxy is not an address */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
-  const server = newServer(trustedRanges(options.trustedProxies), { ...TIME_LIMITS, ...options.timeLimits })
+  const limits = { ...TIME_LIMITS, ...options.timeLimits }
+  const tls = options.certificates && (await secureServers(options.certificates, limits))
+  const server = newServer(trustedRanges(options.trustedProxies), limits, tls)
   const routes = new Map<string, readonly string[]>()
   server.addHook('onRoute', ({ url, method }) => {
     routes.set(url, [...(routes.get(url) ?? []), method].flat().sort())
@@ -112,16 +125,14 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   })
   addIdentityRoutes(server, services, () => site)
 
-  const { connections } = options
-  const listening =
-    connections === undefined
-      ? await listen(server, options.address, parsed)
-      : await takeConnections(server, CONNECTIONS_MAX, options.address, connections)
+  const listening = await listen(server, options, parsed)
   const { port } = listening
   const host = withBrackets(parsed.host)
-  site = siteOf(options.publicUrl ?? `http://${host}:${port}`, options.region, options.catalog)
-  for (const name of ['127.0.0.1', 'localhost', '[::1]', host]) hosts.add(`${name}:${port}`)
-  if (options.publicUrl !== undefined) for (const name of hostsOf(options.publicUrl)) hosts.add(name)
+  const scheme = tls ? 'https' : 'http'
+  const own = ['127.0.0.1', 'localhost', '[::1]', host].map((name) => `${scheme}://${name}:${port}`)
+  const { publicUrl = `${scheme}://${host}:${port}` } = options
+  site = siteOf(publicUrl, options.region, options.catalog)
+  for (const name of [...own, publicUrl].flatMap(hostsOf)) hosts.add(name)
   return {
     address: `${host}:${port}`,
     stopBeingReady: () => {
@@ -137,25 +148,53 @@ export function checkHttpOptions(options: HttpOptions): void {
   if (options.address !== 'off') listenAddressOf(options)
 }
 
-function listenAddressOf({ address }: HttpOptions): { readonly host: string; readonly port: number } {
+function listenAddressOf(options: HttpOptions): { readonly host: string; readonly port: number } {
+  const { address, secure, publicUrl } = options
   const parsed = parseAddress('http.address', address, 'off')
-  if (parsed.type === 'tcp' && isLoopback(parsed.host)) return parsed
-  throw new Error(
-    `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
-  )
+  if (parsed.type !== 'tcp' || !(secure || isLoopback(parsed.host)))
+    throw new Error(
+      secure
+        ? `http address ${address}: expected HOST:PORT, or off`
+        : `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off; an address that other machines can reach needs http.tls`,
+    )
+  // Discovery and the catalog tell clients where to go on, and no client can go there.
+  if (EVERY_ADDRESS.has(parsed.host) && publicUrl === undefined)
+    throw new Error(`http address ${address}: expected http.public_url, the URL that clients use`)
+  return parsed
+}
+
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/** Loaded only where it is needed. */
+async function secureServers(
+  certificates: WatchedCertificates,
+  limits: HttpTimeLimits,
+): Promise<SecureServers> {
+  const { SecureServers } = await import('./secure.ts')
+  return new SecureServers(certificates, {
+    ...limits,
+    headerBytesMax: HEADER_BYTES_MAX,
+    requestsPerConnectionMax: REQUESTS_PER_CONNECTION_MAX,
+    connectionsMax: CONNECTIONS_MAX,
+    refuse: (code, socket) => refuseConnection({ code }, socket, limits.requestMs),
+    answer: (code) => rawAnswer(connectionErrorOf(code, limits.requestMs)),
+  })
 }
 
 function newServer(
   trustedProxies: string[],
-  { headersMs, requestMs, checkIntervalMs }: HttpTimeLimits,
+  { headersMs, requestMs, keepAliveMs, checkIntervalMs }: HttpTimeLimits,
+  tls: SecureServers | undefined,
 ): FastifyInstance {
+  const serverFactory: FastifyServerFactory | undefined = tls && ((handle) => tls.create(handle))
   const server = Fastify({
     logger: false,
+    ...(serverFactory && { serverFactory }),
     // No route has a schema, so the compilers for schemas need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: requestMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: keepAliveMs,
     maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -170,6 +209,13 @@ function newServer(
     frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
   })
   server.server.maxConnections = CONNECTIONS_MAX
+  if (tls) {
+    server.addHook('preClose', async () => tls.close())
+    // HTTP/2 does not have the header that Fastify sets for a body that is too large.
+    server.addHook('onSend', async ({ raw }, reply) => {
+      if (raw.httpVersionMajor === 2) reply.removeHeader('connection')
+    })
+  }
   return server
 }
 
@@ -178,23 +224,30 @@ function noCompiler(): never {
 }
 
 /** Answers what never becomes a request, because it is not HTTP, too long or too slow. It writes directly to the socket. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, requestMs: number): void {
+function refuseConnection(error: { readonly code?: string }, socket: Socket, requestMs: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, message } = connectionErrorOf(error.code, requestMs)
-  const body = JSON.stringify(errorBody({ status, message }))
-  const headers = {
-    ...HEADERS,
-    'content-type': 'application/json',
-    'content-length': body.length,
-    connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { status, headers, body } = rawAnswer(connectionErrorOf(error.code, requestMs))
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   socket.end(`HTTP/1.1 ${status} ${titleOf(status)}\r\n${lines.join('')}\r\n${body}`)
+}
+
+/** An error for a client that no route answers. */
+function rawAnswer({ status, message }: HttpError): RawAnswer {
+  const body = JSON.stringify(errorBody({ status, message }))
+  return {
+    status,
+    headers: { ...HEADERS, 'content-type': 'application/json', 'content-length': body.length },
+    body,
+  }
 }
 
 function connectionErrorOf(code: string | undefined, requestMs: number): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return { status: 431, message: `expected headers of at most ${HEADER_BYTES_MAX} bytes` }
+  if (code === 'ERR_SSL_HTTP_REQUEST')
+    return { status: 400, message: 'expected https: this port speaks nothing else' }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { status: 408, message: `expected the complete request within ${requestMs / 1000} s` }
   return { status: 400, message: 'expected an HTTP/1.1 request' }
@@ -208,9 +261,10 @@ function methodsOf(routes: ReadonlyMap<string, readonly string[]>, url: string):
 
 async function listen(
   server: FastifyInstance,
-  address: string,
+  { address, connections }: HttpOptions,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<HttpListener> {
+  if (connections !== undefined) return takeConnections(server, CONNECTIONS_MAX, address, connections)
   try {
     await server.listen({ host, port })
     return { port: (server.server.address() as AddressInfo).port, close: () => server.close() }
