@@ -1,6 +1,5 @@
 /** Mutual TLS: only clients with a certificate of the right authority get answers, in every language. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { ChannelCredentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -9,6 +8,7 @@ import { AuthorizationServiceClient } from '../../sidecar/gen/portcullis/v1/auth
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { startClient, type TlsFiles } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
+import { ownAddress } from '../support/interop/own-address.ts'
 import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
 import { newFolder } from '../support/resources.ts'
 import type { Available } from './setup.ts'
@@ -68,11 +68,6 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d w
       })
     })
 })
-
-/** An address of this machine that is not loopback, as another machine would reach it. */
-const ownAddress = Object.values(networkInterfaces())
-  .flatMap((addresses) => addresses ?? [])
-  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
 describe.skipIf(!inject('openssl').ok || ownAddress === undefined)(
   'a sidecar that other machines can reach',

@@ -124,6 +124,11 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
     `grpc: {tls: {certificate: ${CANARY}, key: b}}`,
     'FILE: grpc.tls.client_ca: expected this field, it is missing',
   ],
+  [
+    'a certificate for https without its key',
+    `http: {tls: {certificate: ${CANARY}}}`,
+    'FILE: http.tls.key: expected this field, it is missing',
+  ],
   ['a list', `- ${CANARY}`, 'FILE: expected an object'],
   ['a duplicate key', `data: a\ndata: ${CANARY}`, 'FILE: expected YAML or JSON; DUPLICATE_KEY at line 2'],
   [

@@ -107,7 +107,7 @@ test.each(['0.0.0.0:0', '192.0.2.1:0', 'unix:/tmp/x.sock'])(
   async (http) => {
     await expect(runSidecar({ flags: { 'http.address': http } })).rejects.toThrow(
       new Error(
-        `http address ${http}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off`,
+        `http address ${http}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off; an address that other machines can reach needs http.tls`,
       ),
     )
   },

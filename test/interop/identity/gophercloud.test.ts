@@ -1,5 +1,5 @@
 /** gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is no longer active. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import {
   buildGophercloud,
   downloadGophercloud,
@@ -7,29 +7,36 @@ import {
   type IdentitySidecar,
   type Login,
   obtained,
+  type Scheme,
   startIdentitySidecar,
 } from '../../support/interop/identity.ts'
+import { ownAddress } from '../../support/interop/own-address.ts'
 import { newFolder } from '../../support/resources.ts'
 
 const modules = await obtained('gophercloud', downloadGophercloud)
 
 const DAY_SECONDS = 24 * 60 * 60
 
-describe.skipIf(!modules.ok)('gophercloud', () => {
+/** Over https it reaches the sidecar on an address of the network. */
+const schemes: Scheme[] = inject('openssl').ok && ownAddress !== undefined ? ['http', 'https'] : ['http']
+
+describe.skipIf(!modules.ok).each(schemes)('gophercloud, over %s', (scheme) => {
   const folder = newFolder()
   let sidecar: IdentitySidecar
   let client: string
   beforeAll(async () => {
     client = await buildGophercloud(folder)
-    sidecar = await startIdentitySidecar()
+    sidecar = await startIdentitySidecar(scheme)
   }, 600_000)
   afterAll(async () => {
     await sidecar?.stop()
   })
   const driven = (login: Login, project: string, slash = '') =>
-    drive([client], { auth_url: `${sidecar.identityUrl}${slash}`, ...login, project }) as Promise<
-      Record<string, unknown>
-    >
+    drive(
+      [client],
+      { auth_url: `${sidecar.identityUrl}${slash}`, ...login, project },
+      sidecar.authority === undefined ? {} : { SSL_CERT_FILE: sidecar.authority },
+    ) as Promise<Record<string, unknown>>
 
   test.each([
     ['account', '/v3'],

@@ -1,6 +1,6 @@
 /** Keystone's own clients in Python, unmodified: keystoneauth1, the openstack command line, keystonemiddleware. */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import {
   drive,
   type IdentitySidecar,
@@ -10,9 +10,11 @@ import {
   pythonProgram,
   revoke,
   runToEnd,
+  type Scheme,
   startIdentitySidecar,
   tokenFor,
 } from '../../support/interop/identity.ts'
+import { ownAddress } from '../../support/interop/own-address.ts'
 import { type RunningProcess, startProcess } from '../../support/processes.ts'
 
 const clients = await obtained("Keystone's clients", installKeystoneClients)
@@ -20,10 +22,13 @@ const programOf = (name: string) => join(clients.ok ? clients.value : '', name)
 
 const DAY_SECONDS = 24 * 60 * 60
 
-describe.skipIf(!clients.ok)("Keystone's clients", () => {
+/** Over https they reach the sidecar on an address of the network. */
+const schemes: Scheme[] = inject('openssl').ok && ownAddress !== undefined ? ['http', 'https'] : ['http']
+
+describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (scheme) => {
   let sidecar: IdentitySidecar
   beforeAll(async () => {
-    sidecar = await startIdentitySidecar()
+    sidecar = await startIdentitySidecar(scheme)
   })
   afterAll(() => sidecar?.stop())
 
@@ -31,6 +36,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
     const session = (login: Login, project = '') =>
       drive([programOf('python'), pythonProgram('session.py')], {
         auth_url: `${sidecar.identityUrl}/v3`,
+        authority: sidecar.authority,
         ...login,
         project,
       }) as Promise<Record<string, unknown>>
@@ -77,7 +83,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
 
   describe('the openstack command line', () => {
     const openstack = (args: readonly string[], wishes: Readonly<Record<string, string>> = {}) =>
-      runToEnd([programOf('openstack'), ...args], {
+      runToEnd([programOf('openstack'), ...trusting(), ...args], {
         env: {
           OS_AUTH_URL: `${sidecar.identityUrl}/v3`,
           OS_IDENTITY_API_VERSION: '3',
@@ -87,6 +93,7 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
           ...wishes,
         },
       })
+    const trusting = () => (sidecar.authority === undefined ? [] : ['--os-cacert', sidecar.authority])
     const inProject = () => ({
       OS_PROJECT_NAME: sidecar.project,
       OS_PROJECT_DOMAIN_NAME: sidecar.user.account,
@@ -144,7 +151,8 @@ describe.skipIf(!clients.ok)("Keystone's clients", () => {
         input: 'open',
       })
       guards.push(guard)
-      const wishes = { auth_url: sidecar.identityUrl, project: sidecar.project, ...login }
+      const { identityUrl, authority, project } = sidecar
+      const wishes = { auth_url: identityUrl, authority, project, ...login }
       guard.write(`${JSON.stringify(wishes)}\n`)
       const [port = ''] = await guard.until(() => /^\d+(?=\n)/.exec(guard.stdout()))
       return `http://127.0.0.1:${port}/`

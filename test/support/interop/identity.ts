@@ -1,9 +1,12 @@
 /** A real sidecar with its identity endpoint, the foreign clients that ask it, and how they are run. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { type Ended, run as runCommand, startProcess } from '../processes.ts'
-import { newFile } from '../resources.ts'
+import { newFile, newFolder } from '../resources.ts'
+import { makeAuthority, makeCertificate } from './certificates.ts'
 import { CommandFailed, installed, interopFolder, run } from './command.ts'
+import { ownAddress } from './own-address.ts'
 import { startSidecar } from './sidecar.ts'
 
 const programs = join(interopFolder, 'identity')
@@ -75,8 +78,12 @@ export function runToEnd(
 }
 
 /** Runs a program that takes its wishes as JSON and prints what came of them. @throws Error where it fails */
-export async function drive(command: readonly string[], wishes: object): Promise<unknown> {
-  const { code, stdout, stderr } = await runToEnd(command, { input: JSON.stringify(wishes) })
+export async function drive(
+  command: readonly string[],
+  wishes: object,
+  env: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  const { code, stdout, stderr } = await runToEnd(command, { input: JSON.stringify(wishes), env })
   if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}`)
   return JSON.parse(stdout)
 }
@@ -91,6 +98,8 @@ export interface Login {
 export interface IdentitySidecar {
   /** `{auth_url}/identity`. */
   readonly identityUrl: string
+  /** Path of the certificate that clients of https must trust. */
+  readonly authority: string | undefined
   readonly project: string
   /** With a permission whose scope is Account. */
   readonly user: Login
@@ -101,9 +110,15 @@ export interface IdentitySidecar {
   stop(): Promise<void>
 }
 
-/** Starts a development sidecar and puts further service users into its directory, as a person would. */
-export async function startIdentitySidecar(): Promise<IdentitySidecar> {
-  const { ready, demo, data, log, stop } = await startSidecar('--http', '127.0.0.1:0')
+/**
+ * Starts a development sidecar and puts further service users into its directory, as a person would.
+ *
+ * @param scheme with `https` it listens on an address that other machines can reach
+ */
+export async function startIdentitySidecar(scheme: Scheme = 'http'): Promise<IdentitySidecar> {
+  const tls = scheme === 'https' ? await newTls() : undefined
+  const flags = tls ? ['--config', tls.config, '--http', `${ownAddress}:0`] : ['--http', '127.0.0.1:0']
+  const { ready, demo, data, log, stop } = await startSidecar(...flags)
   const { account, project } = demo
   const everything = [{ scope: 'account' }]
   const serviceUsers = [
@@ -119,7 +134,8 @@ export async function startIdentitySidecar(): Promise<IdentitySidecar> {
     password: secrets.find((secret) => secret.user === user)?.value ?? '',
   })
   return {
-    identityUrl: `http://${ready.http}/identity`,
+    identityUrl: `${scheme}://${ready.http}/identity`,
+    authority: tls?.authority,
     project,
     user: { account, user: demo.service_user.name, password: demo.service_user.password },
     administrator: login('guard'),
@@ -129,6 +145,18 @@ export async function startIdentitySidecar(): Promise<IdentitySidecar> {
       if (log() !== '') throw new Error(`the sidecar complained: ${log()}`)
     },
   }
+}
+
+export type Scheme = 'http' | 'https'
+
+/** A certificate for https, and a configuration with it. From now on this process trusts the authority that signed it. */
+async function newTls(): Promise<{ readonly config: string; readonly authority: string }> {
+  const folder = newFolder()
+  const authority = await makeAuthority(folder, 'authority')
+  const tls = await makeCertificate(folder, 'server', authority)
+  const trusted = readFileSync(authority.certificate, 'utf8')
+  setDefaultCACertificates([...getCACertificates('default'), trusted])
+  return { config: newFile(JSON.stringify({ http: { tls } })), authority: authority.certificate }
 }
 
 /** Logs in without any foreign client. @returns the token, or the status of the refusal */

@@ -27,6 +27,7 @@ def main():
         {
             "auth_type": "password",
             "auth_url": wishes["auth_url"],
+            "cafile": wishes.get("authority"),
             "www_authenticate_uri": wishes["auth_url"],
             "username": wishes["user"],
             "user_domain_name": wishes["account"],

@@ -26,7 +26,7 @@ def drive(wishes):
         password=wishes["password"],
         **scope,
     )
-    client = session.Session(auth=plugin, timeout=30)
+    client = session.Session(auth=plugin, timeout=30, verify=wishes.get("authority") or True)
     try:
         access = plugin.get_access(client)
     except exceptions.HttpError as error:
