@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
 import { credentials, Client as GrpcClient, Metadata, status } from '@grpc/grpc-js'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Client, type ClientOptions, connect, PortcullisError } from '../../sidecar/client/index.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { serve } from '../support/processes.ts'
@@ -153,6 +154,18 @@ describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
     const refused = logLines.filter((line) => line.includes('a client was refused'))
     expect(refused).toHaveLength(1)
     expect(refused[0]).toContain('dns:nobody.example')
+  })
+
+  test('is read once for each connection, because that costs more than a check', async () => {
+    const { address } = await runSidecar({ config: writeConfig(CALLERS) })
+    const client = clientOf(address, await certificateWith(['DNS:worker.example']))
+    expect(await checked(client)).toBe('ALLOWED')
+    const reading = vi.spyOn(TLSSocket.prototype, 'getPeerCertificate')
+    for (let check = 0; check < 20; check++) expect(await checked(client)).toBe('ALLOWED')
+    expect(reading).not.toHaveBeenCalled()
+    expect(await listed(client)).toBe('CALLER_RIGHT_MISSING')
+    expect(reading).toHaveBeenCalledOnce()
+    reading.mockRestore()
   })
 
   test('of a withdrawn caller ends its streams and gets no more answers on the open connection, until it is a caller again', async () => {
