@@ -1,6 +1,6 @@
 /** Opens the directory of a configuration for a moment, in another process than the sidecar's. */
 import type { Administration } from '../authority/administration/administration.ts'
-import { openEmbeddedAuthority } from '../authority/open.ts'
+import { type OpenedAuthority, openEmbeddedAuthority } from '../authority/open.ts'
 import { FailedLogins } from '../authority/throttle.ts'
 import { type Config, sharedDirectoryOf } from '../config/config.ts'
 import { warn } from './errors.ts'
@@ -12,9 +12,18 @@ import { readRules } from './rules.ts'
  * @param json whether warnings are printed as JSON
  * @throws Error where the rules or the directory cannot be read
  */
-export async function administerDirectory<T>(
+export function administerDirectory<T>(
   config: Config,
   work: (administration: Administration) => Promise<T>,
+  json: boolean,
+): Promise<T> {
+  return withAuthority(config, ({ administration }) => work(administration), json)
+}
+
+/** As `administerDirectory`, with the authority as well. */
+export async function withAuthority<T>(
+  config: Config,
+  work: (opened: Pick<OpenedAuthority, 'authority' | 'administration'>) => Promise<T>,
   json: boolean,
 ): Promise<T> {
   const { tokenKinds } = readRules(config).engine
@@ -37,7 +46,7 @@ export async function administerDirectory<T>(
     now: Date.now,
   })
   try {
-    return await work(opened.administration)
+    return await work(opened)
   } finally {
     await opened.close()
   }

@@ -13,6 +13,7 @@ import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
 import { addMatrixCommand } from './matrix.ts'
 import { addPlanCommand } from './plan.ts'
+import { addProfileCommand } from './profile.ts'
 import { addRevokeCommand } from './revoke.ts'
 import { addServeCommand } from './serve.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
@@ -37,6 +38,7 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   program.commandsGroup(GROUPS.run)
   for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
+  addProfileCommand(program)
   program.commandsGroup(GROUPS.administer)
   addAdministrationCommands(program, terminal)
   program.commandsGroup(GROUPS.shell)

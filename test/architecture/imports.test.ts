@@ -121,7 +121,13 @@ const ROOMS: readonly Room[] = [
     purpose: 'the command line',
     imports: [
       ...['engine/', 'matrix/document/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/config/'],
-      ...['sidecar/directory/', 'sidecar/authority/', 'sidecar/rules.ts', 'sidecar/grpc/'],
+      ...[
+        'sidecar/directory/',
+        'sidecar/authority/',
+        'sidecar/upstream/',
+        'sidecar/rules.ts',
+        'sidecar/grpc/',
+      ],
       ...['sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/', 'node:', 'commander'],
     ],
   },

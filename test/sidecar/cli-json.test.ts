@@ -20,6 +20,14 @@ const issuing = ['issue', '--account', ACCOUNT, '--user', 'account', '--password
 const issued = JSON.parse((await command([...issuing, '--json'])).stdout) as { header: string; value: string }
 const token = newFile(`${issued.header}: ${issued.value}\n`)
 const data = ['--data', running.folder]
+const profiles = newFile(
+  JSON.stringify({
+    data: running.folder,
+    profiles: {
+      job: { account: ACCOUNT, user_name: 'account', password_file: newFile(secrets.passwordOf('account')) },
+    },
+  }),
+)
 
 interface Row {
   readonly args: readonly string[]
@@ -58,6 +66,9 @@ const ROWS_HERE: readonly Row[] = [
         ]),
       ]),
   },
+  // Before the password is replaced below.
+  { args: ['profile', 'list', '--config', profiles] },
+  { args: ['profile', 'test', 'job', '--config', profiles] },
   { args: ['directory', 'apply', people, ...data] },
   { args: ['directory', 'replace-password', ACCOUNT, 'account', ...data] },
   { args: ['keys', 'show', ...data] },
@@ -109,7 +120,7 @@ test('keys rotate', async () => {
 
 test('there is no other command with --json', () => {
   const path = ({ args }: { readonly args: readonly string[] }) =>
-    ['directory', 'keys', 'caller'].includes(args[0] ?? '') ? args.slice(0, 2).join(' ') : args[0]
+    ['directory', 'keys', 'caller', 'profile'].includes(args[0] ?? '') ? args.slice(0, 2).join(' ') : args[0]
   const held = [
     ...ROWS_HERE.map(path),
     'serve',
