@@ -70,6 +70,16 @@ export const gates: readonly Gate[] = [
   { ...ratio('issue', 'issue-http', 1.4), because: LOGIN },
   { ...ratio('issue', 'issue-cpu', 1.2), because: LOGIN_CPU },
   { ...ratio('issue', 'issue-http-cpu', 1.2), because: LOGIN_CPU },
+  {
+    ...ratio('upstream', 'issue-cached', 1.25),
+    because:
+      'a token of the cache is a look-up; finding the caller by the token and writing the longer answer may take a quarter of a check',
+  },
+  {
+    ...ratio('upstream', 'check-upstream', 1.1),
+    because:
+      'both digest the token and look it up; the directory is also asked for its version, and an upstream is not',
+  },
   { ...ratio('growth', 'slowdown-apis', 1.3), because: SLOWDOWN },
   { ...ratio('growth', 'slowdown-kinds', 1.3), because: SLOWDOWN },
   {

@@ -10,6 +10,7 @@ const SERVICE = '/portcullis.v1.AuthorizationService'
 export const CHECK_PATH = `${SERVICE}/Check`
 export const CHECK_BATCH_PATH = `${SERVICE}/CheckBatch`
 export const CHECK_STREAM_PATH = `${SERVICE}/CheckStream`
+export const ISSUE_PATH = `${SERVICE}/Issue`
 
 /** How many calls are in flight at once. */
 export interface Shape {
@@ -31,6 +32,8 @@ export interface Workload {
   readonly questions: readonly Buffer[]
   /** Length of the answer to each question. */
   readonly answerBytes: readonly number[]
+  /** Metadata of each call; default: none. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** gRPC puts a prefix before each message: a flag and the message's length. */
@@ -55,8 +58,12 @@ export class GrpcLoad {
   }
 
   /** Makes one call. @returns the messages of the answer */
-  async ask(path: string, questions: readonly Buffer[]): Promise<Buffer[]> {
-    const stream = this.#request(this.#sessions[0] as ClientHttp2Session, path)
+  async ask(
+    path: string,
+    questions: readonly Buffer[],
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Buffer[]> {
+    const stream = this.#request(this.#sessions[0] as ClientHttp2Session, path, headers)
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     const end = ended(stream)
@@ -77,7 +84,7 @@ export class GrpcLoad {
         const index = asked++ % frames.length
         const expectedBytes = PREFIX_BYTES + (workload.answerBytes[index] as number)
         latencies.start(lane)
-        const stream = this.#request(session, workload.path)
+        const stream = this.#request(session, workload.path, workload.headers)
         let bytes = 0
         stream.on('data', (chunk: Buffer) => {
           bytes += chunk.length
@@ -125,7 +132,7 @@ export class GrpcLoad {
     firstLane: number,
   ): Promise<void> {
     const frames = workload.questions.map(framed)
-    const stream = this.#request(session, workload.path)
+    const stream = this.#request(session, workload.path, workload.headers)
     let asked = 0
     let answered = 0
     // Answers come in the order of the questions, so their number follows from the bytes alone.
@@ -162,12 +169,17 @@ export class GrpcLoad {
     return new Latencies(this.#sessions.length * this.#inFlight)
   }
 
-  #request(session: ClientHttp2Session, path: string): ClientHttp2Stream {
+  #request(
+    session: ClientHttp2Session,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): ClientHttp2Stream {
     return session.request({
       ':method': 'POST',
       ':path': path,
       'content-type': 'application/grpc',
       te: 'trailers',
+      ...headers,
     })
   }
 }

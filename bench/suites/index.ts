@@ -7,6 +7,7 @@ import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { startSuite } from './start.ts'
 import { tokensSuite } from './tokens.ts'
+import { upstreamSuite } from './upstream.ts'
 import { workersSuite } from './workers.ts'
 
 export const suites: readonly Suite[] = [
@@ -14,6 +15,7 @@ export const suites: readonly Suite[] = [
   sidecarSuite,
   tokensSuite,
   issueSuite,
+  upstreamSuite,
   growthSuite,
   startSuite,
   workersSuite,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { type CertificateName, namesOfCertificate } from '../base/certificate-name.ts'
+import type { CallerCredentials } from '../usecases/callers.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import { serviceError } from './status.ts'
 
@@ -112,10 +113,20 @@ export function remoteAddress(call: Peer, reachable: boolean): string | undefine
  */
 export function presentedIn(call: ServerUnaryCall<Buffer, Buffer>, reachable: boolean): PresentedCredentials {
   return {
+    ...callerCredentialsIn(call, reachable),
+    // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
+    clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
+  }
+}
+
+/** What of that identifies a caller. @param reachable as in `presentedIn` */
+export function callerCredentialsIn(
+  call: ServerUnaryCall<Buffer, Buffer>,
+  reachable: boolean,
+): CallerCredentials {
+  return {
     authorization: call.metadata.get('authorization').map(String),
     iamToken: call.metadata.get('x-auth-token').map(String),
     certificateNames: reachable ? certificateNamesOf(call) : [],
-    // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-    clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
   }
 }

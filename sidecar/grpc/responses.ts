@@ -137,7 +137,19 @@ export function checkStreamResponse(id: string, result: Buffer): Buffer {
 const RESULTS_WRITER = new FieldWriter()
 const NO_BYTES = Buffer.alloc(0)
 
+/** The encoded answers that are given again. A token of the cache is always the same object. */
+const ISSUE_RESPONSES = new WeakMap<Issued, Buffer>()
+
 export function issueResponse(issued: Issued): Buffer {
+  let response = ISSUE_RESPONSES.get(issued)
+  if (response === undefined) {
+    response = encodeIssued(issued)
+    ISSUE_RESPONSES.set(issued, response)
+  }
+  return response
+}
+
+function encodeIssued(issued: Issued): Buffer {
   return encode(wire.IssueResponse, {
     header: issued.header,
     value: issued.value.reveal(),

@@ -3,7 +3,7 @@ import { andThen } from '../base/maybe-promise.ts'
 import { issue } from '../usecases/issue.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { presentedIn, remoteAddress, type Unary, unaryHandler } from './handler.ts'
+import { callerCredentialsIn, presentedIn, remoteAddress, type Unary, unaryHandler } from './handler.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -22,7 +22,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
         requester:
           requester.type === 'password'
             ? requester
-            : { ...requester, caller: callers.find(presentedIn(call, reachable)) },
+            : { ...requester, caller: callers.find(callerCredentialsIn(call, reachable)) },
         purpose,
         clientAddress: remoteAddress(call, reachable),
         rejected,

@@ -2,7 +2,7 @@
  * Callers, each known by a caller token, by a name in a client certificate, or by either: what each of them may do beyond
  * using a credential of their own, and until when.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { callError } from '../base/call-error.ts'
 import type { CertificateName } from '../base/certificate-name.ts'
 
@@ -51,7 +51,8 @@ export interface IdentifiedCaller extends Caller {
 
 /** Finds callers. They may be replaced at any time. */
 export class Callers {
-  #known: readonly Caller[] = []
+  /** With the digests of their tokens, which are of one length, as `timingSafeEqual` asks for. */
+  #known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []
   #byName: ReadonlyMap<CertificateName, Caller> = new Map()
   readonly #now: () => number
   readonly #watchers = new Set<() => void>()
@@ -64,7 +65,11 @@ export class Callers {
 
   /** Whoever is not among them is withdrawn at once. */
   replace(callers: readonly Caller[]): void {
-    this.#known = callers
+    this.#known = callers.flatMap((caller) =>
+      caller.tokenSha256 === undefined
+        ? []
+        : [{ caller, tokenDigest: Buffer.from(caller.tokenSha256, 'hex') }],
+    )
     this.#byName = new Map(
       callers.flatMap((caller): [CertificateName, Caller][] =>
         caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],
@@ -89,7 +94,7 @@ export class Callers {
     if (value === undefined) return iamToken.length > 0 ? undefined : this.#byCertificate(certificateNames)
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
     if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
-    return this.#byDigest(createHash('sha256').update(token).digest())
+    return this.#byDigest(hash('sha256', token, 'buffer'))
   }
 
   /** @throws CallError unless the names identify one caller who has not expired */
@@ -106,11 +111,8 @@ export class Callers {
   }
 
   #byDigest(digest: Buffer): IdentifiedCaller {
-    for (const caller of this.#known) {
-      const { tokenSha256 } = caller
-      if (tokenSha256 === undefined) continue
-      // Digests are of one length, which `timingSafeEqual` asks for.
-      if (!timingSafeEqual(digest, Buffer.from(tokenSha256, 'hex'))) continue
+    for (const { caller, tokenDigest } of this.#known) {
+      if (!timingSafeEqual(digest, tokenDigest)) continue
       if (!this.#hasExpired(caller)) return { ...caller, identifiedBy: { type: 'token', digest } }
     }
     throw callError('CALLER_TOKEN_INVALID', {})

@@ -60,12 +60,9 @@ export function issue(
   const profile =
     requester.type === 'profile' ? profileFor(profiles, requester.name, requester.caller) : undefined
   const account = requester.type === 'password' ? requester.login.account : (profile as Profile).account
-  const kind =
-    purpose.type === 'scope'
-      ? kindForScope(engine, purpose.scope)
-      : kindForApis(engine, purpose, profile?.projects !== undefined)
+  const choice = choiceFor(engine, purpose, profile?.projects !== undefined)
+  const { kind, conflicts } = choice
   const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, account, purpose)
-  const conflicts = conflictsBearingOn(engine, kind, purpose)
 
   if (kind.obtained.by !== 'issue') {
     if (profile?.staticToken === undefined) throw notIssuable(kind)
@@ -84,16 +81,57 @@ export function issue(
     requester.type === 'password'
       ? authority.issue(requester.login, kind, scope, { address: clientAddress, restricted: false })
       : (profile as Profile).issue(kind, scope, rejected)
-  return andThen(issued as MaybePromise<IssuedToken>, ({ value, token }) => ({
-    header: kind.header,
-    value,
-    kind: kind.id,
-    scope: token.scope,
-    tokenId: token.tokenId,
-    issuedAtMs: token.issuedAtMs,
-    expiresAtMs: token.expiresAtMs,
-    conflicts,
-  }))
+  return andThen(issued as MaybePromise<IssuedToken>, (token) => issuedFor(token, choice))
+}
+
+/** The kind of token for a purpose, and what the source says against it. */
+interface Choice {
+  readonly kind: TokenKind
+  readonly conflicts: readonly NamedConflict[]
+}
+
+/** The choices of each engine so far, by what they depend on. */
+const CHOICES = new WeakMap<Engine, Map<string, Choice>>()
+
+/** Most choices that are remembered of an engine. Lists of APIs come from clients. */
+const CHOICES_MAX = 1_000
+
+function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Choice {
+  const key =
+    purpose.type === 'scope'
+      ? `scope ${purpose.scope.project === undefined}`
+      : JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
+  const choices = CHOICES.get(engine) ?? new Map<string, Choice>()
+  const known = choices.get(key)
+  if (known !== undefined) return known
+  const kind =
+    purpose.type === 'scope'
+      ? kindForScope(engine, purpose.scope)
+      : kindForApis(engine, purpose, projectsOnly)
+  const cells = purpose.type === 'scope' ? [] : purpose.apis
+  const choice = { kind, conflicts: conflictsBearingOn(engine, kind, cells) }
+  if (choices.size >= CHOICES_MAX) choices.clear()
+  CHOICES.set(engine, choices.set(key, choice))
+  return choice
+}
+
+/** The answers for tokens that are given again, by the choice that they were given for. */
+const ISSUED = new WeakMap<IssuedToken, WeakMap<Choice, Issued>>()
+
+/** A token of the cache is the same object at each call, and so is the answer for it: whoever encodes it does so once. */
+function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
+  const known = ISSUED.get(issuedToken)?.get(choice)
+  if (known !== undefined) return known
+  const { value, token } = issuedToken
+  const { tokenId, scope, issuedAtMs, expiresAtMs } = token
+  const { kind, conflicts } = choice
+  const issued: Issued = {
+    ...{ header: kind.header, value, kind: kind.id, scope },
+    ...{ tokenId, issuedAtMs, expiresAtMs, conflicts },
+  }
+  const answers = ISSUED.get(issuedToken) ?? new WeakMap<Choice, Issued>()
+  ISSUED.set(issuedToken, answers.set(choice, issued))
+  return issued
 }
 
 /** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
@@ -183,8 +221,7 @@ function notIssuable(kind: TokenKind): CallError {
 }
 
 /** Conflicts about the kind as such, and about the cells that the token is asked for. */
-function conflictsBearingOn(engine: Engine, kind: TokenKind, purpose: Purpose): NamedConflict[] {
-  const cells = purpose.type === 'apis' ? purpose.apis : []
+function conflictsBearingOn(engine: Engine, kind: TokenKind, cells: readonly string[]): NamedConflict[] {
   const named = new Set(cells.flatMap((api) => engine.apis.get(api)?.conflicts.get(kind.id) ?? []))
   return engine.conflicts.filter((conflict) => conflict.kinds.includes(kind.id) || named.has(conflict))
 }

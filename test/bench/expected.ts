@@ -72,6 +72,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'upstream',
+    {
+      // As in the sidecar suite; two scopes of a profile; and every cell of the kinds that the endpoint issues.
+      answersChecked: 90 + 90 + 90 + 100 + 2 + 60,
+      compared: ['issue-cached', 'check-upstream'],
+      alone: [],
+      timed: ['issue-cached', 'check-upstream'],
+    },
+  ],
+  [
     'growth',
     {
       // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.

@@ -47,5 +47,6 @@ test('only what is asked and how text is aligned comes from inside the sidecar',
     'bench/workloads/checks.ts',
     'bench/workloads/login.ts',
     'bench/workloads/tokens.ts',
+    'bench/workloads/upstream.ts',
   ])
 })

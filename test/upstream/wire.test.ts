@@ -285,8 +285,8 @@ describe('a login', () => {
   test('is not made for a while after five failures in a row, and one that succeeds ends that', async () => {
     let monotonicMs = 0
     const authority = authorityOf(upstream.url, 60_000, {
-      openMs: 20,
-      openMsMax: 50,
+      openMs: 60_000,
+      openMsMax: 100_000,
       monotonicMs: () => monotonicMs,
     })
     upstream.change = answering({ status: 500 })
@@ -295,7 +295,7 @@ describe('a login', () => {
     expect(upstream.seen.length - before).toBe(5)
     upstream.change = undefined
     // By the monotonic clock the breaker has been open for long enough, whatever the wall clock says.
-    monotonicMs += 51
+    monotonicMs += 100_001
     await logIn(authority)
   })
 

@@ -1,0 +1,86 @@
+/** What a sidecar before an identity endpoint is asked: tokens by profile from its cache, and checks of tokens that it knows. */
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import type { GrpcLoad, Workload } from '../harness/grpc.ts'
+import { CHECK_PATH, ISSUE_PATH } from '../harness/grpc.ts'
+import { tokenFor } from '../servers/identity.ts'
+import { checkQuestion } from './checks.ts'
+import { cellQuestions, shippedEngine } from './questions.ts'
+
+/** The account that the endpoint vouches for. The directory has another one. */
+const ACCOUNT = '777777'
+const PROJECT = 'web'
+const CALLER_TOKEN = 'benchmark-caller-token-0123456789abcdef'
+
+/** Writes the configuration of such a sidecar. @returns its path */
+export function upstreamConfiguration(folder: string, url: string): string {
+  const config = join(folder, 'portcullis.json')
+  const password = join(folder, 'password')
+  writeFileSync(password, 'a password of the endpoint\n')
+  const robot = { upstream: 'cloud', account: ACCOUNT, user_name: 'robot', password_file: password }
+  writeFileSync(
+    config,
+    JSON.stringify({
+      upstreams: { cloud: { auth_url: url, verify: { profile: 'robot', cache_ms: 3_600_000 } } },
+      profiles: { robot },
+      callers: [
+        {
+          name: 'benchmark',
+          token_sha256: createHash('sha256').update(CALLER_TOKEN).digest('hex'),
+          profiles: ['robot'],
+        },
+      ],
+    }),
+  )
+  return config
+}
+
+/** Tokens of the endpoint, one for each scope, each against every API that takes such a token or refuses it. */
+export async function upstreamChecks(load: GrpcLoad): Promise<Workload> {
+  const engine = shippedEngine()
+  const questions: Buffer[] = []
+  const answerBytes: number[] = []
+  for (const { api, kind, scope } of cellQuestions(engine, ACCOUNT, PROJECT)) {
+    const { header = '', obtained } = engine.tokenKinds.get(kind) ?? {}
+    if (obtained?.by !== 'issue') continue
+    const question = checkQuestion({ api, credentials: [[header, tokenFor(scope)]] })
+    const [answer] = await load.ask(CHECK_PATH, [question])
+    if (answer === undefined) throw new Error('an answer is missing')
+    const { allowed, verified, token } = wire.CheckResponse.decode(answer)
+    if (allowed !== engine.decide({ api, kind, scope }).allowed || !verified || token?.authority !== 'cloud')
+      throw new Error(`a wrong answer about ${api} and ${kind} of the endpoint`)
+    questions.push(question)
+    answerBytes.push(answer.length)
+  }
+  return { path: CHECK_PATH, questions, answerBytes }
+}
+
+/** `Issue` by profile, for the account and for a project. */
+export async function cachedIssues(load: GrpcLoad): Promise<Workload> {
+  const headers = { authorization: `Bearer ${CALLER_TOKEN}` }
+  const questions = [
+    { account: ACCOUNT, project: '' },
+    { account: ACCOUNT, project: PROJECT },
+  ].map((scope) =>
+    Buffer.from(
+      wire.IssueRequest.encode({
+        requester: { $case: 'profile', value: 'robot' },
+        purpose: { $case: 'scope', value: scope },
+        rejectedValue: '',
+      }).finish(),
+    ),
+  )
+  const answerBytes: number[] = []
+  for (const question of questions) {
+    const [first, second] = [
+      await load.ask(ISSUE_PATH, [question], headers),
+      await load.ask(ISSUE_PATH, [question], headers),
+    ]
+    if (first[0] === undefined || !first[0].equals(second[0] ?? Buffer.alloc(0)))
+      throw new Error('expected the cached token')
+    answerBytes.push(first[0].length)
+  }
+  return { path: ISSUE_PATH, questions, answerBytes, headers }
+}
