@@ -1,11 +1,12 @@
 /**
- * Several authorities as one. The embedded authority alone is asked about tokens of its own form. Every other token is asked
- * about at the upstreams, in the order of the configuration, until one vouches for it: an upstream learns of no token that an
- * earlier one knows.
+ * Several authorities as one. The embedded authority alone is asked about tokens of its own form, unless an upstream names such a form
+ * as its own, because it is a Portcullis too. Every other token is asked about at the upstreams, in the order of the configuration,
+ * until one vouches for it: an upstream learns of no token that an earlier one knows.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
 import type { CallError } from '../base/call-error.ts'
+import { andThen } from '../base/maybe-promise.ts'
 import type { Verification, Verifier } from './authority.ts'
 import { hasOwnHeader } from './iam-token.ts'
 import { looksLikeStaticToken } from './static-token.ts'
@@ -15,6 +16,8 @@ export interface RemoteVerifier {
   readonly name: string
   /** Whether a token may be one of this upstream. */
   fits(value: string): boolean
+  /** Whether it may because the configuration names the beginning of such tokens. */
+  claims(value: string): boolean
   /** What is known of a token now, without asking. */
   known(value: string, digest: string, kinds: ReadonlyMap<string, TokenKind>): Verification | undefined
   /** Asks the upstream. @throws CallError where it does not answer */
@@ -49,12 +52,27 @@ export class Verifiers implements Verifier {
     clientAddress?: string,
     acceptExpired?: boolean,
   ): Verification | Promise<Verification> {
-    if (this.#remotes.length === 0 || looksLikeStaticToken(value) || hasOwnHeader(value))
+    if (this.#remotes.length === 0 || looksLikeStaticToken(value))
       return this.#embedded.verify(value, kinds, clientAddress, acceptExpired)
+    if (!hasOwnHeader(value)) return this.#verifyAt(this.#remotes, value, kinds)
+    const ours = this.#embedded.verify(value, kinds, clientAddress, acceptExpired)
+    const claiming = this.#remotes.filter((remote) => remote.claims(value))
+    if (claiming.length === 0) return ours
+    // Whoever signed it, the embedded authority did not: only then is it a token of another Portcullis.
+    return andThen(ours, (verification) =>
+      verification.token === undefined ? this.#verifyAt(claiming, value, kinds) : verification,
+    ) as Verification | Promise<Verification>
+  }
+
+  #verifyAt(
+    remotes: readonly RemoteVerifier[],
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+  ): Verification | Promise<Verification> {
     const digest = tokenDigest(value)
     let denial = INVALID
     const unknown: RemoteVerifier[] = []
-    for (const remote of this.#remotes) {
+    for (const remote of remotes) {
       if (!remote.fits(value)) continue
       const known = remote.known(value, digest, kinds)
       if (known === undefined) unknown.push(remote)

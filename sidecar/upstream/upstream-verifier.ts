@@ -83,8 +83,11 @@ export class UpstreamVerifier implements RemoteVerifier {
   }
 
   fits(value: string): boolean {
-    const { tokenPrefixes } = this.#options
-    return tokenPrefixes.length === 0 || tokenPrefixes.some((prefix) => value.startsWith(prefix))
+    return this.#options.tokenPrefixes.length === 0 || this.claims(value)
+  }
+
+  claims(value: string): boolean {
+    return this.#options.tokenPrefixes.some((prefix) => value.startsWith(prefix))
   }
 
   known(value: string, digest: string, kinds: ReadonlyMap<string, TokenKind>): Verification | undefined {

@@ -172,6 +172,7 @@ test('two upstreams: the first that vouches is believed, and the token goes no f
   const remote = (name: string, ok: boolean) => ({
     name,
     fits: () => true,
+    claims: () => false,
     known: () => undefined,
     ask: () => {
       asked.push(name)
