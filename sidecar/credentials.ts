@@ -213,6 +213,9 @@ function eventsIn(log: Logger) {
         { upstream, problem: error.message },
         'the upstream does not let the sidecar validate tokens; checks of its tokens get no answer',
       ),
+    onLeftAlone: (upstream: string, problem: string) =>
+      log.warn({ upstream, problem }, 'the upstream failed too often in a row and is left alone for a while'),
+    onBack: (upstream: string) => log.info({ upstream }, 'the upstream answers again'),
     onForeignAccount: (upstream: string, account: string) =>
       log.warn(
         { upstream, account },

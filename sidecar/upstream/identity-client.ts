@@ -6,7 +6,7 @@ import pLimit from 'p-limit'
 import { type Dispatcher, Pool } from 'undici'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
-import { AttemptError, Resilience, type ResilienceTimes } from './resilience.ts'
+import { AttemptError, Resilience, type ResilienceEvents, type ResilienceTimes } from './resilience.ts'
 
 export interface IdentityClientOptions {
   /** Name of the upstream, for errors. */
@@ -18,6 +18,7 @@ export interface IdentityClientOptions {
   /** How long a call may take in all, in milliseconds. */
   readonly timeoutMs: number
   readonly times?: Partial<ResilienceTimes> | undefined
+  readonly events?: ResilienceEvents | undefined
 }
 
 /** An answer of the endpoint, not yet believed. */
@@ -59,11 +60,11 @@ export class IdentityClient {
   readonly #lanes: Readonly<Record<Lane, ReturnType<typeof pLimit>>>
 
   constructor(options: IdentityClientOptions) {
-    const { name, tokensUrl, ca, timeoutMs, times } = options
+    const { name, tokensUrl, ca, timeoutMs, times, events } = options
     this.#options = options
     const { origin, pathname } = new URL(tokensUrl)
     this.#path = pathname
-    this.#resilience = new Resilience(name, times)
+    this.#resilience = new Resilience(name, times, events)
     this.#lanes = {
       logIn: pLimit(LANES.logIn.running),
       validate: pLimit(LANES.validate.running),

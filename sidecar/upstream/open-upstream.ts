@@ -7,6 +7,7 @@ import type { Secret } from '../base/secret.ts'
 import type { ConfiguredUpstream } from '../config/profiles.ts'
 import { IdentityClient } from './identity-client.ts'
 import type { Issuer } from './profile-tokens.ts'
+import type { ResilienceEvents } from './resilience.ts'
 import { kindOfScope } from './token-answer.ts'
 import { UpstreamAuthority } from './upstream-authority.ts'
 import { UpstreamVerifier, type UpstreamVerifierEvents } from './upstream-verifier.ts'
@@ -36,14 +37,18 @@ export interface UpstreamSurroundings {
   readonly profile: (name: string) => TokenGiver | undefined
   /** Whether somebody else has the account: the directory, or another upstream that names it. */
   readonly hasOwner: (account: string, upstream: string) => MaybePromise<boolean>
-  readonly events: UpstreamVerifierEvents
+  readonly events: UpstreamVerifierEvents & ResilienceEvents
   readonly now: () => number
 }
 
 export function openUpstream(configured: ConfiguredUpstream, surroundings: UpstreamSurroundings): Upstream {
   const { name, tokensUrl, ca, timeoutMs, verify } = configured
   const { profile, hasOwner, events, now } = surroundings
-  const authority = new UpstreamAuthority(name, new IdentityClient({ name, tokensUrl, ca, timeoutMs }), now)
+  const authority = new UpstreamAuthority(
+    name,
+    new IdentityClient({ name, tokensUrl, ca, timeoutMs, events }),
+    now,
+  )
   const ownToken: Upstream['ownToken'] = (kinds, rejected) => {
     const giver = verify && profile(verify.profile)
     const scope = { account: giver?.account ?? '', ...(verify?.project && { project: verify.project }) }

@@ -45,6 +45,14 @@ export interface ResilienceTimes {
   readonly monotonicMs: () => number
 }
 
+/** What an operator should see. */
+export interface ResilienceEvents {
+  /** The upstream has failed too often in a row, and is left alone for a while. */
+  readonly onLeftAlone: (upstream: string, problem: string) => void
+  /** It answers again. */
+  readonly onBack: (upstream: string) => void
+}
+
 const TIMES: ResilienceTimes = {
   repeatMs: 50,
   repeatMsMax: 500,
@@ -59,14 +67,20 @@ const FAILURES_MAX = 5
 export class Resilience {
   readonly #upstream: string
   readonly #times: ResilienceTimes
+  readonly #events: ResilienceEvents
   #breaker: CircuitBreakerPolicy
   /** When the breaker opened, by the monotonic clock. */
   #openedMs = Number.NEGATIVE_INFINITY
   /** Until when the upstream asked to be left alone, by the monotonic clock. */
   #pausedUntilMs = Number.NEGATIVE_INFINITY
 
-  constructor(upstream: string, times: Partial<ResilienceTimes> = {}) {
+  constructor(
+    upstream: string,
+    times: Partial<ResilienceTimes> = {},
+    events: ResilienceEvents = { onLeftAlone: () => {}, onBack: () => {} },
+  ) {
     this.#upstream = upstream
+    this.#events = events
     this.#times = { ...TIMES, ...times }
     this.#breaker = this.#newBreaker()
   }
@@ -115,9 +129,12 @@ export class Resilience {
         halfOpenAfter: new ExponentialBackoff({ initialDelay: openMs, maxDelay: openMsMax }),
       },
     )
-    breaker.onBreak(() => {
+    breaker.onBreak((reason) => {
       this.#openedMs = monotonicMs()
+      const problem = 'error' in reason ? reason.error.message : ''
+      this.#events.onLeftAlone(this.#upstream, problem)
     })
+    breaker.onReset(() => this.#events.onBack(this.#upstream))
     return breaker
   }
 

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { CallError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { IdentityClient } from '../../sidecar/upstream/identity-client.ts'
+import type { ResilienceEvents } from '../../sidecar/upstream/resilience.ts'
 import { UpstreamAuthority } from '../../sidecar/upstream/upstream-authority.ts'
 import { engine } from '../support/engines.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
@@ -26,7 +27,12 @@ afterEach(() => {
 })
 
 /** @param timeoutMs long where no time limit is tested, so that a busy machine is not mistaken for a slow upstream */
-function authorityOf(url = upstream.url, timeoutMs = 60_000, times = {}): UpstreamAuthority {
+function authorityOf(
+  url = upstream.url,
+  timeoutMs = 60_000,
+  times = {},
+  events?: ResilienceEvents,
+): UpstreamAuthority {
   const authority = new UpstreamAuthority(
     'provider',
     new IdentityClient({
@@ -35,6 +41,7 @@ function authorityOf(url = upstream.url, timeoutMs = 60_000, times = {}): Upstre
       ca: undefined,
       timeoutMs,
       times: { repeatMs: 1, repeatMsMax: 2, ...times },
+      events,
     }),
     Date.now,
   )
@@ -284,16 +291,19 @@ describe('a login', () => {
 
   test('is not made for a while after five failures in a row, and one that succeeds ends that', async () => {
     let monotonicMs = 0
-    const authority = authorityOf(upstream.url, 60_000, {
-      openMs: 60_000,
-      openMsMax: 100_000,
-      monotonicMs: () => monotonicMs,
-    })
+    const events: string[] = []
+    const authority = authorityOf(
+      upstream.url,
+      60_000,
+      { openMs: 60_000, openMsMax: 100_000, monotonicMs: () => monotonicMs },
+      { onLeftAlone: (_upstream, problem) => void events.push(problem), onBack: () => {} },
+    )
     upstream.change = answering({ status: 500 })
     const before = upstream.seen.length
     for (let call = 0; call < 9; call++) await refused(logIn(authority))
     expect(upstream.seen.length - before).toBe(5)
     upstream.change = undefined
+    expect(events).toEqual(['upstream `provider` is out of order (status 500)'])
     // By the monotonic clock the breaker has been open for long enough, whatever the wall clock says.
     monotonicMs += 100_001
     await logIn(authority)
