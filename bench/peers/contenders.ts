@@ -6,9 +6,10 @@ import { BUSY } from '../harness/grpc.ts'
 import { Http1Load, http1Request } from '../harness/http1.ts'
 import type { Latencies } from '../harness/latency.ts'
 import type { MeasuredProcess, ServerProcess } from '../harness/process.ts'
-import type { SidecarReady } from '../servers/start.ts'
+import { type SidecarReady, startSidecar } from '../servers/start.ts'
 import { prepareWorkloads } from '../workloads/checks.ts'
 import { cellQuestions } from '../workloads/questions.ts'
+import { tokenChecks, upstreamConfigurationFor } from '../workloads/upstream.ts'
 import { CERBOS_PATH, cerbosAnswer, cerbosQuestion, startCerbos } from './cerbos.ts'
 import { startKeystone } from './keystone.ts'
 import { opaAnswer, opaQuestion, startOpa } from './opa-server.ts'
@@ -88,10 +89,34 @@ export function askSidecarIdentity(
   return askIdentity('sidecar', identity, stack)
 }
 
-export async function askKeystone(programs: string, { folder, stack }: Place): Promise<AskedServer> {
+/** A Keystone, with what a sidecar before it has to know. */
+export interface AskedKeystone extends AskedServer {
+  readonly identity: Identity
+}
+
+export async function askKeystone(programs: string, { folder, stack }: Place): Promise<AskedKeystone> {
   const keystone = await startKeystone(programs, folder)
   stack.defer(() => keystone.server.stop())
-  return askIdentity('Keystone', keystone, stack)
+  return { ...(await askIdentity('Keystone', keystone, stack)), identity: keystone }
+}
+
+/** A sidecar before that Keystone, asked about tokens of Keystone that it has seen. */
+export async function askSidecarBefore(
+  { identity: { identityUrl, login, project } }: AskedKeystone,
+  { folder, stack }: Place,
+): Promise<AskedServer> {
+  const config = upstreamConfigurationFor(folder, { url: identityUrl, ...login, project })
+  const server = await startSidecar({ flags: ['--config', config] })
+  const sidecar = await contend(server, server.ready.grpc, stack)
+  const tokens: string[] = []
+  for (let index = 0; index < TOKENS; index++) tokens.push(await tokenFor(identityUrl, login, project))
+  const workload = await tokenChecks(sidecar.load, tokens)
+  return {
+    name: 'sidecar, warm',
+    server,
+    run: (calls) => sidecar.load.run(workload, calls),
+    answersChecked: tokens.length,
+  }
 }
 
 /** A server that validates tokens as Keystone does, and a user of it. */

@@ -22,6 +22,7 @@ import {
   askKeystone,
   askOpa,
   askSidecar,
+  askSidecarBefore,
   askSidecarIdentity,
   type Place,
 } from './contenders.ts'
@@ -55,6 +56,8 @@ const DECISIONS =
   'The sidecar: `Check` of claims over gRPC, 8 connections × 16 in flight, for every cell in turn.'
 const VALIDATIONS =
   'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a connection of its own, as uWSGI serves it; the latency includes opening the connection.'
+const CHECKS_BEFORE =
+  'Both are asked whether tokens of Keystone are valid. The sidecar stands before this Keystone and has seen the tokens: `Check` over gRPC, 8 connections × 16 in flight. Keystone gets `GET /v3/auth/tokens`, 8 at once, each on a connection of its own, as uWSGI serves it.'
 
 /** A server to compare with the sidecar. */
 interface PeerServer {
@@ -65,8 +68,15 @@ interface PeerServer {
   readonly method: string
   /** @throws CommandFailed if the server cannot be had: its rows are then skipped */
   readonly install: () => Promise<string>
-  /** Starts the installed server. If this fails, the suite fails. */
-  readonly start: (obtained: string, place: Place) => Promise<AskedServer>
+  /**
+   * Starts the installed server. If this fails, the suite fails.
+   *
+   * @returns it, and what it is compared with; default: the sidecar that all are
+   */
+  readonly start: (
+    obtained: string,
+    place: Place,
+  ) => Promise<AskedServer | { readonly theirs: AskedServer; readonly ours: AskedServer }>
 }
 
 await runForParent(run)
@@ -124,13 +134,23 @@ function validatingPeers(): PeerServer[] {
       install: installKeystone,
       start: askKeystone,
     },
+    {
+      id: 'keystone-check',
+      what: 'validation of a token of Keystone',
+      method: `${METHOD} ${CHECKS_BEFORE} ${KEYSTONE_CONFIGURED}`,
+      install: installKeystone,
+      start: async (programs, place) => {
+        const theirs = await askKeystone(programs, place)
+        return { theirs, ours: await askSidecarBefore(theirs, place) }
+      },
+    },
   ]
 }
 
 /** Starts the server, compares it with ours and stops it again. Its rows are skipped if it cannot be had. */
 async function compareWith(
   peer: PeerServer,
-  ours: AskedServer,
+  usual: AskedServer,
   { warmUpCalls, rounds, calls }: Effort,
   skips: Skips,
   folder: string,
@@ -143,7 +163,8 @@ async function compareWith(
   await using stack = new AsyncDisposableStack()
   const place = { folder: join(folder, peer.id), stack }
   mkdirSync(place.folder)
-  const theirs = await peer.start(obtained, place)
+  const started = await peer.start(obtained, place)
+  const { theirs, ours } = 'theirs' in started ? started : { theirs: started, ours: usual }
   await ours.run(warmUpCalls)
   await theirs.run(warmUpCalls)
   const samples = await interleave({ ours: sample(ours, calls), theirs: sample(theirs, calls) }, rounds)
@@ -173,7 +194,7 @@ async function compareWith(
         time(theirs.name, samples.theirs),
       ),
     ],
-    answersChecked: theirs.answersChecked,
+    answersChecked: theirs.answersChecked + (ours === usual ? 0 : ours.answersChecked),
   }
 }
 

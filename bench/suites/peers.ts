@@ -29,6 +29,8 @@ export const serversSuite: Suite = peerSuite('servers', 'servers.ts', [
   'opa-time',
   'keystone-cpu',
   'keystone-time',
+  'keystone-check-cpu',
+  'keystone-check-time',
 ])
 
 /** @param rows ids of the rows that the program measures or skips */

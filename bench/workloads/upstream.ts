@@ -6,7 +6,7 @@ import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
 import type { GrpcLoad, Workload } from '../harness/grpc.ts'
 import { CHECK_PATH, ISSUE_PATH } from '../harness/grpc.ts'
 import { tokenFor } from '../servers/identity.ts'
-import { checkQuestion } from './checks.ts'
+import { checkQuestion, isAllowed } from './checks.ts'
 import { cellQuestions, shippedEngine } from './questions.ts'
 
 /** The account that the endpoint vouches for. The directory has another one. */
@@ -35,6 +35,43 @@ export function upstreamConfiguration(folder: string, url: string): string {
     }),
   )
   return config
+}
+
+/** A Keystone, and a user of it who may validate tokens in a project. */
+interface KeystoneUser {
+  readonly url: string
+  readonly account: string
+  readonly user: string
+  readonly password: string
+  readonly project: string
+}
+
+/** Writes the configuration of a sidecar before a Keystone. @returns its path */
+export function upstreamConfigurationFor(
+  folder: string,
+  { url, account, user, password, project }: KeystoneUser,
+): string {
+  const config = join(folder, 'portcullis.json')
+  const file = join(folder, 'password')
+  writeFileSync(file, password)
+  const verify = { profile: 'validator', project, cache_ms: 3_600_000 }
+  const profiles = { validator: { upstream: 'cloud', account, user_name: user, password_file: file } }
+  writeFileSync(config, JSON.stringify({ upstreams: { cloud: { auth_url: url, verify } }, profiles }))
+  return config
+}
+
+/** Checks of project-scoped tokens that the endpoint vouches for, which open the API. */
+export async function tokenChecks(load: GrpcLoad, tokens: readonly string[]): Promise<Workload> {
+  const questions = tokens.map((token) =>
+    checkQuestion({ api: 'cdn', credentials: [['X-Auth-Token', token]] }),
+  )
+  const answerBytes: number[] = []
+  for (const question of questions) {
+    const [answer] = await load.ask(CHECK_PATH, [question])
+    if (answer === undefined || !isAllowed(answer)) throw new Error('expected the token to open the API')
+    answerBytes.push(answer.length)
+  }
+  return { path: CHECK_PATH, questions, answerBytes }
 }
 
 /** Tokens of the endpoint, one for each scope, each against every API that takes such a token or refuses it. */

@@ -131,7 +131,7 @@ export class Resilience {
     )
     breaker.onBreak((reason) => {
       this.#openedMs = monotonicMs()
-      const problem = 'error' in reason ? reason.error.message : ''
+      const problem = 'error' in reason ? (reason.error as Error).message : ''
       this.#events.onLeftAlone(this.#upstream, problem)
     })
     breaker.onReset(() => this.#events.onBack(this.#upstream))
