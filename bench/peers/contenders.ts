@@ -18,6 +18,8 @@ import { refuseWrong, rulesOf } from './peer.ts'
 export interface AskedServer {
   readonly name: string
   readonly server: MeasuredProcess
+  /** How many calls it makes for one of the other server, because they are that much faster; default: 1. */
+  readonly scale?: number
   /** Makes so many calls, as many at once as the driver has in flight. */
   readonly run: (calls: number) => Promise<Latencies>
   /** How many answers were compared with the expected ones. */
@@ -114,6 +116,7 @@ export async function askSidecarBefore(
   return {
     name: 'sidecar, warm',
     server,
+    scale: 25,
     run: (calls) => sidecar.load.run(workload, calls),
     answersChecked: tokens.length,
   }

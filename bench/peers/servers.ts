@@ -165,7 +165,7 @@ async function compareWith(
   mkdirSync(place.folder)
   const started = await peer.start(obtained, place)
   const { theirs, ours } = 'theirs' in started ? started : { theirs: started, ours: usual }
-  await ours.run(warmUpCalls)
+  await ours.run(warmUpCalls * (ours.scale ?? 1))
   await theirs.run(warmUpCalls)
   const samples = await interleave({ ours: sample(ours, calls), theirs: sample(theirs, calls) }, rounds)
   const cpu = (name: string, costs: readonly Cost[]): Side => ({ name, samples: cpuOf(costs) })
@@ -198,6 +198,6 @@ async function compareWith(
   }
 }
 
-function sample({ server, run }: AskedServer, calls: number): Measure<Cost> {
-  return () => server.costPerCall(calls, () => run(calls))
+function sample({ server, run, scale = 1 }: AskedServer, calls: number): Measure<Cost> {
+  return () => server.costPerCall(calls * scale, () => run(calls * scale))
 }
