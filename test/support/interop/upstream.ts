@@ -10,13 +10,14 @@ const CALLER = 'interop-caller-token-0123456789abcdef'
 export async function startCloudBefore(
   authUrl: string,
   users: { readonly robot: KeystoneUser; readonly validator: KeystoneUser },
-  validation: { readonly project?: string; readonly ca?: string } = {},
+  validation: { readonly project?: string; readonly ca?: string; readonly timeoutMs?: number } = {},
 ): Promise<{ readonly client: Client; readonly running: RunningSidecar }> {
   const profileOf = ({ account, user, password }: KeystoneUser) => ({
     ...{ upstream: 'cloud', account, user_name: user },
     password_file: newFile(password),
   })
-  const { ca, project } = validation
+  // A busy machine must not look like an upstream that does not answer.
+  const { ca, project, timeoutMs = 60_000 } = validation
   const profiles = {
     robot: profileOf(users.robot),
     validator: profileOf(users.validator),
@@ -28,7 +29,9 @@ export async function startCloudBefore(
   }
   const config = newFile(
     JSON.stringify({
-      upstreams: { cloud: { auth_url: authUrl, timeout_ms: 2_000, verify, ...(ca !== undefined && { ca }) } },
+      upstreams: {
+        cloud: { auth_url: authUrl, timeout_ms: timeoutMs, verify, ...(ca !== undefined && { ca }) },
+      },
       profiles,
       callers: [
         { name: 'job', token_file: newFile(CALLER), profiles: Object.keys(profiles), rights: ['revoke'] },
