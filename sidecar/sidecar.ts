@@ -13,6 +13,7 @@ import { readProfiles } from './config/profiles.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
+import type { EgressServer } from './egress/server.ts'
 import { checkGrpcAddress } from './grpc/listen.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import {
@@ -23,6 +24,7 @@ import {
   startHttpServer,
 } from './http/server.ts'
 import { newLog } from './log.ts'
+import type { OpenEgress } from './open-egress.ts'
 import { Rules } from './rules.ts'
 import { Callers } from './usecases/callers.ts'
 import type { Services } from './usecases/services.ts'
@@ -33,6 +35,8 @@ export interface Serving {
   readonly grpcAddress: string
   /** Address of HTTP; `undefined` if it is off. */
   readonly httpAddress: string | undefined
+  /** Address of egress: `HOST:PORT` or `unix:PATH`; `undefined` if it is off. */
+  readonly egressAddress: string | undefined
   /** Digest of the current matrix. With workers it is the digest from the time when they became ready. */
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
@@ -82,6 +86,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   checkHttpOptions(httpOptionsOf(config))
   const { profiles } = readProfiles(config)
   checkClients(config, readCallers(config.callers ?? [], new Set(profiles.keys())))
+  const egressUnder = await egressOf(config, new Set(profiles.keys()))
   const health = new Health()
   await using opening = new AsyncDisposableStack()
   const certificates = openCertificates(config, log)
@@ -119,12 +124,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     log,
     health,
   }
-  const servers = await startServers(services, config, certificates, options)
+  const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   let closing: Promise<void> | undefined
   return {
     grpcAddress: servers.grpc.address,
     httpAddress: servers.http?.address,
+    egressAddress: servers.egress?.address,
     get matrixDigest() {
       return rules.engine.digest
     },
@@ -317,13 +323,31 @@ function openCertificates({ grpc: { tls }, http }: Config, log: Logger): OpenCer
   }
 }
 
-/** Starts gRPC and HTTP. If one fails, none keeps running. */
+/** Most sidecars forward nothing, and load nothing for it. @throws ConfigError where a route is not as expected */
+async function egressOf(
+  config: Config,
+  profiles: ReadonlySet<string>,
+): Promise<((services: Services) => OpenEgress) | undefined> {
+  if (config.egress.address === 'off') return undefined
+  return (await import('./open-egress.ts')).readEgress(config, profiles)
+}
+
+interface Servers {
+  readonly grpc: GrpcServer
+  readonly http: HttpServer | undefined
+  readonly egress: EgressServer | undefined
+  close(): Promise<void>
+}
+
+/** Starts gRPC, HTTP and egress. If one fails, none keeps running. */
 async function startServers(
   services: Services,
   config: Config,
   certificates: OpenCertificates,
   { connections, times }: StartOptions,
-): Promise<{ grpc: GrpcServer; http: HttpServer | undefined; close(): Promise<void> }> {
+  openEgress: OpenEgress | undefined,
+): Promise<Servers> {
+  await using opening = new AsyncDisposableStack()
   const grpc = await startGrpcServer(services, {
     address: config.grpc.address,
     certificates: certificates.grpc,
@@ -335,26 +359,25 @@ async function startServers(
     maxConnectionAgeMs: config.grpc.max_connection_age_ms,
     connections,
   })
-  try {
-    const http =
-      config.http.address === 'off'
-        ? undefined
-        : await startHttpServer(services, {
-            ...httpOptionsOf(config),
-            certificates: certificates.http,
-            connections,
-            timeLimits: times?.http,
-          })
-    const close = async () => {
-      http?.stopBeingReady()
-      await grpc.close(config.drain_ms)
-      await http?.close()
-    }
-    return { grpc, http, close }
-  } catch (error) {
-    await grpc.close(config.drain_ms)
-    throw error
+  opening.defer(() => grpc.close(config.drain_ms))
+  const http =
+    config.http.address === 'off'
+      ? undefined
+      : await startHttpServer(services, {
+          ...httpOptionsOf(config),
+          certificates: certificates.http,
+          connections,
+          timeLimits: times?.http,
+        })
+  opening.defer(() => http?.close())
+  const egress = await openEgress?.(config.egress.address, connections)
+  opening.move()
+  const close = async () => {
+    http?.stopBeingReady()
+    await Promise.all([grpc.close(config.drain_ms), egress?.close(config.drain_ms)])
+    await http?.close()
   }
+  return { grpc, http, egress, close }
 }
 
 function httpOptionsOf({ http }: Config): HttpOptions {

@@ -1,7 +1,7 @@
 /** Connections that another process accepts for this one. */
 import type { Socket } from 'node:net'
 
-export type Listener = 'grpc' | 'http'
+export type Listener = 'grpc' | 'http' | 'egress'
 
 /** Where a server gets its connections from if it does not listen itself. */
 export interface ConnectionSource {

@@ -2,18 +2,21 @@
 import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { addressInUse } from './address.ts'
+import { addressInUse, type TakenAddress } from './address.ts'
 
 /** Makes the folder, and removes the socket of a server that was killed. @throws Error if the path is in use */
-export async function prepareSocketPath(path: string): Promise<void> {
+export async function prepareSocketPath(
+  path: string,
+  listener: TakenAddress['listener'] = 'grpc',
+): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
   if (!found.isSocket())
     throw new Error(
-      `grpc address unix:${path}: expected a socket or an unused path, found another kind of file`,
+      `${listener} address unix:${path}: expected a socket or an unused path, found another kind of file`,
     )
-  if (await answers(path)) throw addressInUse({ listener: 'grpc', address: `unix:${path}` })
+  if (await answers(path)) throw addressInUse({ listener, address: `unix:${path}` })
   unlinkSync(path)
 }
 

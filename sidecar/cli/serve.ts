@@ -98,6 +98,7 @@ async function serve(options: ServeOptions): Promise<void> {
       event: 'ready',
       grpc: serving.grpcAddress,
       http: serving.httpAddress ?? 'off',
+      ...(serving.egressAddress !== undefined && { egress: serving.egressAddress }),
       matrix_digest: serving.matrixDigest,
       strict: config.strict,
       rules_digest: serving.rulesDigest,
@@ -118,10 +119,14 @@ async function starter(
   return (config) => startWorkers(config, onFailed)
 }
 
-function readyLine({ grpcAddress, httpAddress, matrixDigest }: Serving, { strict, workers }: Config): string {
+function readyLine(
+  { grpcAddress, httpAddress, egressAddress, matrixDigest }: Serving,
+  { strict, workers }: Config,
+): string {
   return [
     `ready: gRPC on ${grpcAddress}`,
     `HTTP ${httpAddress === undefined ? 'off' : `on ${httpAddress}`}`,
+    ...(egressAddress === undefined ? [] : [`egress on ${egressAddress}`]),
     `matrix ${matrixDigest}`,
     ...(strict ? ['strict'] : []),
     ...(workers > 1 ? [`${workers} workers`] : []),

@@ -30,6 +30,20 @@ export interface Config {
     readonly trusted_proxies?: readonly string[]
     readonly catalog?: readonly { readonly type: string; readonly name: string; readonly url: string }[]
   }
+  readonly egress: {
+    readonly address: string
+    readonly routes?: readonly {
+      readonly path: string
+      readonly url: string
+      readonly api: string
+      readonly profile: string
+      readonly project?: string
+      readonly callers: readonly string[] | string
+      readonly ca?: string
+      readonly timeout_ms?: number
+      readonly max_concurrent?: number
+    }[]
+  }
   readonly data: string
   readonly directory: {
     readonly url?: Secret

@@ -66,6 +66,7 @@ export type ListenAnswer = { readonly type: 'listening'; readonly id: number } &
 export interface WorkerServing {
   readonly grpcAddress: string
   readonly httpAddress?: string | undefined
+  readonly egressAddress?: string | undefined
   readonly matrixDigest: string
   readonly rulesDigest: string
 }

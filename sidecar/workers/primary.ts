@@ -44,10 +44,11 @@ export async function startWorkers(config: Config, onFailed: (error: Error) => v
   // If this process exits without closing the pool, the workers must not outlive it.
   process.once('exit', () => pool.kill())
   try {
-    const { grpcAddress, httpAddress, matrixDigest, rulesDigest } = await pool.start()
+    const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = await pool.start()
     return {
       grpcAddress,
       httpAddress,
+      egressAddress,
       matrixDigest,
       rulesDigest,
       reload: () => pool.reload(),

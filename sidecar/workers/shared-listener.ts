@@ -40,7 +40,7 @@ export class SharedListener {
     const newServer = () =>
       Object.assign(createServer({ pauseOnConnect: true }), { maxConnections: WAITING_MAX })
     try {
-      const { servers, bound } = await bind(address, newServer)
+      const { servers, bound } = await bind(name, address, newServer)
       return new SharedListener(name, servers, bound)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
@@ -109,10 +109,14 @@ export class SharedListener {
   }
 }
 
-async function bind(address: string, newServer: () => Server): Promise<{ servers: Server[]; bound: string }> {
+async function bind(
+  name: Listener,
+  address: string,
+  newServer: () => Server,
+): Promise<{ servers: Server[]; bound: string }> {
   const parsed = parseAddress('address', address)
   if (parsed.type === 'unix') {
-    await prepareSocketPath(parsed.path)
+    await prepareSocketPath(parsed.path, name)
     const server = newServer()
     await listening(server, { path: parsed.path })
     restrictSocket(parsed.path)

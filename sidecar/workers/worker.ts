@@ -51,8 +51,8 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       siblings,
       connections,
     })
-    const { grpcAddress, httpAddress, matrixDigest, rulesDigest } = sidecar
-    send({ type: 'ready', serving: { grpcAddress, httpAddress, matrixDigest, rulesDigest } })
+    const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = sidecar
+    send({ type: 'ready', serving: { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } })
   } catch (error) {
     send({ type: 'start_failed', message: (error as Error).message })
   }

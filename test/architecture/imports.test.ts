@@ -82,7 +82,17 @@ const ROOMS: readonly Room[] = [
       ...['sidecar/usecases/', 'pino'],
     ],
   },
+  {
+    room: 'sidecar/egress/',
+    purpose: 'forwards the requests of applications, with the credential of their route',
+    imports: ['engine/', 'sidecar/base/', 'sidecar/usecases/', 'node:', 'pino', 'undici'],
+  },
   { room: 'sidecar/log.ts', purpose: 'the log', imports: ['sidecar/config/', 'node:', 'pino'] },
+  {
+    room: 'sidecar/open-egress.ts',
+    purpose: 'opens egress, where it is configured',
+    imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/usecases/', 'sidecar/egress/'],
+  },
   {
     room: 'sidecar/sidecar.ts',
     purpose: 'opens everything that a sidecar is made of',
@@ -93,9 +103,10 @@ const ROOMS: readonly Room[] = [
         'sidecar/credentials.ts',
         'sidecar/grpc/',
         'sidecar/http/',
+        'sidecar/egress/',
         'sidecar/log.ts',
-        'pino',
       ],
+      ...['sidecar/open-egress.ts', 'pino'],
     ],
   },
   {
@@ -176,7 +187,7 @@ interface Rule {
   readonly never: readonly string[]
 }
 
-const PROTOCOLS = ['sidecar/grpc/', 'sidecar/http/']
+const PROTOCOLS = ['sidecar/grpc/', 'sidecar/http/', 'sidecar/egress/']
 const FACES = ['sidecar/cli/', 'sidecar/client/']
 
 const RULES: readonly Rule[] = [

@@ -1,0 +1,234 @@
+/**
+ * One request on its way to a target and back. Bodies are streamed in both directions, and each side waits for the other. A body
+ * is kept only where it is small and its length is known: after a 401 it is sent once more, with a new token.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { PassThrough, type Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import type { Dispatcher } from 'undici'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Secret } from '../base/secret.ts'
+import type { Outgoing } from '../usecases/egress.ts'
+import type { Issued } from '../usecases/issue.ts'
+import { returnedHeaders } from './headers.ts'
+import { codeOf, type Refusal, refusalByMatrix, refusalOf, refusalOfTarget, sendRefusal } from './refusal.ts'
+import type { Target } from './target.ts'
+
+/** Size of the largest body that is kept for a second attempt, in bytes. */
+const KEPT_BYTES_MAX = 64 * 1024
+
+/** A request that may be forwarded. */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly target: Target
+  /** Path and query for the target. */
+  readonly path: string
+  /** Headers for the target without a credential, names and values in turn. */
+  readonly headers: string[]
+  /** Whether the client waits for a 100 before it sends the body. */
+  readonly expectsContinue: boolean
+  /** Obtains the credential to send. @param rejected the one that the target has just refused */
+  readonly credential: (rejected?: Secret) => MaybePromise<Outgoing>
+  /** Whether another token can be obtained in the place of this one. */
+  readonly isRenewable: (credential: Issued) => boolean
+  readonly log: Logger
+}
+
+/** Forwards the request and answers it. Never rejects. */
+export async function forward(exchange: Exchange): Promise<void> {
+  const { response } = exchange
+  try {
+    const found = exchange.credential()
+    // A token that is at hand costs no turn of the queue.
+    const outgoing = found instanceof Promise ? await found : found
+    if (!outgoing.allowed) return refuse(exchange, refusalByMatrix(outgoing.decision))
+    // The client may have left meanwhile.
+    if (response.destroyed) return
+    if (exchange.expectsContinue) response.writeContinue()
+    const read = bodyOf(exchange.request)
+    const body = read instanceof Promise ? await read : read
+    if (!response.destroyed) new Attempt(exchange, outgoing.credential, body).start()
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal.status === 500) exchange.log.error({ err: error }, 'internal error')
+    refuse(exchange, refusal, error as Error)
+  }
+}
+
+/** What the client has sent and goes on sending. */
+type Body = { readonly kept: Buffer | null } | { readonly streamed: Readable }
+
+/** Whether a body follows the headers. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Whether a part of the body is still to come. A request without a body is not complete at once, either. */
+function isIncomplete(request: IncomingMessage): boolean {
+  return !request.complete && hasBody(request)
+}
+
+/** Reads the body where it is kept. Never resolves if the client leaves before: then there is nobody to answer. */
+function bodyOf(request: IncomingMessage): MaybePromise<Body> {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+  if (!hasBody(request)) return { kept: null }
+  if (encoding !== undefined || Number(length) > KEPT_BYTES_MAX) return { streamed: streamOf(request) }
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return new Promise((resolve) => {
+    request.once('end', () => resolve({ kept: Buffer.concat(chunks) }))
+  })
+}
+
+/** The body as a stream of its own: undici destroys what it cannot send, and with a request would go the client's connection. */
+function streamOf(request: IncomingMessage): Readable {
+  const body = new PassThrough({ highWaterMark: KEPT_BYTES_MAX })
+  // It is destroyed with an error where one side leaves. Each side learns of that by itself.
+  body.on('error', () => {})
+  request.pipe(body)
+  request.once('close', () => {
+    if (!request.complete) body.destroy(new Error('the client left before the end of its request'))
+  })
+  return body
+}
+
+function refuse({ response, request, target, log }: Exchange, refusal: Refusal, cause?: Error): void {
+  const { reason, status } = refusal
+  if (status >= 500)
+    log.warn(
+      { route: target.route.path, reason, ...(cause && { cause: codeOf(cause) }) },
+      'a request was not forwarded, or its answer did not arrive',
+    )
+  if (response.destroyed) return
+  // What is left of the body is not read, so nothing else can follow on this connection.
+  if (!response.headersSent)
+    sendRefusal(response, { ...refusal, close: refusal.close || isIncomplete(request) })
+  // The client must not take what it has for the whole answer.
+  else response.destroy()
+}
+
+/** The request as it is sent with one credential. */
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange
+  readonly #credential: Issued
+  readonly #body: Body
+  /** Whether the target refused an earlier credential. */
+  readonly #second: boolean
+  #controller: Dispatcher.DispatchController | undefined
+  /** Whether nobody waits for this attempt any more. */
+  #abandoned = false
+  readonly #resume = () => this.#controller?.resume()
+  readonly #closed = () => this.#abandon()
+
+  constructor(exchange: Exchange, credential: Issued, body: Body, second = false) {
+    this.#exchange = exchange
+    this.#credential = credential
+    this.#body = body
+    this.#second = second
+  }
+
+  start(): void {
+    const { request, response, target, path, headers } = this.#exchange
+    response.on('drain', this.#resume).on('close', this.#closed)
+    const { header, value } = this.#credential
+    const body = 'kept' in this.#body ? this.#body.kept : this.#body.streamed
+    const options = {
+      path,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: [...headers, header, value.reveal()],
+      body,
+    }
+    target.pool.dispatch(options, this)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#abandoned) controller.abort(new Error('the client left'))
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // The client gets the final answer alone.
+    if (status < 200) return
+    if (status === 401 && this.#mayRenew()) {
+      controller.pause()
+      void this.#renew(status, headers)
+    } else this.#answer(status, headers)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#exchange.response.write(chunk)) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    // There is nothing left to abort.
+    this.#abandoned = true
+    this.#leave()
+    this.#exchange.response.end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#abandoned) return
+    this.#leave()
+    refuse(this.#exchange, refusalOfTarget(error), error)
+  }
+
+  #answer(status: number, headers: IncomingHttpHeaders): void {
+    const { request, response } = this.#exchange
+    // As long as the body goes on, no other request can follow. The answer may be over before it.
+    if (isIncomplete(request)) response.shouldKeepAlive = false
+    response.writeHead(status, returnedHeaders(headers))
+  }
+
+  #mayRenew(): boolean {
+    const { target, isRenewable } = this.#exchange
+    if (this.#second) target.pauseRenewal()
+    return !this.#second && 'kept' in this.#body && isRenewable(this.#credential) && target.renews
+  }
+
+  /** Sends the request once more, with a new token. Where there is none, the client gets the answer of the target. */
+  async #renew(status: number, headers: IncomingHttpHeaders): Promise<void> {
+    const renewed = await this.#newCredential()
+    if (this.#abandoned) return
+    if (renewed === undefined) {
+      this.#answer(status, headers)
+      this.#controller?.resume()
+      return
+    }
+    this.#abandon()
+    new Attempt(this.#exchange, renewed, this.#body, true).start()
+  }
+
+  async #newCredential(): Promise<Issued | undefined> {
+    const { credential, log, target } = this.#exchange
+    const rejected = this.#credential.value
+    try {
+      const outgoing = await credential(rejected)
+      if (!outgoing.allowed || outgoing.credential.value.reveal() === rejected.reveal()) return undefined
+      return outgoing.credential
+    } catch (error) {
+      const { reason } = refusalOf(error)
+      log.warn(
+        { route: target.route.path, reason },
+        'the target refused the token, and no new one was issued',
+      )
+      return undefined
+    }
+  }
+
+  /** Ends the attempt, where the client has left or another attempt follows. */
+  #abandon(): void {
+    if (this.#abandoned) return
+    this.#abandoned = true
+    this.#leave()
+    this.#controller?.abort(new Error('nobody waits for the answer'))
+  }
+
+  #leave(): void {
+    this.#exchange.response.off('drain', this.#resume).off('close', this.#closed)
+  }
+}

@@ -1,0 +1,95 @@
+/** Which headers go on, in both directions. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Of one connection alone (RFC 9110 §7.6.1), beside those that `Connection` lists. */
+const HOP_BY_HOP = [
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['http2-settings', 'proxy-authenticate', 'proxy-authorization', 'proxy-authentication-info'],
+]
+
+/** Credentials of any sort, whatever the matrix says: a request goes out with the one of its route and no other. */
+const CREDENTIALS = [
+  'authorization',
+  'cookie',
+  'cookie2',
+  'x-auth-token',
+  'x-service-token',
+  'x-storage-token',
+]
+
+/** What this server, or the connection to the target, says for itself. */
+const OWN = ['host', 'expect']
+
+/** The header that marks an answer of this server. A target cannot send it. */
+export const REASON_HEADER = 'portcullis-reason'
+
+const RETURNED_NOT: ReadonlySet<string> = new Set([...HOP_BY_HOP, REASON_HEADER])
+
+/**
+ * Names of headers of a request that do not go on.
+ *
+ * @param credentialHeaders the headers in which tokens are sent, by the matrix
+ */
+export function strippedNames(credentialHeaders: Iterable<string>): ReadonlySet<string> {
+  return new Set([...HOP_BY_HOP, ...CREDENTIALS, ...OWN, ...Array.from(credentialHeaders, canonicalName)])
+}
+
+/** The headers of a request, read once. */
+export interface RequestHeaders {
+  /** Those that go on, names and values in turn. */
+  readonly forwarded: string[]
+  /** How many Host headers there are. */
+  readonly hosts: number
+  /** How the application says which caller it is. */
+  readonly proxyAuthorization: readonly string[]
+  /** Whether there is a header that only a browser sends. */
+  readonly ofBrowser: boolean
+}
+
+/** @param raw names and values in turn, as they arrived */
+export function readHeaders(raw: readonly string[], stripped: ReadonlySet<string>): RequestHeaders {
+  const listed = listedIn(raw)
+  const forwarded: string[] = []
+  const proxyAuthorization: string[] = []
+  let hosts = 0
+  let ofBrowser = false
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string
+    const value = raw[index + 1] as string
+    const canonical = canonicalName(name)
+    if (canonical === 'host') hosts++
+    else if (canonical === 'proxy-authorization') proxyAuthorization.push(value)
+    else if (canonical === 'origin' || canonical === 'sec-fetch-site') ofBrowser = true
+    if (!stripped.has(canonical) && !listed?.has(canonical)) forwarded.push(name, value)
+  }
+  return { forwarded, hosts, proxyAuthorization, ofBrowser }
+}
+
+/** The headers of a target's answer that go back. */
+export function returnedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const listed = headers.connection === undefined ? undefined : namesIn(String(headers.connection))
+  const returned: IncomingHttpHeaders = {}
+  for (const name in headers)
+    if (!RETURNED_NOT.has(name) && !listed?.has(name)) returned[name] = headers[name]
+  return returned
+}
+
+/** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
+function canonicalName(name: string): string {
+  const lower = name.toLowerCase()
+  return lower.includes('_') ? lower.replaceAll('_', '-') : lower
+}
+
+/** What `Connection` lists. Its options `close` and `keep-alive` are no headers, which does no harm. */
+function listedIn(raw: readonly string[]): Set<string> | undefined {
+  let listed: Set<string> | undefined
+  for (let index = 0; index < raw.length; index += 2)
+    if (raw[index]?.length === 10 && raw[index]?.toLowerCase() === 'connection')
+      listed = namesIn(raw[index + 1] as string, listed)
+  return listed
+}
+
+function namesIn(list: string, into: Set<string> = new Set()): Set<string> {
+  for (const name of list.split(',')) into.add(canonicalName(name.trim()))
+  return into
+}

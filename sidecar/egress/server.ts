@@ -1,0 +1,224 @@
+/**
+ * Egress: an HTTP listener for the applications of this machine. They send requests without a credential; each goes to the
+ * target of its route with the credential that the API takes. There is no other target.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Engine } from '../../engine/index.ts'
+import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
+import type { ConnectionSource } from '../base/connections.ts'
+import { admit, isRenewable, outgoing } from '../usecases/egress.ts'
+import { forCall, type Services } from '../usecases/services.ts'
+import { forward, hasBody } from './forward.ts'
+import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
+import { type EgressListener, listen } from './listen.ts'
+import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
+import { readRequestTarget } from './request-target.ts'
+import { type Route, type Target, Targets } from './target.ts'
+
+export type { Route } from './target.ts'
+
+// Not imported, because an import makes Node create every export of the module, and some of them are large.
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
+
+export interface EgressOptions {
+  /** `HOST:PORT` of this machine, or `unix:PATH`. */
+  readonly address: string
+  readonly routes: readonly Route[]
+  /** Accepts the connections; `undefined`: the server itself does. */
+  readonly connections?: ConnectionSource | undefined
+  /** A clock that nobody sets, in milliseconds. */
+  readonly monotonicMs?: (() => number) | undefined
+  /** Longest time to send the headers, in milliseconds. */
+  readonly headersMs?: number | undefined
+}
+
+export interface EgressServer {
+  /** The address with the port that was bound. */
+  readonly address: string
+  /** Lets requests finish for so long, in milliseconds, then closes. */
+  close(drainMs: number): Promise<void>
+}
+
+const HEADER_BYTES_MAX = 16_384
+const HEADERS_MS = 5_000
+const CONNECTIONS_MAX = 1_000
+
+/** How long a connection may stay open without a request, in milliseconds. */
+const KEEP_ALIVE_MS = 60_000
+
+/** How much longer a connection may be silent than a target: a client that neither sends nor reads is cut off. */
+const IDLE_MARGIN_MS = 30_000
+
+/** Methods that echo a request, with the credential in it. */
+const ECHOING: ReadonlySet<string> = new Set(['TRACE', 'TRACK'])
+
+/** @throws Error if the address is in use, or if other machines can reach it */
+export async function startEgress(services: Services, options: EgressOptions): Promise<EgressServer> {
+  const parsed = egressAddressOf(options.address)
+  const targets = new Targets(options.routes, options.monotonicMs ?? (() => performance.now()))
+  const server = newServer(options)
+  const door = new Door(services, targets, server)
+  let listener: EgressListener
+  try {
+    listener = await listen(server, options.address, parsed, options.connections)
+  } catch (error) {
+    await targets.destroy()
+    throw error
+  }
+  door.open(parsed, listener.address)
+  return {
+    address: listener.address,
+    close: async (drainMs) => {
+      door.close()
+      await listener.close(drainMs)
+      await targets.destroy()
+    },
+  }
+}
+
+/** @throws Error if other machines can reach the address */
+export function egressAddressOf(address: string): ListenAddress {
+  const parsed = parseAddress('egress.address', address, 'unix:PATH, or off')
+  if (parsed.type === 'unix' || isLoopback(parsed.host)) return parsed
+  throw new Error(
+    `egress address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), unix:PATH, or off`,
+  )
+}
+
+function newServer({ routes, headersMs = HEADERS_MS }: EgressOptions): Server {
+  const server = createServer({
+    insecureHTTPParser: false,
+    requireHostHeader: true,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: headersMs,
+    // A body may take as long as it flows.
+    requestTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: 1_000,
+    noDelay: true,
+  })
+  server.maxConnections = CONNECTIONS_MAX
+  // The size of all headers bounds their number. A server drops those beyond the number, and would go on without them.
+  server.maxHeadersCount = 0
+  server.timeout = Math.max(...routes.map(({ timeoutMs }) => timeoutMs)) + IDLE_MARGIN_MS
+  return server
+}
+
+/** What a request passes before it is forwarded. */
+class Door {
+  readonly #services: Services
+  readonly #targets: Targets
+  /** Host headers that name this server; `undefined`: every one does, because no browser reaches a Unix socket. */
+  #hosts: ReadonlySet<string> | undefined = new Set()
+  #closing = false
+  #engine: Engine | undefined
+  /** Headers that do not go on, under the matrix of that engine. */
+  #stripped: ReadonlySet<string> = new Set()
+
+  constructor(services: Services, targets: Targets, server: Server) {
+    this.#services = services
+    this.#targets = targets
+    server.on('request', (request, response) => this.#receive(request, response, false))
+    server.on('checkContinue', (request, response) => this.#receive(request, response, true))
+    server.on('connect', (_request, socket) => endWith(socket as Socket, refusalFor('METHOD_NOT_SUPPORTED')))
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+      else endWith(socket as Socket, connectionRefusal(error.code))
+    })
+  }
+
+  /** From now on requests that name this address are let in. */
+  open(parsed: ListenAddress, address: string): void {
+    if (parsed.type === 'unix') this.#hosts = undefined
+    else {
+      const port = address.slice(address.lastIndexOf(':'))
+      this.#hosts = new Set(['127.0.0.1', 'localhost', '[::1]'].map((name) => name + port).concat(address))
+    }
+  }
+
+  /** From now on each connection ends with its answer. */
+  close(): void {
+    this.#closing = true
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    if (this.#closing) response.shouldKeepAlive = false
+    const services = forCall(this.#services)
+    const headers = readHeaders(request.rawHeaders, this.#strippedUnder(services.engine))
+    const entry = this.#enter(request, headers)
+    if (entry.refusal !== undefined) {
+      // A body that comes all the same is not read, so nothing can follow it.
+      sendRefusal(response, { ...entry.refusal, close: entry.refusal.close || hasBody(request) })
+      return
+    }
+    const { target, path } = entry
+    response.once('close', () => target.leave())
+    void forward({
+      request,
+      response,
+      target,
+      path,
+      headers: headers.forwarded,
+      expectsContinue,
+      credential: (rejected) => outgoing(services, target.route, rejected),
+      isRenewable,
+      log: this.#services.log,
+    })
+  }
+
+  #enter(request: IncomingMessage, headers: RequestHeaders): Entry {
+    const { method = '', url = '' } = request
+    if (headers.hosts > 1) return refused(refusalFor('REQUEST_INVALID', 'one Host header'))
+    // A page in a browser on this machine could make its own host name resolve to 127.0.0.1, and needs no answer to do harm.
+    if (!this.#isOurHost(request.headers.host) || headers.ofBrowser)
+      return refused(refusalFor('HOST_NOT_ALLOWED'))
+    if (ECHOING.has(method)) return refused(refusalFor('METHOD_NOT_SUPPORTED'))
+    const reading = readRequestTarget(url)
+    if (!reading.ok) return refused(refusalFor('REQUEST_INVALID', reading.expected))
+    const upgrade = request.headers.upgrade?.toLowerCase()
+    // An offer of HTTP/2 may be passed over; a WebSocket cannot.
+    if (upgrade !== undefined && upgrade !== 'h2c') return refused(refusalFor('UPGRADE_NOT_SUPPORTED'))
+    const target = this.#targets.find(reading.path)
+    if (target === undefined) return refused(refusalFor('NO_ROUTE'))
+    const admission = admit(this.#services.callers, target.route, headers.proxyAuthorization)
+    if (admission === 'unknown') return refused(refusalFor('PROXY_AUTHENTICATION_REQUIRED'))
+    if (admission === 'not_allowed') return refused(refusalFor('CALLER_NOT_ALLOWED'))
+    if (!target.enter()) return refused(refusalFor('TOO_MANY_REQUESTS'))
+    return { target, path: target.pathFor(reading.path, reading.query) }
+  }
+
+  #isOurHost(host: string | undefined): boolean {
+    return this.#hosts === undefined || this.#hosts.has(host?.toLowerCase() ?? '')
+  }
+
+  #strippedUnder(engine: Engine): ReadonlySet<string> {
+    if (engine !== this.#engine) {
+      this.#engine = engine
+      this.#stripped = strippedNames(Array.from(engine.tokenKinds.values(), ({ header }) => header))
+    }
+    return this.#stripped
+  }
+}
+
+type Entry =
+  | { readonly target: Target; readonly path: string; readonly refusal?: undefined }
+  | { readonly refusal: Refusal }
+
+function refused(refusal: Refusal): Entry {
+  return { refusal }
+}
+
+/** Answers what never becomes a request, because it is not HTTP, too long or too slow. */
+function connectionRefusal(code: string | undefined): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return { ...refusalFor('REQUEST_INVALID', `headers of at most ${HEADER_BYTES_MAX} bytes`), status: 431 }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { ...refusalFor('REQUEST_INVALID', 'the headers sooner'), status: 408 }
+  return refusalFor('REQUEST_INVALID', 'an HTTP/1.1 request')
+}
+
+function endWith(socket: Socket, refusal: Refusal): void {
+  socket.on('error', () => {})
+  socket.end(refusalText(refusal, STATUS_CODES[refusal.status] ?? 'Error'))
+}

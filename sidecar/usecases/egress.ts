@@ -1,0 +1,144 @@
+/** Which credential goes out with a request of an egress route: who may use the route, and what the matrix lets pass. */
+import type { Decision, Engine } from '../../engine/index.ts'
+import { CallError } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { Secret } from '../base/secret.ts'
+import type { Caller } from './callers.ts'
+import { type Issued, issue } from './issue.ts'
+import type { CallServices } from './services.ts'
+
+/** What a route may be used for, and by whom. The operator writes it down in the configuration. */
+export interface Passage {
+  /** Path that the application asks for, with a slash at both ends. It names the route. */
+  readonly path: string
+  readonly api: string
+  /** Name of the profile whose token is sent. */
+  readonly profile: string
+  /** Project of the token, for kinds that need one. */
+  readonly project: string | undefined
+  /** Names of the callers who may use the route; `anyone`: whoever reaches the listener. */
+  readonly callers: ReadonlySet<string> | 'anyone'
+}
+
+/** The credential to send, or why the matrix lets none pass. */
+export type Outgoing =
+  | { readonly allowed: true; readonly credential: Issued }
+  | { readonly allowed: false; readonly decision: Decision }
+
+/** `unknown`: no caller token, or one that nobody has. */
+export type Admission = 'admitted' | 'unknown' | 'not_allowed'
+
+/**
+ * Whether the caller may use the route. A route for anyone asks for nothing.
+ *
+ * @param authorization values that name the caller: `Bearer CALLER_TOKEN`
+ */
+export function admit(
+  callers: Pick<CallServices['callers'], 'find'>,
+  passage: Passage,
+  authorization: readonly string[],
+): Admission {
+  if (passage.callers === 'anyone') return 'admitted'
+  let caller: Caller | undefined
+  try {
+    caller = callers.find({ authorization, iamToken: [], certificateNames: [] })
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+  }
+  if (caller === undefined) return 'unknown'
+  return passage.callers.has(caller.name) ? 'admitted' : 'not_allowed'
+}
+
+/**
+ * The credential for a request of the route. The route is what may use the profile: its callers never see the token, so they
+ * need not be bound to the profile themselves.
+ *
+ * @param rejected a token that the API has just refused
+ * @throws CallError as `issue` does
+ */
+export function outgoing(
+  services: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  passage: Passage,
+  rejected?: Secret,
+): MaybePromise<Outgoing> {
+  const { engine } = services
+  const { api, profile, project } = passage
+  const accepted = engine.apis.get(api)?.accepted ?? []
+  if (accepted.length === 0) return { allowed: false, decision: denialOf(engine, api) }
+  const issued = issue(services, {
+    requester: { type: 'profile', name: profile, caller: callerOf(passage) },
+    purpose: { type: 'apis', apis: [api], project },
+    clientAddress: undefined,
+    rejected,
+  })
+  return andThen(issued as MaybePromise<Issued>, (credential): Outgoing => {
+    // Whatever chose the token: one that the matrix denies is not sent.
+    const decision = engine.decide({ api, kind: credential.kind, scope: credential.scope })
+    return decision.allowed ? { allowed: true, credential } : { allowed: false, decision }
+  })
+}
+
+/**
+ * What is wrong with the routes under this matrix: an unknown API, or no token that could ever open it.
+ *
+ * @param hasStaticToken whether a profile has a static token
+ * @returns the place in the configuration, and what was expected there
+ */
+export function routeProblems(
+  engine: Engine,
+  passages: readonly Passage[],
+  hasStaticToken: (profile: string) => boolean,
+): string[] {
+  return passages.flatMap((passage, index) => {
+    const at = `egress.routes[${index}]`
+    const api = engine.apis.get(passage.api)
+    if (api === undefined) return [`${at}.api: expected the id of an API of the matrix`]
+    const kinds = api.accepted.flatMap(({ kind }) => engine.tokenKinds.get(kind) ?? [])
+    const issued = kinds.filter(({ obtained }) => obtained.by === 'issue')
+    if (issued.length === 0 && kinds.length > 0 && !hasStaticToken(passage.profile))
+      return [`${at}.profile: expected a profile with a static token, because the API accepts no other token`]
+    const everyNeedsProject = issued.length > 0 && issued.every(({ scopeLevel }) => scopeLevel === 'project')
+    if (everyNeedsProject && passage.project === undefined)
+      return [
+        `${at}.project: expected the name of a project, because every token that the API accepts is bound to one`,
+      ]
+    return []
+  })
+}
+
+/** Why no token opens the API: it is unknown, strict mode denies it, or it accepts no kind. */
+function denialOf(engine: Engine, api: string): Decision {
+  const denials = [...engine.tokenKinds.values()].map(({ id: kind, scopeLevel }) =>
+    engine.decide({
+      api,
+      kind,
+      scope: { account: '0', ...(scopeLevel === 'project' && { project: 'any' }) },
+    }),
+  )
+  const [first = engine.decide({ api, kind: '', scope: { account: '0' } })] = denials
+  return denials.find(({ reason }) => reason === 'CONTESTED') ?? first
+}
+
+/** A route is a caller of its own: bound to its one profile, without any right. */
+function callerOf(passage: Passage): Caller {
+  let caller = ROUTE_CALLERS.get(passage)
+  if (caller === undefined) {
+    caller = {
+      name: `egress route ${passage.path}`,
+      tokenSha256: undefined,
+      certificateName: undefined,
+      profiles: new Set([passage.profile]),
+      rights: { everything: false, revoke: false, read: false, administer: new Set() },
+      expiresAtMs: undefined,
+    }
+    ROUTE_CALLERS.set(passage, caller)
+  }
+  return caller
+}
+
+const ROUTE_CALLERS = new WeakMap<Passage, Caller>()
+
+/** Whether a renewed token may be accepted where this one was refused: what the configuration holds stays the same. */
+export function isRenewable({ issuedAtMs }: Issued): boolean {
+  return issuedAtMs !== undefined
+}

@@ -1,0 +1,117 @@
+/** Bodies are streamed in both directions, and whoever leaves ends both sides. */
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { ask, recorded, runEgress, startTarget, type Wish } from '../support/egress.ts'
+import { eventually } from '../support/resources.ts'
+
+/** Answers as the path says. */
+const peculiar = await startTarget(async (incoming, response) => answerAs(incoming, response))
+const held: { incoming: IncomingMessage; response: ServerResponse }[] = []
+const bodies: string[] = []
+
+async function answerAs(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [, name] = /^\/(\w+)/.exec(incoming.url ?? '') ?? []
+  if (name === 'early') response.writeHead(413, { connection: 'close' }).end('too large')
+  else if (name === 'hold') held.push({ incoming, response })
+  else if (name === 'echo') incoming.pipe(response)
+  else if (name === 'cut') {
+    response.writeHead(200).write('half')
+    setTimeout(() => response.socket?.destroy(), 20)
+  } else {
+    const { body, headers } = await recorded(incoming)
+    expect(headers).not.toHaveProperty('expect')
+    bodies.push(body)
+    response.end('ok')
+  }
+}
+
+const { egress } = await runEgress([
+  { path: '/peculiar/', url: peculiar.url, timeout_ms: 5_000, max_concurrent: 2 },
+  { path: '/callers/', url: peculiar.url, callers: ['report-job'] },
+])
+const to = (path: string, wish?: Wish) => ask(egress, path, wish)
+
+/** A request whose body the test writes. */
+function open(path: string, headers: Record<string, string> = {}): ClientRequest {
+  const [host, port] = egress.split(':')
+  return request({ host, port, path, method: 'POST', headers, agent: false }).on('error', () => {})
+}
+
+describe('bodies', () => {
+  test('are streamed in both directions: the answer to the first part comes before the second is sent', async () => {
+    const sending = open('/peculiar/echo', { 'transfer-encoding': 'chunked' })
+    sending.write('one')
+    const [response] = (await once(sending, 'response')) as [IncomingMessage]
+    expect(String((await once(response, 'data'))[0])).toBe('one')
+    sending.write('two')
+    expect(String((await once(response, 'data'))[0])).toBe('two')
+    sending.end()
+    await once(response.resume(), 'end')
+  })
+
+  test('of a client that waits for a 100 are read', async () => {
+    const sending = open('/peculiar/', { expect: '100-continue', 'content-length': '3' })
+    sending.flushHeaders()
+    await once(sending, 'continue')
+    sending.end('abc')
+    const [response] = (await once(sending, 'response')) as [IncomingMessage]
+    expect(response.statusCode).toBe(200)
+    expect(bodies).toEqual(['abc'])
+    await once(response.resume(), 'end')
+  })
+
+  test('of a refused request are not asked for', async () => {
+    const sending = open('/callers/', { expect: '100-continue', 'content-length': '3' })
+    sending.flushHeaders()
+    let continued = false
+    sending.on('continue', () => {
+      continued = true
+    })
+    const [response] = (await once(sending, 'response')) as [IncomingMessage]
+    expect({ status: response.statusCode, continued, connection: response.headers.connection }).toEqual({
+      status: 407,
+      continued: false,
+      connection: 'close',
+    })
+    sending.destroy()
+  })
+
+  test('an early answer arrives although the body goes on', async () => {
+    const sending = open('/peculiar/early', { 'transfer-encoding': 'chunked' })
+    sending.write('x'.repeat(100_000))
+    const [response] = (await once(sending, 'response')) as [IncomingMessage]
+    const text = String(await Array.fromAsync(response.setEncoding('utf8') as AsyncIterable<string>))
+    expect({ status: response.statusCode, text }).toEqual({ status: 413, text: 'too large' })
+    sending.destroy()
+  })
+
+  test('an answer that breaks off breaks off here too', async () => {
+    await expect(to('/peculiar/cut')).rejects.toThrow('aborted')
+  })
+
+  test('where the client leaves, the request at the target ends, and its place is free again', async () => {
+    // As many as the route takes; so one that is not given back would be missed.
+    for (let round = 0; round < 4; round++) {
+      const sending = open('/peculiar/hold', { 'transfer-encoding': 'chunked' })
+      sending.write('part')
+      const { response } = await eventually(() => held.pop())
+      const closed = once(response, 'close')
+      sending.destroy()
+      await closed
+    }
+    await eventually(async () => (await to('/peculiar/')).status === 200)
+  })
+})
+
+test('more requests at once than the route takes are refused', async () => {
+  const sent = [open('/peculiar/hold'), open('/peculiar/hold')]
+  for (const each of sent) each.end()
+  await eventually(() => held.length === 2)
+  expect(await to('/peculiar/')).toMatchObject({
+    status: 503,
+    headers: { 'portcullis-reason': 'TOO_MANY_REQUESTS', 'retry-after': '1' },
+  })
+  for (const { response } of held.splice(0)) response.end()
+  await eventually(async () => (await to('/peculiar/')).status === 200)
+})
