@@ -14,6 +14,7 @@ const SCHEMAS = [
   'matrix/support-matrix.schema.json',
   'sidecar/config/config.schema.json',
   'sidecar/config/directory.schema.json',
+  'sidecar/config/agent.schema.json',
 ]
 
 // `@ts-nocheck`: the generated code has no types.

@@ -18,7 +18,7 @@ export async function withClient<T>(
   },
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const address = checkedAddress(options.address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS)
+  const address = checkedAddress(options.address)
   const settings = {
     deadlineMs: options.deadline,
     allowPlaintext: options.allowPlaintext === true,
@@ -49,8 +49,12 @@ export async function apisOf(client: Client): Promise<string[]> {
   return apis.map(({ id }) => id)
 }
 
-/** The client takes many more forms, and reports a mistyped one as an unknown host. */
-function checkedAddress(address: string): string {
+/**
+ * The given address, or else that of the environment, or else the default. The client takes many more forms, and reports a mistyped
+ * one as an unknown host.
+ */
+export function checkedAddress(given: string | undefined): string {
+  const address = given ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
   const expected = '--address (or PORTCULLIS_GRPC_ADDRESS): expected HOST:PORT or unix:PATH'
   try {
     const parsed = parseAddress('--address', address)

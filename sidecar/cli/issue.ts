@@ -1,4 +1,4 @@
-/** `portcullis issue`: obtains a token from a sidecar and prints it as a request header. */
+/** `portcullis issue` and `portcullis token`: obtain a token from a sidecar, and print it for a person or for a script. */
 import type { Command } from 'commander'
 import type { IssuedToken, IssueQuestion, PortcullisError } from '../client/index.ts'
 import { usageError } from './errors.ts'
@@ -15,20 +15,16 @@ interface IssueOptions extends ConnectionOptions {
   readonly project?: string
   readonly api?: readonly string[]
   readonly value?: boolean
+  readonly header?: boolean
+  readonly execCredential?: boolean
 }
 
+/** For a person: the header, and what the token is on standard error. */
 export function addIssueCommand(program: Command): void {
   const command = program
     .command('issue')
     .description('Obtain a token, and print the request header that carries it.')
-    .option('--account <account>', 'account number of the service user')
-    .option('--user <user>', 'name of the service user; the password is read from PORTCULLIS_PASSWORD')
-    .option('--password-file <file>', 'file with the password in its first line; - is standard input')
-    .option('--profile <name>', 'instead of a user: a credential of the configuration of the sidecar')
-    .option('--caller-token-file <file>', 'file with the caller token that --profile needs')
-    .option('--project <project>', 'obtain a token for this project (default: for the account)')
-    .option('--api <api>', 'obtain a token that opens this API; repeat for several', collect)
-    .option('--value', 'print the bare token, without the name of the header')
+  addRequestOptions(command).option('--value', 'print the bare token, without the name of the header')
   addHelpParts(addConnectionOptions(command), {
     examples: [
       'issue --account 234567 --user worker --password-file password.txt',
@@ -37,21 +33,62 @@ export function addIssueCommand(program: Command): void {
     ],
     exitCodes: '0 issued, 2 no answer',
   }).action(async (options: IssueOptions) => {
-    const { apisOf, readSecretLine, readTokenLine, withClient } = await import('./connection.ts')
-    const question = questionOf(options, readSecretLine)
-    const callerToken =
-      options.callerTokenFile && readTokenLine('--caller-token-file', options.callerTokenFile)
-    const issued = await withClient({ ...options, callerToken }, (client) =>
-      client.issue(question).catch(async (error: unknown) => {
-        throw namesApis(error) ? await unknownApi(options.api ?? [], await apisOf(client), error) : error
-      }),
-    )
+    const issued = await obtain(options)
     if (options.json) printJson(issued)
     else {
       print(options.value ? issued.value : `${issued.header}: ${issued.value}`)
       process.stderr.write(`${describe(issued)}\n`)
     }
   })
+}
+
+/** For a script: the token in the form that the next program takes, and nothing else. */
+export function addTokenCommand(program: Command): void {
+  const command = program.command('token').description('Obtain a token for a script, and print it alone.')
+  addRequestOptions(command)
+    .option('--header', 'print a request header, as `curl -H @-` takes it')
+    .option('--exec-credential', 'print an ExecCredential, as Kubernetes clients take it')
+  addHelpParts(addConnectionOptions(command), {
+    examples: [
+      'token --profile deployer --caller-token-file caller-token.txt --api cdn --project alpha',
+      'token --profile deployer --caller-token-file caller-token.txt --api balance --header',
+    ],
+    exitCodes: '0 issued, 2 no answer',
+    notes: ['For an application that runs longer than a token lives, see `portcullis help agent`.'],
+  }).action(async (options: IssueOptions) => {
+    const { header, execCredential, json } = options
+    if ([header, execCredential, json].filter(Boolean).length > 1)
+      throw usageError('expected one of --header, --exec-credential and --json')
+    const issued = await obtain(options)
+    if (json) return printJson(issued)
+    const { formatToken } = await import('../agent/formats.ts')
+    process.stdout.write(
+      formatToken(execCredential ? 'exec-credential' : header ? 'header' : 'value', issued),
+    )
+  })
+}
+
+/** Who asks, and for what. */
+function addRequestOptions(command: Command): Command {
+  return command
+    .option('--account <account>', 'account number of the service user')
+    .option('--user <user>', 'name of the service user; the password is read from PORTCULLIS_PASSWORD')
+    .option('--password-file <file>', 'file with the password in its first line; - is standard input')
+    .option('--profile <name>', 'instead of a user: a credential of the configuration of the sidecar')
+    .option('--caller-token-file <file>', 'file with the caller token that --profile needs')
+    .option('--project <project>', 'obtain a token for this project (default: for the account)')
+    .option('--api <api>', 'obtain a token that opens this API; repeat for several', collect)
+}
+
+async function obtain(options: IssueOptions): Promise<IssuedToken> {
+  const { apisOf, readSecretLine, readTokenLine, withClient } = await import('./connection.ts')
+  const question = questionOf(options, readSecretLine)
+  const callerToken = options.callerTokenFile && readTokenLine('--caller-token-file', options.callerTokenFile)
+  return withClient({ ...options, callerToken }, (client) =>
+    client.issue(question).catch(async (error: unknown) => {
+      throw namesApis(error) ? await unknownApi(options.api ?? [], await apisOf(client), error) : error
+    }),
+  )
 }
 
 function namesApis(error: unknown): boolean {

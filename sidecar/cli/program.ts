@@ -2,13 +2,14 @@
 import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
 import { addAdministrationCommands, OPERATOR_NOTE } from './administration.ts'
+import { addAgentCommand } from './agent.ts'
 import { addCallerCommand } from './caller.ts'
 import { addCheckCommand } from './check.ts'
 import { addCompletionCommands } from './completion.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
 import { addHelpParts, GROUPS, title } from './help.ts'
-import { addIssueCommand } from './issue.ts'
+import { addIssueCommand, addTokenCommand } from './issue.ts'
 import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
 import { addMatrixCommand } from './matrix.ts'
@@ -32,11 +33,12 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
     .configureOutput({ outputError: () => {} })
     .exitOverride()
   program.commandsGroup(GROUPS.ask)
-  for (const add of [addCheckCommand, addIssueCommand, addRevokeCommand]) add(program, terminal)
+  for (const add of [addCheckCommand, addIssueCommand, addTokenCommand, addRevokeCommand])
+    add(program, terminal)
   program.commandsGroup(GROUPS.matrix)
   for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand]) add(program)
   program.commandsGroup(GROUPS.run)
-  for (const add of [addServeCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
+  for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
   addProfileCommand(program)
   program.commandsGroup(GROUPS.administer)

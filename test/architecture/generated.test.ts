@@ -59,6 +59,7 @@ test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, (
   const generated = filesIn(output)
   expect([...generated.keys()]).toEqual([
     'matrix/gen/support-matrix.ts',
+    'sidecar/config/gen/agent.ts',
     'sidecar/config/gen/config.ts',
     'sidecar/config/gen/directory.ts',
   ])

@@ -128,18 +128,18 @@ const ROOMS: readonly Room[] = [
     imports: ['engine/', 'sidecar/gen/', '@grpc/grpc-js'],
   },
   {
+    room: 'sidecar/agent/',
+    purpose: 'keeps tokens fresh in files',
+    imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/client/', 'node:', 'pino'],
+  },
+  {
     room: 'sidecar/cli/',
     purpose: 'the command line',
     imports: [
       ...['engine/', 'matrix/document/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/config/'],
-      ...[
-        'sidecar/directory/',
-        'sidecar/authority/',
-        'sidecar/upstream/',
-        'sidecar/rules.ts',
-        'sidecar/grpc/',
-      ],
-      ...['sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/', 'node:', 'commander'],
+      ...['sidecar/directory/', 'sidecar/authority/', 'sidecar/upstream/', 'sidecar/rules.ts'],
+      ...['sidecar/grpc/', 'sidecar/log.ts', 'sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/'],
+      ...['sidecar/agent/', 'node:', 'commander'],
     ],
   },
   { room: 'sidecar/portcullis.js', purpose: 'starts the command line', imports: ['node:'] },
