@@ -21,6 +21,8 @@ const NO_ALLOCATION = 'all answers are built before the first question, so `deci
 const LOGIN =
   'the aim is 1, because argon2id alone limits the logins a second; the driver has no processor of its own and takes a tenth, and the rest is room for a busy machine'
 const LOGIN_CPU = 'beside argon2id a login takes a twentieth of it; the rest is room for a busy machine'
+const FORWARDING =
+  'reading the path and the headers, knowing the caller and finding the token may cost half of what forwarding costs'
 const SLOWDOWN =
   'a decision may miss the cache slightly more often than the Maps that it is made of, and no more'
 const EVALUATED =
@@ -80,6 +82,8 @@ export const gates: readonly Gate[] = [
     because:
       'both digest the token and look it up; the directory is also asked for its version, and an upstream is not',
   },
+  { ...ratio('egress', 'forward', 1.5), because: FORWARDING },
+  { ...ratio('egress', 'forward-body', 1.5), because: FORWARDING },
   { ...ratio('growth', 'slowdown-apis', 1.3), because: SLOWDOWN },
   { ...ratio('growth', 'slowdown-kinds', 1.3), because: SLOWDOWN },
   {

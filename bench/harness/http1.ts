@@ -16,6 +16,8 @@ export interface Http1Workload {
 
 export interface Http1Answer {
   readonly status: number
+  /** The status line and the headers, as they arrived. */
+  readonly headers: string
   readonly body: Buffer
 }
 
@@ -140,5 +142,5 @@ function readAnswer(received: Buffer): Http1Answer | undefined {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
   if (length === undefined) throw new Error(`expected an answer with a length, got ${head}`)
   const body = received.subarray(headEnd + HEAD_END.length)
-  return body.length < Number(length) ? undefined : { status: Number(head.slice(9, 12)), body }
+  return body.length < Number(length) ? undefined : { status: Number(head.slice(9, 12)), headers: head, body }
 }

@@ -50,7 +50,7 @@ export function startSidecar({
 export function startSidecarOn(
   dataFolder: string,
   { flags = [], launcher = LAUNCHER, nodeFlags = [] }: SidecarOptions = {},
-): Promise<ServerProcess<Pick<SidecarReady, 'grpc' | 'matrix_digest'>>> {
+): Promise<ServerProcess<Pick<SidecarReady, 'grpc' | 'matrix_digest'> & { readonly egress?: string }>> {
   return ServerProcess.start(launcher, [...SERVE, '--data', dataFolder, ...flags], nodeFlags)
 }
 
@@ -65,4 +65,20 @@ export function startConstant(
 /** Starts `bare-http2.ts`: a constant answer without grpc-js. */
 export function startBareHttp2(answerBytes: number): Promise<ServerProcess<ConstantReady>> {
   return ServerProcess.start(join(import.meta.dirname, 'bare-http2.ts'), [String(answerBytes)])
+}
+
+/** The line of a server of HTTP alone. */
+export interface HttpReady {
+  /** `HOST:PORT` */
+  readonly http: string
+}
+
+/** Starts `target.ts`: a constant answer over HTTP. */
+export function startTarget(answerBytes: number): Promise<ServerProcess<HttpReady>> {
+  return ServerProcess.start(join(import.meta.dirname, 'target.ts'), [String(answerBytes)])
+}
+
+/** Starts `forward.ts`: forwards to the target and does nothing else. */
+export function startForwarder(target: string): Promise<ServerProcess<HttpReady>> {
+  return ServerProcess.start(join(import.meta.dirname, 'forward.ts'), [`http://${target}`])
 }

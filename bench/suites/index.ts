@@ -1,5 +1,6 @@
 /** All suites, in the order in which they run. */
 import type { Suite } from '../harness/suite.ts'
+import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
@@ -16,6 +17,7 @@ export const suites: readonly Suite[] = [
   tokensSuite,
   issueSuite,
   upstreamSuite,
+  egressSuite,
   growthSuite,
   startSuite,
   workersSuite,

@@ -82,6 +82,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'egress',
+    {
+      // One request through each of the two.
+      answersChecked: 2,
+      compared: ['forward', 'forward-body'],
+      alone: [],
+      timed: ['forward', 'forward-body'],
+    },
+  ],
+  [
     'growth',
     {
       // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.
