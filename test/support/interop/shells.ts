@@ -41,8 +41,8 @@ async function exists(shell: string): Promise<boolean> {
   }
 }
 
-/** The folder with what the packages hold. */
-function unpacked(name: string, packages: readonly string[]): Promise<string> {
+/** The folder with what packages of Debian hold. @throws CommandFailed where they are not to be had */
+export function unpacked(name: string, packages: readonly string[]): Promise<string> {
   return installed(name, packages, async (folder) => {
     await run('apt-get', ['download', ...packages], { cwd: folder })
     for (const file of globSync('*.deb', { cwd: folder }))
