@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { readAgentConfig } from '../../sidecar/config/agent.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { newFolder } from '../support/resources.ts'
 import { ROOT, sources } from '../support/sources.ts'
@@ -84,13 +85,13 @@ describe('docs/troubleshooting.md', () => {
   })
 })
 
-// The directory files are applied by the commands of their pages.
-const configurations = userPages.flatMap((page) =>
+const yamlBlocks = userPages.flatMap((page) =>
   blocksOf(page)
     .filter((block) => block.language === 'yaml' && needOf(block) === undefined)
-    .filter((block) => fileOf(block) !== 'directory.yaml')
-    .map((block) => ({ page, block })),
+    .map((block) => ({ page, block, file: fileOf(block) ?? '' })),
 )
+// The directory files are applied by the commands of their pages.
+const configurations = yamlBlocks.filter(({ file }) => !['directory.yaml', 'agent.yaml'].includes(file))
 
 test.each(configurations)('$page.path:$block.line is accepted as a configuration', ({ block }) => {
   const folder = newFolder()
@@ -98,6 +99,15 @@ test.each(configurations)('$page.path:$block.line is accepted as a configuration
   writeFileSync(file, block.text)
   expect(readConfig({ file })).toMatchObject(parse(block.text))
 })
+
+test.each(yamlBlocks.filter(({ file }) => file === 'agent.yaml'))(
+  '$page.path:$block.line is accepted as a configuration of the agent',
+  ({ block }) => {
+    const file = join(newFolder(), 'agent.yaml')
+    writeFileSync(file, block.text)
+    expect(readAgentConfig(file).tokens).toHaveLength(parse(block.text).tokens.length)
+  },
+)
 
 describe('outputs are compared', () => {
   test.each<[shown: string, printed: string, same: boolean]>([

@@ -40,6 +40,8 @@ export const PACKAGES: Readonly<Record<string, string>> = {
 /** The addresses that the pages show, which are another's on a machine that runs tests. */
 const GRPC_SHOWN = '127.0.0.1:50051'
 const HTTP_SHOWN = '127.0.0.1:8180'
+/** Replaced by a free port until a sidecar has said which one it got. */
+const EGRESS_SHOWN = '127.0.0.1:8181'
 /** A test opens no port to other machines. */
 const ANYWHERE_SHOWN = '0.0.0.0:50051'
 const FREE_PORT_HERE = '127.0.0.1:0'
@@ -57,7 +59,10 @@ export class Terminal {
   readonly #bash: ChildProcess
   readonly #answers: Interface
   readonly #tools: string
-  readonly #replaced = new Map([[ANYWHERE_SHOWN, FREE_PORT_HERE]])
+  readonly #replaced = new Map([
+    [ANYWHERE_SHOWN, FREE_PORT_HERE],
+    [EGRESS_SHOWN, FREE_PORT_HERE],
+  ])
   #blocks = 0
 
   private constructor(folder: string, tools: string, bash: ChildProcess, answers: Interface) {
@@ -187,8 +192,9 @@ export class Terminal {
     })
   }
 
-  async #use({ grpc, http }: Addresses): Promise<void> {
+  async #use({ grpc, http, egress }: Addresses): Promise<void> {
     if (http !== undefined) this.replace(HTTP_SHOWN, http)
+    if (egress !== undefined) this.replace(EGRESS_SHOWN, egress)
     if (grpc.startsWith('unix:')) return
     this.replace(GRPC_SHOWN, grpc)
     await this.run(`export PORTCULLIS_GRPC_ADDRESS=${grpc}`)
@@ -198,6 +204,7 @@ export class Terminal {
 interface Addresses {
   readonly grpc: string
   readonly http: string | undefined
+  readonly egress?: string | undefined
 }
 
 /** What a server says of itself when it is ready, in a line, in its welcome or as JSON. */
@@ -207,7 +214,8 @@ function addressesIn(text: string): Addresses | undefined {
     /^ {2}gRPC +(\S+)\n {2}HTTP +(?:off|http:\/\/(\S+)).*[\s\S]*explain audit-logs.*\n/m.exec(text) ??
     /^\{"event":"ready","grpc":"([^"]+)","http":"(?:off|([^"]+))"/m.exec(text) ??
     []
-  return grpc === undefined ? undefined : { grpc, http }
+  const [, egress] = /^ready: .*, egress on ([^\s,]+)/m.exec(text) ?? []
+  return grpc === undefined ? undefined : { grpc, http, egress }
 }
 
 function isRunning(pid: number): boolean {
