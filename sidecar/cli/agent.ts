@@ -1,10 +1,10 @@
 /** `portcullis agent`: keeps tokens fresh in files, for applications that only read a file. */
 import type { Command } from 'commander'
-import { EXIT } from './errors.ts'
+import { EXIT, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 
 interface AgentOptions {
-  readonly config: string
+  readonly config?: string
   readonly once?: boolean
   readonly json?: boolean
 }
@@ -15,7 +15,7 @@ export function addAgentCommand(program: Command): void {
   const command = program
     .command('agent')
     .description('Keep tokens fresh in files until it is stopped.')
-    .requiredOption('--config <file>', 'configuration of the agent, YAML or JSON')
+    .option('--config <file>', 'configuration of the agent, YAML or JSON')
     .option('--once', 'write every file once, and end')
     .option('--json', 'print errors as one line of JSON')
   addHelpParts(command, {
@@ -29,6 +29,7 @@ export function addAgentCommand(program: Command): void {
 }
 
 async function runAgent({ config: path, once }: AgentOptions): Promise<void> {
+  if (path === undefined) throw usageError('expected --config')
   const [{ Agent }, { SidecarTokens }, { readAgentConfig }, { checkedAddress, readTokenLine }, { newLog }] =
     await Promise.all([
       import('../agent/agent.ts'),

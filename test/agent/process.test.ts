@@ -130,9 +130,9 @@ describe('portcullis agent --once', () => {
       'expected HOST:PORT or unix:PATH',
     ],
   ])('ends with 2 for %s', async (_claim, config, problem) => {
-    const { code, stderr } = await run(['agent', '--config', newFile(config), '--once'])
-    expect(code).toBe(2)
-    expect(stderr).toContain(problem)
+    const { code, stdout, stderr } = await run(['agent', '--config', newFile(config), '--once', '--json'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(JSON.parse(stderr).error.message).toContain(problem)
   })
 })
 

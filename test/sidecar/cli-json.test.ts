@@ -43,6 +43,10 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['check', 'audit-logs', '-H', `@${token}`], message: 'CheckResponse' },
   { args: ['check', 'iam', '--kind', 'static_token', '--account', '1'], message: 'CheckResponse', code: 1 },
   { args: [...issuing, '--project', 'alpha', '--api', 'cdn'], message: 'IssueResponse' },
+  {
+    args: ['token', ...issuing.slice(1), '--project', 'alpha', '--api', 'cdn'],
+    message: 'IssueResponse',
+  },
   { args: ['revoke', '-H', `@${token}`], message: 'RevokeResponse' },
   { args: ['matrix'], message: 'Matrix' },
   { args: ['matrix', '--strict'], message: 'Matrix' },
@@ -124,6 +128,8 @@ test('there is no other command with --json', () => {
   const held = [
     ...ROWS_HERE.map(path),
     'serve',
+    // test/agent/process.test.ts
+    'agent',
     'keys rotate',
     // test/administration/withdrawal.test.ts
     'keys withdraw',
