@@ -3,7 +3,6 @@
  * is kept only where it is small and its length is known: after a 401 it is sent once more, with a new token.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { PassThrough, type Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -57,7 +56,7 @@ export async function forward(exchange: Exchange): Promise<void> {
 }
 
 /** What the client has sent and goes on sending. */
-type Body = { readonly kept: Buffer | null } | { readonly streamed: Readable }
+type Body = { readonly kept: Buffer | null } | { readonly streamed: IncomingMessage }
 
 /** Whether a body follows the headers. */
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -73,24 +72,12 @@ function isIncomplete(request: IncomingMessage): boolean {
 function bodyOf(request: IncomingMessage): MaybePromise<Body> {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (!hasBody(request)) return { kept: null }
-  if (encoding !== undefined || Number(length) > KEPT_BYTES_MAX) return { streamed: streamOf(request) }
+  if (encoding !== undefined || Number(length) > KEPT_BYTES_MAX) return { streamed: request }
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   return new Promise((resolve) => {
     request.once('end', () => resolve({ kept: Buffer.concat(chunks) }))
   })
-}
-
-/** The body as a stream of its own: undici destroys what it cannot send, and with a request would go the client's connection. */
-function streamOf(request: IncomingMessage): Readable {
-  const body = new PassThrough({ highWaterMark: KEPT_BYTES_MAX })
-  // It is destroyed with an error where one side leaves. Each side learns of that by itself.
-  body.on('error', () => {})
-  request.pipe(body)
-  request.once('close', () => {
-    if (!request.complete) body.destroy(new Error('the client left before the end of its request'))
-  })
-  return body
 }
 
 function refuse({ response, request, target, log }: Exchange, refusal: Refusal, cause?: Error): void {

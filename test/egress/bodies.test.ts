@@ -9,10 +9,12 @@ import { eventually } from '../support/resources.ts'
 const peculiar = await startTarget(async (incoming, response) => answerAs(incoming, response))
 const held: { incoming: IncomingMessage; response: ServerResponse }[] = []
 const bodies: string[] = []
+const EARLY_BYTES = 10_000_000
 
 async function answerAs(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, name] = /^\/(\w+)/.exec(incoming.url ?? '') ?? []
-  if (name === 'early') response.writeHead(413, { connection: 'close' }).end('too large')
+  if (name === 'early') response.writeHead(413, { connection: 'close' }).end(Buffer.alloc(EARLY_BYTES))
+  else if (name === 'reset') incoming.once('data', () => incoming.socket.destroy())
   else if (name === 'hold') held.push({ incoming, response })
   else if (name === 'echo') incoming.pipe(response)
   else if (name === 'cut') {
@@ -27,8 +29,9 @@ async function answerAs(incoming: IncomingMessage, response: ServerResponse): Pr
 }
 
 const { egress } = await runEgress([
-  { path: '/peculiar/', url: peculiar.url, timeout_ms: 5_000, max_concurrent: 2 },
+  { path: '/peculiar/', url: peculiar.url, timeout_ms: 600_000, max_concurrent: 2 },
   { path: '/callers/', url: peculiar.url, callers: ['report-job'] },
+  { path: '/nowhere/', url: 'http://127.0.0.1:1/' },
 ])
 const to = (path: string, wish?: Wish) => ask(egress, path, wish)
 
@@ -81,13 +84,36 @@ describe('bodies', () => {
     const sending = open('/peculiar/early', { 'transfer-encoding': 'chunked' })
     sending.write('x'.repeat(100_000))
     const [response] = (await once(sending, 'response')) as [IncomingMessage]
-    const text = String(await Array.fromAsync(response.setEncoding('utf8') as AsyncIterable<string>))
-    expect({ status: response.statusCode, text }).toEqual({ status: 413, text: 'too large' })
+    // The answer has not gone out as a whole when the target has ended it.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    let bytes = 0
+    for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length
+    expect({ status: response.statusCode, bytes }).toEqual({ status: 413, bytes: EARLY_BYTES })
     sending.destroy()
   })
 
   test('an answer that breaks off breaks off here too', async () => {
     await expect(to('/peculiar/cut')).rejects.toThrow('aborted')
+  })
+
+  test.each(['/nowhere/', '/peculiar/reset'])(
+    'that cannot be sent do not cost the client its answer: %s',
+    async (path) => {
+      const sending = open(path, { 'transfer-encoding': 'chunked' })
+      sending.write('x')
+      const [response] = (await once(sending, 'response')) as [IncomingMessage]
+      expect(response.statusCode).toBe(502)
+      sending.destroy()
+    },
+  )
+
+  test('where the client leaves while it waits for an answer, the target learns of it', async () => {
+    const sending = open('/peculiar/hold')
+    sending.end()
+    const { response } = await eventually(() => held.pop())
+    const closed = once(response, 'close')
+    sending.destroy()
+    await closed
   })
 
   test('where the client leaves, the request at the target ends, and its place is free again', async () => {
