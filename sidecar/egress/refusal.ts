@@ -33,6 +33,7 @@ const REFUSALS = {
   METHOD_NOT_SUPPORTED: {
     status: 405,
     message: 'this server does not forward CONNECT, TRACE and TRACK',
+    headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
     close: true,
   },
   UPGRADE_NOT_SUPPORTED: {
