@@ -81,12 +81,7 @@ export interface StartOptions {
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const now = options.now ?? Date.now
   const log = options.log ?? newLog(config.log_level)
-  // The configuration is checked first, so that nothing is opened for an invalid one.
-  checkGrpcAddress(config.grpc)
-  checkHttpOptions(httpOptionsOf(config))
-  const { profiles } = readProfiles(config)
-  checkClients(config, readCallers(config.callers ?? [], new Set(profiles.keys())))
-  const egressUnder = await egressOf(config, new Set(profiles.keys()))
+  const { egressUnder } = await checkConfig(config)
   const health = new Health()
   await using opening = new AsyncDisposableStack()
   const certificates = openCertificates(config, log)
@@ -149,6 +144,23 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       return closing
     },
   }
+}
+
+/**
+ * The configuration is checked first, so that nothing is opened for an invalid one.
+ *
+ * @returns what opens egress under the services; `undefined`: it is off, and nothing is loaded for it
+ * @throws ConfigError, or an Error that names the address or the file
+ */
+async function checkConfig(
+  config: Config,
+): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {
+  checkGrpcAddress(config.grpc)
+  checkHttpOptions(httpOptionsOf(config))
+  const profiles = new Set(readProfiles(config).profiles.keys())
+  checkClients(config, readCallers(config.callers ?? [], profiles))
+  if (config.egress.address === 'off') return { egressUnder: undefined }
+  return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
 }
 
 function openRules(config: Config, log: Logger): Rules {
@@ -321,15 +333,6 @@ function openCertificates({ grpc: { tls }, http }: Config, log: Logger): OpenCer
       for (const each of opened) each?.close()
     },
   }
-}
-
-/** Most sidecars forward nothing, and load nothing for it. @throws ConfigError where a route is not as expected */
-async function egressOf(
-  config: Config,
-  profiles: ReadonlySet<string>,
-): Promise<((services: Services) => OpenEgress) | undefined> {
-  if (config.egress.address === 'off') return undefined
-  return (await import('./open-egress.ts')).readEgress(config, profiles)
 }
 
 interface Servers {
