@@ -7,7 +7,11 @@ import { routeProblems } from './usecases/egress.ts'
 import type { Services } from './usecases/services.ts'
 
 /** Starts the server. @throws Error if the address is in use */
-export type OpenEgress = (address: string, connections: ConnectionSource | undefined) => Promise<EgressServer>
+export type OpenEgress = (
+  address: string,
+  connections: ConnectionSource | undefined,
+  headersMs: number | undefined,
+) => Promise<EgressServer>
 
 /**
  * Reads the routes of the configuration. What it returns looks at them under the matrix.
@@ -32,5 +36,6 @@ function openerUnder(services: Services, routes: readonly Route[]): OpenEgress {
   for (const { path, api } of routes)
     if (rules.engine.apis.get(api)?.accepted.length === 0)
       log.warn({ route: path, api }, 'the matrix denies every token for this route, so nothing passes it')
-  return (address, connections) => startEgress(services, { address, routes, connections })
+  return (address, connections, headersMs) =>
+    startEgress(services, { address, routes, connections, headersMs })
 }

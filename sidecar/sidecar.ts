@@ -373,7 +373,7 @@ async function startServers(
           timeLimits: times?.http,
         })
   opening.defer(() => http?.close())
-  const egress = await openEgress?.(config.egress.address, connections)
+  const egress = await openEgress?.(config.egress.address, connections, times?.http?.headersMs)
   opening.move()
   const close = async () => {
     http?.stopBeingReady()

@@ -8,6 +8,8 @@ const target = await startTarget()
 const { egress } = await runEgress([{ path: '/a/', url: target.url }])
 const port = Number(egress.split(':').at(-1))
 
+const slow = await runEgress([{ url: target.url }], { times: { http: { headersMs: 100 } } })
+
 /** A whole request: its lines, and what follows the headers. */
 const raw = (lines: readonly string[], rest = '') => `${lines.join('\r\n')}\r\n\r\n${rest}`
 const HOST = `Host: ${egress}`
@@ -149,6 +151,11 @@ test('after a refused request with a body the connection ends: nothing in the bo
   const request = raw(['POST /b/ HTTP/1.1', HOST, `Content-Length: ${smuggled.length}`], smuggled)
   expect(await exchange(egress, request)).toMatch(/^HTTP\/1\.1 404 [\s\S]*\r\nconnection: close\r\n/i)
   expect(target.received).toHaveLength(before)
+})
+
+test('headers that do not come to an end are given up', async () => {
+  const answer = await exchange(slow.egress, `GET / HTTP/1.1\r\nHost: ${slow.egress}\r\nX-A:`)
+  expect(read(answer)).toEqual({ status: 408, reason: 'REQUEST_INVALID' })
 })
 
 test('a client that leaves before the end of its body reaches the target with no whole request', async () => {

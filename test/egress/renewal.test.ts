@@ -48,6 +48,17 @@ describe('a 401 of the target', () => {
     expect(await tried(wish, first)).toMatchObject({ status: 401, text: 'refused', attempts: 1 })
   })
 
+  test('to many requests at once leads to one new token', async () => {
+    const { egress: address } = await started
+    await tried({}, () => false)
+    const old = seen.at(-1)
+    seen.length = 0
+    refuses = (token) => token === old
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(address, '/')))
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(new Set(seen).size).toBe(2)
+  })
+
   test('twice in a row reaches the client, and then no new tokens are obtained for a while', async () => {
     expect(await tried({}, () => true)).toMatchObject({
       status: 401,
