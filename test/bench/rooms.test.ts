@@ -45,6 +45,7 @@ test('only what is asked and how text is aligned comes from inside the sidecar',
   expect(users.map(({ path }) => path)).toEqual([
     'bench/report/text.ts',
     'bench/workloads/checks.ts',
+    'bench/workloads/egress.ts',
     'bench/workloads/login.ts',
     'bench/workloads/tokens.ts',
     'bench/workloads/upstream.ts',
