@@ -87,6 +87,8 @@ export async function prepareKeystone(
     command: join(programs, 'uwsgi'),
     args: [
       ...['--http-socket', address, '--processes', '1', '--need-app', '--die-on-term', '--disable-logging'],
+      // It closes each connection after one answer, and a client that is not told may send its next request into it.
+      ...['--add-header', 'Connection: close'],
       // Tokens travel in headers, which may be long.
       ...['--buffer-size', '65535'],
       ...['--manage-script-name', '--mount', '/identity=keystone.wsgi.api:application'],
