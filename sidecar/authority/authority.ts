@@ -5,6 +5,7 @@ import type { Actor } from './actor.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 export type { Subject, VerifiedToken } from './verified-token.ts'
+export { isUnscoped, UNSCOPED_KIND } from './verified-token.ts'
 
 /** The result of a verification. It includes the token even if that is expired or revoked, so that a log can name it. */
 export type Verification =
@@ -62,6 +63,21 @@ export interface Authority extends Verifier {
    * @throws CallError if the login fails, a permission is missing or the directory does not answer
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
+  /**
+   * Issues a token to the holder of an active IAM token of a service user, if §5.1 allows it. The new token ends with the
+   * one that it is derived from: it expires no later, and is revoked with it.
+   *
+   * @param value of that token
+   * @param from by default this machine and an endpoint without address restrictions
+   * @throws CallError if the token is not active or derived too often, a permission is missing or the directory does not answer
+   */
+  derive(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    kind: TokenKind,
+    scope: Scope,
+    from?: Origin,
+  ): Promise<IssuedToken>
   /** Revokes a token. Returns when it was first revoked, in milliseconds since the epoch. */
   revoke(actor: Actor, revocation: TokenRevocation): Promise<number>
 }

@@ -4,7 +4,13 @@ import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
-import type { Directory, Grant, ServiceUser, TokenStatus } from '../directory/directory.ts'
+import {
+  ANCESTORS_MAX,
+  type Directory,
+  type Grant,
+  type ServiceUser,
+  type TokenStatus,
+} from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { type Actor, trusted } from './actor.ts'
 import { isAllowed, throttleKey } from './addresses.ts'
@@ -19,7 +25,7 @@ import type {
   VerifiedToken,
 } from './authority.ts'
 import { EXPIRED_TOKEN_MS_MAX, newClaims } from './iam-claims.ts'
-import { type IamTokenSigner, looksLikeIamToken, tokenOf } from './iam-token.ts'
+import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import { canBeName } from './names.ts'
@@ -47,10 +53,6 @@ const CACHED_TOKENS_MAX = 50_000
 /** An IAM token whose signature was verified. Its status can change and is only valid for one version of the directory. */
 interface CachedIamToken {
   readonly token: VerifiedToken
-  /** The holder's generation when the token was issued. */
-  readonly generation: number
-  /** Number of the last change of the directory when the token was issued. */
-  readonly changeNumber: number
   /** The kind that `status` was determined for. */
   kind: TokenKind | undefined
   status: TokenStatus | undefined
@@ -137,6 +139,36 @@ export class EmbeddedAuthority implements Authority {
     }
   }
 
+  async derive(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    kind: TokenKind,
+    scope: Scope,
+    from?: Origin,
+  ): Promise<IssuedToken> {
+    const address = from?.restricted ? from.address : undefined
+    const verification = await this.verify(value, kinds, address)
+    const { token: parent } = verification
+    // §5.1: only service users get IAM tokens from an endpoint.
+    if (!verification.ok || parent?.generation === undefined || parent.subject.type !== 'service_user')
+      throw callError('LOGIN_FAILED', {})
+    if ((parent.derivedFrom?.length ?? 0) >= ANCESTORS_MAX) throw callError('LOGIN_FAILED', {})
+    const holder = { ...parent.subject, generation: parent.generation }
+    const grant = await this.#grantFor(holder, kind, scope)
+    if (grant === undefined) throw permissionMissing(kind)
+    // Asked after the grant, and never from a cache. What ends the parent later ends the new token too, because that change
+    // has a higher number than the grant. What ended it earlier is found here.
+    const query = queryOf(parent, kinds.get(parent.kind)?.permissionScopes ?? [])
+    const active = await this.#parts.store.records.activeHolder(query)
+    if (active === undefined) throw callError('LOGIN_FAILED', {})
+    if (from?.restricted && !isAllowed(from.address, active.addresses))
+      throw callError('ADDRESS_NOT_ALLOWED', {})
+    const nowMs = this.#parts.now()
+    if (parent.expiresAtMs !== undefined && nowMs >= parent.expiresAtMs) throw callError('LOGIN_FAILED', {})
+    const claims = newClaims({ holder, kind, scope, ...grant, parent, nowMs })
+    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+  }
+
   revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {
     return changeDirectory(this.#parts.store, actor, async (change) => {
       const holder = holderId === undefined ? undefined : await change.records.userById(holderId)
@@ -154,7 +186,7 @@ export class EmbeddedAuthority implements Authority {
     return matches ? user : undefined
   }
 
-  #grantFor(user: ServiceUser, kind: TokenKind, scope: Scope): MaybePromise<Grant | undefined> {
+  #grantFor(user: Pick<ServiceUser, 'id'>, kind: TokenKind, scope: Scope): MaybePromise<Grant | undefined> {
     if (!canBeName(scope.account) || (scope.project !== undefined && !canBeName(scope.project)))
       return undefined
     return this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
@@ -180,7 +212,7 @@ export class EmbeddedAuthority implements Authority {
     const cached = this.#cachedIamToken(value)
     const nowMs = this.#parts.now()
     if (cached === undefined) return INVALID
-    const { token, generation, changeNumber } = cached
+    const { token } = cached
     if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
     const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
@@ -192,15 +224,7 @@ export class EmbeddedAuthority implements Authority {
     const { status } = cached
     if (status !== undefined && version !== undefined && cached.version === version && cached.kind === kind)
       return verificationOf(token, status, clientAddress)
-    const queried = this.#directory.iamTokenStatus({
-      tokenId: token.tokenId,
-      subjectId: token.subject.id,
-      generation,
-      changeNumber,
-      account: token.scope.account,
-      projectId: token.projectId,
-      permissionScopes: kind?.permissionScopes ?? [],
-    })
+    const queried = this.#directory.iamTokenStatus(queryOf(token, kind?.permissionScopes ?? []))
     return andThen(queried, (found) => {
       cached.kind = kind
       cached.status = found
@@ -223,8 +247,6 @@ export class EmbeddedAuthority implements Authority {
     if (claims === undefined) return undefined
     const cached = {
       token: tokenOf(claims),
-      generation: claims.gen,
-      changeNumber: claims.seq ?? 0,
       kind: undefined,
       status: undefined,
       version: undefined,

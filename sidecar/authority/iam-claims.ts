@@ -4,7 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
+import { ANCESTORS_MAX } from '../directory/directory.ts'
 import { canBeName } from './names.ts'
+import { UNSCOPED_KIND, type VerifiedToken } from './verified-token.ts'
 
 /** The claims of a token. Times are in seconds since the epoch, as in JWT. */
 export interface IamClaims {
@@ -23,6 +25,8 @@ export interface IamClaims {
   readonly seq?: number
   /** Token id. */
   readonly jti: string
+  /** Ids of the tokens that it was derived from, the nearest first. Absent: it was derived from none. */
+  readonly from?: readonly string[]
   readonly iat: number
   /** Absent: the token never expires. */
   readonly exp?: number
@@ -53,12 +57,14 @@ const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
   type: (value) => value === 'service_user' || value === 'control_panel_user',
   gen: (value) => isWhole(value, GENERATION_MAX),
   seq: (value) => isWhole(value, Number.MAX_SAFE_INTEGER),
-  jti: (value) => typeof value === 'string' && /^[\w-]{22}$/.test(value),
+  jti: (value) => isTokenId(value),
+  from: (value) =>
+    Array.isArray(value) && value.length > 0 && value.length <= ANCESTORS_MAX && value.every(isTokenId),
   iat: isTime,
   exp: isTime,
 }
 const KNOWN: ReadonlyMap<string, Check> = new Map(Object.entries(CLAIMS))
-const OPTIONAL: ReadonlySet<string> = new Set(['project', 'project_id', 'seq', 'exp'])
+const OPTIONAL: ReadonlySet<string> = new Set(['project', 'project_id', 'seq', 'from', 'exp'])
 const REQUIRED = [...KNOWN.keys()].filter((name) => !OPTIONAL.has(name))
 
 /** Reads the payload of a token. Returns `undefined` for claims that Portcullis does not write. */
@@ -77,6 +83,7 @@ export function readClaims(payload: string): IamClaims | undefined {
   // Without its id the project would not be looked up in the directory.
   if (Object.hasOwn(claims, 'project') !== Object.hasOwn(claims, 'project_id')) return undefined
   const read = value as IamClaims
+  if (read.kind === UNSCOPED_KIND && read.project !== undefined) return undefined
   return read.exp !== undefined && read.exp < read.iat ? undefined : read
 }
 
@@ -92,10 +99,16 @@ export function newClaims(issuance: {
   readonly scope: Scope
   readonly projectId: string | undefined
   readonly changeNumber: number
+  /** The token that the new one is derived from, which it cannot outlive. */
+  readonly parent?: VerifiedToken
   readonly nowMs: number
 }): IamClaims {
-  const { holder, kind, scope, projectId, changeNumber, nowMs } = issuance
+  const { holder, kind, scope, projectId, changeNumber, parent, nowMs } = issuance
   const iat = Math.floor(nowMs / 1000)
+  const ends = [
+    ...(kind.lifetimeSeconds === null ? [] : [iat + kind.lifetimeSeconds]),
+    ...(parent?.expiresAtMs === undefined ? [] : [Math.floor(parent.expiresAtMs / 1000)]),
+  ]
   return {
     kind: kind.id,
     account: scope.account,
@@ -107,9 +120,14 @@ export function newClaims(issuance: {
     gen: holder.generation,
     seq: changeNumber,
     jti: randomBytes(16).toString('base64url'),
+    ...(parent !== undefined && { from: [parent.tokenId, ...(parent.derivedFrom ?? [])] }),
     iat,
-    ...(kind.lifetimeSeconds !== null && { exp: iat + kind.lifetimeSeconds }),
+    ...(ends.length > 0 && { exp: Math.min(...ends) }),
   }
+}
+
+function isTokenId(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w-]{22}$/.test(value)
 }
 
 function isWhole(value: unknown, max: number): boolean {

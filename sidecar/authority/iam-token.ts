@@ -5,6 +5,7 @@
  */
 import { sign, verify } from 'node:crypto'
 import { callError } from '../base/call-error.ts'
+import type { IamTokenQuery } from '../directory/directory.ts'
 import type { VerifiedToken } from './authority.ts'
 import { type IamClaims, readClaims } from './iam-claims.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
@@ -99,10 +100,32 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
     generation: claims.gen,
     changeNumber: claims.seq ?? 0,
     tokenId: claims.jti,
+    ...(claims.from !== undefined && { derivedFrom: claims.from }),
     issuedAtMs: claims.iat * 1000,
     expiresAtMs: claims.exp === undefined ? undefined : claims.exp * 1000,
   }
 }
+
+/**
+ * What decides whether the token is active.
+ *
+ * @param permissionScopes of its kind
+ */
+export function queryOf(token: VerifiedToken, permissionScopes: readonly string[]): IamTokenQuery {
+  return {
+    tokenId: token.tokenId,
+    ancestors: token.derivedFrom ?? NONE,
+    subjectId: token.subject.id,
+    // A token without a generation is no IAM token, and no user has the generation 0.
+    generation: token.generation ?? 0,
+    changeNumber: token.changeNumber ?? 0,
+    account: token.scope.account,
+    projectId: token.projectId,
+    permissionScopes,
+  }
+}
+
+const NONE: readonly string[] = []
 
 /** Whether a credential begins like a compact JWS: `{"` in base64url. */
 export function looksLikeIamToken(value: string): boolean {

@@ -9,6 +9,18 @@ export interface Subject {
   readonly type: string
 }
 
+/**
+ * The kind of an unscoped token, which Keystone's clients can ask for (`http.compatibility.unscoped_login`). No matrix can
+ * have a kind with a dot in its id, so every decision about such a token is a denial, and it identifies nobody who
+ * administers.
+ */
+export const UNSCOPED_KIND = 'iam_token.unscoped'
+
+/** Whether a token is bound to no scope; the account in its scope is then that of its holder. */
+export function isUnscoped({ kind }: Pick<VerifiedToken, 'kind'>): boolean {
+  return kind === UNSCOPED_KIND
+}
+
 /** A genuine token. */
 export interface VerifiedToken {
   readonly kind: string
@@ -22,6 +34,11 @@ export interface VerifiedToken {
   readonly changeNumber?: number
   /** Identifies the token without revealing it. */
   readonly tokenId: string
+  /**
+   * Ids of the tokens that it was derived from, the nearest first; `undefined`: it was issued for a password or in the
+   * control panel. It ends when one of them is revoked, and at the latest when they expire.
+   */
+  readonly derivedFrom?: readonly string[]
   /** Milliseconds since the epoch. */
   readonly issuedAtMs: number
   /** Milliseconds since the epoch; `undefined`: the token never expires (§8). */

@@ -57,7 +57,7 @@ export const CALL_ERRORS = {
   },
   METHOD_NOT_SUPPORTED: {
     code: 'UNAUTHENTICATED',
-    message: '{field}: expected a supported method: password',
+    message: '{field}: expected a supported method: {methods}',
     retry: false,
   },
 
@@ -93,7 +93,7 @@ export const CALL_ERRORS = {
   NOT_HOLDER_NOR_ADMINISTRATOR: {
     code: 'PERMISSION_DENIED',
     message:
-      'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it',
+      'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it; a validator may ask about it',
     retry: false,
   },
   ACCOUNT_SCOPE_REQUIRED: {
@@ -250,6 +250,12 @@ export const CALL_ERRORS = {
     code: 'UNAVAILABLE',
     message: 'the password command of profile `{profile}` {problem}',
     retry: true,
+  },
+
+  SCOPE_REQUIRED: {
+    code: 'PERMISSION_DENIED',
+    message: 'the token is unscoped; expected one for an account or a project',
+    retry: false,
   },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 

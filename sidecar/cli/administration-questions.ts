@@ -68,6 +68,10 @@ export async function updateControlPanelUser(
   return takingAway(before, { owner, roles: role }, [account, `control panel user ${name}`])
 }
 
+export async function withdrawValidator(_directory: unknown, [account, name]: string[]): Promise<string> {
+  return `Withdraw the right to validate tokens from service user ${name} of account ${account}? What validates the tokens of other accounts with this user stops working.`
+}
+
 export async function replacePassword(_directory: unknown, [account, name]: string[]): Promise<string> {
   return `Replace the password of service user ${name} of account ${account}? The tokens of the user stop working.`
 }

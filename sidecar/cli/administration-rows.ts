@@ -124,6 +124,19 @@ export const ROWS: readonly Row[] = [
     { question: questions.replacePassword },
   ),
   row(
+    'service-user grant-validator <account> <name>',
+    'Let a service user validate the tokens of every account, as an operator.',
+    (directory, [account = '', name = '']) =>
+      directory.setServiceUserValidator({ account, name, validator: true }),
+  ),
+  row(
+    'service-user withdraw-validator <account> <name>',
+    'Take that right away from a service user, as an operator.',
+    (directory, [account = '', name = '']) =>
+      directory.setServiceUserValidator({ account, name, validator: false }),
+    { question: questions.withdrawValidator },
+  ),
+  row(
     'service-user delete <account> <name>',
     'Delete a service user.',
     (directory, [account = '', name = '']) => directory.deleteServiceUser({ account, name }),

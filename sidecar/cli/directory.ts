@@ -187,7 +187,7 @@ function revealed({ value, ...secret }: NewSecret): object {
 function accountRows({ account, projects, serviceUsers, controlPanelUsers }: AccountListing): string[][] {
   return [
     [account, 'projects', projects.join(', ')],
-    ...serviceUsers.map(({ name, enabled, permissions }) => [
+    ...serviceUsers.map(({ name, enabled, permissions, validator }) => [
       account,
       'service user',
       name,
@@ -196,7 +196,7 @@ function accountRows({ account, projects, serviceUsers, controlPanelUsers }: Acc
           permission.scope === 'account' ? 'Account' : `Projects: ${permission.projects.join(', ')}`,
         )
         .join('; '),
-      enabled ? '' : 'disabled',
+      [...(validator ? ['validator'] : []), ...(enabled ? [] : ['disabled'])].join(', '),
     ]),
     ...controlPanelUsers.map(({ name, enabled, staticTokens }) => [
       account,

@@ -1,4 +1,4 @@
-/** What a change takes away from users who exist: permissions, roles, ownership, being enabled. */
+/** What a change takes away from users who exist: permissions, roles, ownership, being a validator, being enabled. */
 import type { DirectoryFile } from '../authority/administration/directory-file.ts'
 import type { AccountListing } from '../authority/administration/directory-listing.ts'
 import type { Permission } from '../directory/directory.ts'
@@ -9,6 +9,7 @@ export interface Rights {
   readonly roles?: readonly string[] | undefined
   readonly owner?: boolean | undefined
   readonly enabled?: boolean | undefined
+  readonly validator?: boolean | undefined
 }
 
 /** A user who loses something. */
@@ -27,6 +28,7 @@ export function lossesOf(before: Rights, after: Rights): string[] {
     ...(permitsAccount(after) ? [] : lost('permission', grantsOf(before), grantsOf(after))),
     ...lost('role', before.roles, after.roles),
     ...(before.owner === true && after.owner === false ? ['ownership of the account'] : []),
+    ...(before.validator === true && after.validator === false ? ['being a validator'] : []),
     ...(before.enabled === true && after.enabled === false ? ['being enabled'] : []),
   ]
 }

@@ -37,9 +37,10 @@ export class CachedDirectory implements Directory {
   }
 
   iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus> {
-    const { tokenId, subjectId, generation, changeNumber, account, projectId, permissionScopes } = query
+    const { tokenId, ancestors, subjectId, generation, changeNumber, account, projectId, permissionScopes } =
+      query
     const holder = [subjectId, generation, changeNumber, account]
-    const key = JSON.stringify([tokenId, ...holder, projectId ?? null, permissionScopes])
+    const key = JSON.stringify([tokenId, ancestors, ...holder, projectId ?? null, permissionScopes])
     return this.#iamTokens.get(key, () => this.#directory.iamTokenStatus(query))
   }
 

@@ -126,6 +126,11 @@ export class DirectoryChange {
     await this.#record(`${user.type}.set_roles`, user.account, user.name, { roles })
   }
 
+  async setValidator(user: UserRecord, validator: boolean): Promise<void> {
+    await this.#update('users', user.id, { validator: validator ? 1 : 0 })
+    await this.#record('service_user.set_validator', user.account, user.name, { validator })
+  }
+
   /**
    * Replaces all permissions of the user. IAM tokens stay active only where the user keeps the access without a break.
    *

@@ -33,9 +33,14 @@ export interface Directory {
   ): MaybePromise<Grant | undefined>
 }
 
+/** Most tokens that an IAM token is derived from, one after the other. */
+export const ANCESTORS_MAX = 8
+
 /** The facts that decide whether an IAM token is active. */
 export interface IamTokenQuery {
   readonly tokenId: string
+  /** Ids of the tokens that it was derived from, at most `ANCESTORS_MAX`. If one of them is revoked, it is not active. */
+  readonly ancestors: readonly string[]
   readonly subjectId: string
   readonly generation: number
   /** Number of the last change of the directory when the token was issued (`Grant.changeNumber`). */
@@ -117,6 +122,8 @@ export interface UserRecord {
   readonly owner: boolean
   /** For example `iam.admin` (§5.1). */
   readonly roles: readonly string[]
+  /** Whether a service user may validate the tokens of every account. */
+  readonly validator: boolean
   readonly createdAtMs: number
 }
 

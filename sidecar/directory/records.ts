@@ -16,7 +16,7 @@ import type {
   UserType,
 } from './directory.ts'
 import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
-import { ADDRESSES, IAM_TOKEN_IS_ACTIVE, iamTokenParameters } from './verification.ts'
+import { ADDRESSES, iamTokenIsActive, iamTokenParameters } from './verification.ts'
 
 type Row = Record<string, unknown>
 
@@ -102,7 +102,7 @@ export class DirectoryRecords {
   /** Finds the holder of an IAM token in one statement; `undefined`: the token is not active. */
   async activeHolder(query: IamTokenQuery): Promise<TokenHolder | undefined> {
     const [row] = await this.#queries.all(
-      `SELECT ${USER_VALUES}, ${ADDRESSES} AS addresses FROM ${USER_TABLES} WHERE ${IAM_TOKEN_IS_ACTIVE}`,
+      `SELECT ${USER_VALUES}, ${ADDRESSES} AS addresses FROM ${USER_TABLES} WHERE ${iamTokenIsActive(query)}`,
       iamTokenParameters(query),
     )
     return row && { user: userOf(row), addresses: lines(row.addresses) }
@@ -229,7 +229,7 @@ const PROJECTS = `${PROJECT_COLUMNS}
   WHERE account = :account AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`
 
 const USER_VALUES = `
-  users.id, users.name, account, users.type, users.enabled, generation, owner, users.created_at_ms,
+  users.id, users.name, account, users.type, users.enabled, generation, owner, validator, users.created_at_ms,
     (SELECT string_agg(role, :newline) FROM user_roles WHERE user_id = users.id) AS roles,
     (SELECT COUNT(*) FROM account_permissions WHERE user_id = users.id) AS account_wide,
     (SELECT string_agg(projects.name, :newline) FROM project_permissions JOIN projects ON projects.id = project_id
@@ -275,6 +275,7 @@ function userOf(row: Row): UserRecord {
     permissions,
     owner: flag(row.owner),
     roles: lines(row.roles),
+    validator: flag(row.validator),
   }
 }
 

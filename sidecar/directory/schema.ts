@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 /** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
@@ -133,6 +133,11 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE project_permissions ADD COLUMN access_since {integer} NOT NULL DEFAULT 0;
   `,
   '{copies}',
+  `
+  -- Whether a service user may validate the tokens of every account.
+  ALTER TABLE users ADD COLUMN validator INTEGER NOT NULL DEFAULT 0;
+  {copy_with_validator}
+  `,
 ]
 
 const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
@@ -155,6 +160,10 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
       CREATE INDEX project_permissions_copy ON project_permissions (user_id, project_id, selected_since, access_since);
       CREATE INDEX static_tokens_copy ON static_tokens (hash, id, user_id, kind, revoked_at_ms);
       CREATE INDEX panel_tokens_copy ON panel_tokens (user_id, project_id, claims);`,
+    copy_with_validator: `
+      DROP INDEX users_copy;
+      CREATE INDEX users_copy ON users
+        (id, account_id, name, type, password_hash, generation, enabled, owner, deleted_at_ms, validator);`,
   },
   postgres: {
     // Byte order, as in SQLite, so that lists have the same order on both.
@@ -165,6 +174,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     sequence: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
     // PostgreSQL has checksums of its own (initdb --data-checksums).
     copies: '',
+    copy_with_validator: '',
     append_only_audit: `
       CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;

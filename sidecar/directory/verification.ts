@@ -1,7 +1,15 @@
 /** The queries of verifying and issuing, in SQL. Each one is a single statement and reads the current state of the database. */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Database } from './database.ts'
-import type { Directory, Grant, IamTokenQuery, ServiceUser, StaticToken, TokenStatus } from './directory.ts'
+import {
+  ANCESTORS_MAX,
+  type Directory,
+  type Grant,
+  type IamTokenQuery,
+  type ServiceUser,
+  type StaticToken,
+  type TokenStatus,
+} from './directory.ts'
 import { flag, lines, NEWLINE, number, text } from './rows.ts'
 
 export class DirectoryVerification implements Directory {
@@ -19,7 +27,7 @@ export class DirectoryVerification implements Directory {
     return this.#first(
       `SELECT ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
-       WHERE ${IAM_TOKEN_IS_ACTIVE}`,
+       WHERE ${iamTokenIsActive(query)}`,
       iamTokenParameters(query),
       (row) => (row === undefined ? INACTIVE : status(row.addresses)),
     )
@@ -134,16 +142,29 @@ function hasPermission(project: ':project' | 'projects.id'): string {
           AND CASE WHEN :account_counts = 1 THEN access_since ELSE selected_since END <= :change)))`
 }
 
-/** The condition under which an IAM token is active, on its holder (`users`) and their account (`accounts`). */
-export const IAM_TOKEN_IS_ACTIVE = `
+/** What is left of the condition when no revocation is looked at. */
+const IS_ACTIVE = `
   users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
   AND accounts.since <= :change
-  AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)
   AND (CAST(:project AS TEXT) IS NULL OR EXISTS
         (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL AND since <= :change))
   AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`
 
-/** The parameters of `IAM_TOKEN_IS_ACTIVE`, and the separator of lists. */
+const NOT_REVOKED = 'NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = :token)'
+
+/** One statement for derived tokens of any depth: databases keep statements, so there should be few. */
+const NO_ANCESTOR_REVOKED = `NOT EXISTS (SELECT 1 FROM revocations WHERE token_id IN (${Array.from(
+  { length: ANCESTORS_MAX },
+  (_, index) => `:ancestor_${index}`,
+).join(', ')}))`
+
+/** The condition under which an IAM token is active, on its holder (`users`) and their account (`accounts`). */
+export function iamTokenIsActive({ ancestors }: IamTokenQuery): string {
+  const active = `${IS_ACTIVE} AND ${NOT_REVOKED}`
+  return ancestors.length === 0 ? active : `${active} AND ${NO_ANCESTOR_REVOKED}`
+}
+
+/** The parameters of `iamTokenIsActive`, and the separator of lists. */
 export function iamTokenParameters(query: IamTokenQuery) {
   return {
     user: query.subjectId,
@@ -154,7 +175,18 @@ export function iamTokenParameters(query: IamTokenQuery) {
     project: query.projectId ?? null,
     newline: NEWLINE,
     ...permissionParameters(query.permissionScopes),
+    ...ancestorParameters(query),
   }
+}
+
+/** Where there are fewer ancestors, the token itself takes their places. */
+function ancestorParameters({ tokenId, ancestors }: IamTokenQuery): Readonly<Record<string, string>> {
+  if (ancestors.length === 0) return {}
+  if (ancestors.length > ANCESTORS_MAX)
+    throw new RangeError(`expected at most ${ANCESTORS_MAX} ancestors of a token`)
+  return Object.fromEntries(
+    Array.from({ length: ANCESTORS_MAX }, (_, index) => [`ancestor_${index}`, ancestors[index] ?? tokenId]),
+  )
 }
 
 function permissionParameters(scopes: readonly string[]) {

@@ -42,6 +42,7 @@ export function serviceUserMessage({
   enabled,
   permissions,
   roles,
+  validator,
   createdAtMs,
 }: UserRecord): wire.ServiceUser {
   return {
@@ -51,6 +52,7 @@ export function serviceUserMessage({
     enabled,
     permissions: permissions.map(permissionMessage),
     roles: [...roles],
+    validator,
     createdAt: new Date(createdAtMs),
   }
 }

@@ -107,6 +107,10 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
     decode: ({ account, name }) => ({ account, name }),
     encode: ({ password }) => ({ password: password.reveal() }),
   },
+  setServiceUserValidator: {
+    decode: ({ account, name, validator }) => ({ account, name, validator }),
+    encode: (user) => ({ user: serviceUserMessage(user) }),
+  },
 
   createControlPanelUser: {
     decode: ({ account, name, owner, roles }) => ({ account, name, owner, roles }),

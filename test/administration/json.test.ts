@@ -46,6 +46,8 @@ const COMMANDS: readonly (readonly [line: string, answer: string])[] = [
   ['service-user disable 1 job', 'UpdateServiceUserResponse'],
   ['service-user enable 1 job', 'UpdateServiceUserResponse'],
   ['service-user replace-password 1 job', 'ReplaceServiceUserPasswordResponse'],
+  ['service-user grant-validator 1 job', 'SetServiceUserValidatorResponse'],
+  ['service-user withdraw-validator 1 job', 'SetServiceUserValidatorResponse'],
   ['service-user show 1 job', 'GetServiceUserResponse'],
   ['service-user list 1', 'ListServiceUsersResponse'],
 
@@ -137,6 +139,7 @@ describe('what a program reads', () => {
     permissions: [{ scope: 'account' }, { scope: 'projects', projects: ['alpha'] }],
     roles: [],
     created_at: TIME,
+    validator: false,
   }
 
   test('of a service user: the same alone and in a list, permissions as in a directory file', async () => {
@@ -211,8 +214,9 @@ test('a person reads the same fields in a table', async () => {
     'permissions',
     'roles',
     'created_at',
+    'validator',
   ])
-  expect(rows).toEqual([expect.stringMatching(/^3 +job .* Account, Projects: alpha .*Z$/)])
+  expect(rows).toEqual([expect.stringMatching(/^3 +job .* Account, Projects: alpha .*Z +false$/)])
   expect(await printed(asked('service-user show 3 job'))).toMatch(/^created_at +\d{4}-.*Z$/m)
   expect(await printed(asked('service-user delete 3 job'))).toBe('done\n')
 })

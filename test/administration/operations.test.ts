@@ -17,6 +17,7 @@ describe.each(METHODS)('%s', (method) => {
     need,
     about,
     forOwners,
+    forOperators,
     ownersFromAnywhere,
     reads: readsOnly,
   } = OPERATIONS[method] as Operation<object, unknown>
@@ -56,6 +57,15 @@ describe.each(METHODS)('%s', (method) => {
       expect(decided.includes(true)).toBe(right.forOwners?.(sets, is) === true)
     },
   )
+
+  test.each([undefined, false, true].flatMap((sets) => [false, true].map((is) => ({ sets, is }))))(
+    'is for operators alone where it must be: enabled set to $sets, on a validator: $is',
+    ({ sets, is }) => {
+      const request = { account: '123', name: 'a name', enabled: sets }
+      const decided = forOperators?.({ ...A_USER, type: 'service_user', validator: is }, request) === true
+      expect(decided).toBe(right.forOperators?.(sets, is) === true)
+    },
+  )
 })
 
 const A_USER = {
@@ -68,6 +78,7 @@ const A_USER = {
   permissions: [],
   owner: false,
   roles: [],
+  validator: false,
   createdAtMs: 0,
 } as const
 

@@ -52,6 +52,8 @@ export interface Right {
   readonly need: keyof typeof NEEDS
   readonly about: About
   readonly forOwners?: ForOwners
+  /** When a call is for operators alone: by what the request makes of `enabled`, and whether it is about a validator. */
+  readonly forOperators?: (sets: boolean | undefined, is: boolean) => boolean
   /** Whether an owner may call from outside the addresses that the account is restricted to. */
   readonly ownersFromAnywhere?: true
 }
@@ -90,9 +92,18 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
   createServiceUser: { need: 'account_administrator', about: 'the account' },
   getServiceUser: { need: 'account_administrator', about: 'the account' },
   listServiceUsers: { need: 'account_administrator', about: 'the account' },
-  updateServiceUser: { need: 'account_administrator', about: 'the account' },
+  updateServiceUser: {
+    need: 'account_administrator',
+    about: 'the account',
+    forOperators: (sets, is) => is && sets === true,
+  },
   deleteServiceUser: { need: 'account_administrator', about: 'the account' },
-  replaceServiceUserPassword: { need: 'account_administrator', about: 'the account' },
+  replaceServiceUserPassword: {
+    need: 'account_administrator',
+    about: 'the account',
+    forOperators: (_sets, is) => is,
+  },
+  setServiceUserValidator: { need: 'operator', about: 'the account' },
 
   createControlPanelUser: {
     need: 'account_administrator',

@@ -7,7 +7,7 @@ import { supportMatrix } from '../../matrix/index.ts'
 import type { Authority } from '../../sidecar/authority/authority.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
-import { revokeSubject } from '../../sidecar/usecases/identity.ts'
+import { type IdentitySettings, revokeSubject } from '../../sidecar/usecases/identity.ts'
 import { revoke } from '../../sidecar/usecases/revoke.ts'
 import { TESTER } from '../support/actor.ts'
 import { openAuthority } from '../support/directory/scene.ts'
@@ -194,7 +194,22 @@ describe('the right to revoke is looked at again inside the change', async () =>
     })
     const upstreams = { revoke: () => Promise.reject(new Error('no upstream was to be asked')) }
     const callers = new Callers([])
-    return { engine, administration, authority, verifier: authority, upstreams, callers, now: Date.now }
+    return {
+      engine,
+      administration,
+      authority,
+      verifier: authority,
+      upstreams,
+      callers,
+      now: Date.now,
+      settings: SETTINGS,
+    }
+  }
+
+  const SETTINGS: IdentitySettings = {
+    roles: { account: [], projects: [], byRole: new Map() },
+    unscopedLogin: false,
+    tokenMethod: 'off',
   }
 
   const ASKED = {

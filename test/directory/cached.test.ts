@@ -9,6 +9,7 @@ const STALENESS_MS = 5_000
 
 const QUERY: IamTokenQuery = {
   tokenId: 'token',
+  ancestors: [],
   subjectId: 'user',
   generation: 1,
   changeNumber: 7,

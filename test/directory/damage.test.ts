@@ -60,6 +60,7 @@ async function newDirectory(file: string): Promise<{ ended: IamTokenQuery[]; sta
     const { account, user, tokenId, project } = made
     ended.push({
       tokenId: `token of ${user.id}`,
+      ancestors: [],
       subjectId: user.id,
       generation: user.generation,
       changeNumber: await store.records.changeNumber(),
@@ -230,6 +231,7 @@ describe('a directory file that is exchanged while it is open', () => {
     exchange(file, backup)
     const query = {
       tokenId: 'a token',
+      ancestors: [],
       subjectId: '',
       generation: 1,
       changeNumber: 0,

@@ -41,6 +41,7 @@ test.each<[claim: string, before: Rights, after: Rights, losses: string[]]>([
   ['a role', { roles: ['a', 'b'] }, { roles: ['b', 'c'] }, ['role a']],
   ['ownership', { owner: true }, { owner: false }, ['ownership of the account']],
   ['ownership of a user who is not an owner', { owner: false }, { owner: false }, []],
+  ['being a validator', { validator: true }, { validator: false }, ['being a validator']],
   ['being enabled', { enabled: true }, { enabled: false }, ['being enabled']],
   ['enabling a disabled user', { enabled: false }, { enabled: true }, []],
 ])('%s', (_claim, before, after, losses) => {
@@ -48,7 +49,7 @@ test.each<[claim: string, before: Rights, after: Rights, losses: string[]]>([
 })
 
 describe('a directory file', () => {
-  const worker = { name: 'worker', enabled: true, permissions: [projects('a')], roles: [] }
+  const worker = { name: 'worker', enabled: true, permissions: [projects('a')], roles: [], validator: false }
   const listing = {
     account: '1',
     projects: ['a'],

@@ -5,6 +5,7 @@ import { AlreadyExists } from '../../directory/database.ts'
 import type { UserRecord, UserType } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor, ChangeView } from '../actor.ts'
+import { queryOf } from '../iam-token.ts'
 import { userIn } from './found.ts'
 
 /**
@@ -34,17 +35,7 @@ export async function changeDirectory<T>(
 
 function viewOf({ records }: DirectoryChange): ChangeView {
   return {
-    tokenHolder: ({ tokenId, subject, generation, changeNumber, scope, projectId }, kind) =>
-      records.activeHolder({
-        tokenId,
-        subjectId: subject.id,
-        // A token without a generation is no IAM token, and no user has the generation 0.
-        generation: generation ?? 0,
-        changeNumber: changeNumber ?? 0,
-        account: scope.account,
-        projectId,
-        permissionScopes: kind?.permissionScopes ?? [],
-      }),
+    tokenHolder: (token, kind) => records.activeHolder(queryOf(token, kind?.permissionScopes ?? [])),
   }
 }
 

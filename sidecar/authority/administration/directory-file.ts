@@ -15,6 +15,7 @@ export interface DirectoryFile {
       readonly enabled?: boolean
       readonly permissions: readonly Permission[]
       readonly roles?: readonly string[]
+      readonly validator?: boolean
     }[]
     readonly control_panel_users?: readonly {
       readonly name: string
@@ -42,7 +43,7 @@ export interface Applied {
 export interface ChangedUser {
   readonly account: string
   readonly user: string
-  readonly what: readonly ('permissions' | 'roles' | 'owner' | 'enabled')[]
+  readonly what: readonly ('permissions' | 'roles' | 'owner' | 'enabled' | 'validator')[]
 }
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
@@ -112,14 +113,18 @@ export class DirectoryFileChange {
       permissions,
       roles,
       enabled,
+      validator,
     }: NonNullable<DirectoryFile['accounts'][number]['service_users']>[number],
   ): Promise<void> {
     const { user, isNew } = await this.#user(account, name, 'service_user')
     const regranted = isNew || !sameSet(grantsOf(permissions), grantsOf(user.permissions))
     if (regranted) await this.#change.setPermissions(user, permissions)
+    const otherValidator = validator !== undefined && validator !== user.validator
+    if (otherValidator) await this.#change.setValidator(user, validator)
     const what = [
       ...(regranted ? (['permissions'] as const) : []),
       ...(await this.#common(user, roles, enabled)),
+      ...(otherValidator ? (['validator'] as const) : []),
     ]
     if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
   }

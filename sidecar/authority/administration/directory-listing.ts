@@ -6,7 +6,10 @@ import type { DirectoryRecords } from '../../directory/records.ts'
 export interface AccountListing {
   readonly account: string
   readonly projects: readonly string[]
-  readonly serviceUsers: readonly Pick<UserRecord, 'name' | 'enabled' | 'permissions' | 'roles'>[]
+  readonly serviceUsers: readonly Pick<
+    UserRecord,
+    'name' | 'enabled' | 'permissions' | 'roles' | 'validator'
+  >[]
   readonly controlPanelUsers: readonly (Pick<UserRecord, 'name' | 'enabled' | 'owner' | 'roles'> & {
     readonly staticTokens: readonly {
       readonly name: string
@@ -32,11 +35,12 @@ export async function listDirectory(records: DirectoryRecords): Promise<AccountL
       return {
         account,
         projects: projects.map(nameOf),
-        serviceUsers: serviceUsers.map(({ name, enabled, permissions, roles }) => ({
+        serviceUsers: serviceUsers.map(({ name, enabled, permissions, roles, validator }) => ({
           name,
           enabled,
           permissions,
           roles,
+          validator,
         })),
         controlPanelUsers: await Promise.all(
           controlPanelUsers.map(async ({ id, name, enabled, owner, roles }) => {

@@ -7,7 +7,7 @@ import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
 import type { IssuedToken } from '../authority.ts'
 import { type IamClaims, newClaims } from '../iam-claims.ts'
-import { type IamTokenSigner, tokenOf } from '../iam-token.ts'
+import { type IamTokenSigner, queryOf, tokenOf } from '../iam-token.ts'
 import { checkName } from '../names.ts'
 import { changeDirectory, userToChange } from './change.ts'
 import { found, projectIn, staticTokenOf, userIn } from './found.ts'
@@ -113,7 +113,7 @@ export class TokenAdministration {
     const claims = JSON.parse(
       found(text, `such IAM token of control panel user \`${userName}\`; reissue makes one`),
     ) as IamClaims
-    await this.#expectActive(user, claims, projectId)
+    await this.#expectActive(user, claims)
     await changeDirectory(store, actor, async (change) =>
       change.recordTokenCopied(
         await userToChange(change, actor, account, userName, 'control_panel_user'),
@@ -128,20 +128,8 @@ export class TokenAdministration {
   }
 
   /** @throws CallError where the token of a control panel user has expired or was revoked */
-  async #expectActive(
-    { id, name, account }: UserRecord,
-    claims: IamClaims,
-    projectId: string | undefined,
-  ): Promise<void> {
-    const { active } = await this.#parts.store.verification.iamTokenStatus({
-      tokenId: claims.jti,
-      subjectId: id,
-      generation: claims.gen,
-      changeNumber: claims.seq ?? 0,
-      account,
-      projectId,
-      permissionScopes: [],
-    })
+  async #expectActive({ name }: UserRecord, claims: IamClaims): Promise<void> {
+    const { active } = await this.#parts.store.verification.iamTokenStatus(queryOf(tokenOf(claims), []))
     const expired = claims.exp !== undefined && claims.exp * 1000 <= this.#parts.now()
     if (expired) throw callError('CREDENTIAL_EXPIRED', { user: name })
     if (!active) throw callError('CREDENTIAL_REVOKED', { user: name })

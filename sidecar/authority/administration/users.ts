@@ -119,6 +119,15 @@ export class UserAdministration {
     })
   }
 
+  /** Says whether a service user may validate the tokens of every account. */
+  setValidator(actor: Actor, account: string, name: string, validator: boolean): Promise<UserRecord> {
+    return changeDirectory(this.#store, actor, async (change) => {
+      const user = await userToChange(change, actor, account, name, 'service_user')
+      if (user.validator !== validator) await change.setValidator(user, validator)
+      return { ...user, validator }
+    })
+  }
+
   delete(actor: Actor, account: string, name: string, type: UserType): Promise<void> {
     return changeDirectory(this.#store, actor, async (change) =>
       change.deleteUser(await userToChange(change, actor, account, name, type)),

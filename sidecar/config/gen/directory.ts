@@ -2,8 +2,8 @@
 // @ts-nocheck
 var N=Object.getOwnPropertyNames,x=(t,a)=>function(){try{return a||(0,t[N(t)[0]])((a={exports:{}}).exports,a),
 a.exports}catch(j){throw a=0,j}},T=x({"node_modules/ajv/dist/runtime/ucs2length.js"(t){"use strict";Object.defineProperty(
-t,"__esModule",{value:!0});function a(w){const j=w.length;let b=0,g=0,e;for(;g<j;)b++,e=w.charCodeAt(g++),e>=55296&&
-e<=56319&&g<j&&(e=w.charCodeAt(g),(e&64512)===56320&&g++);return b}t.default=a}}),D=L,_={$schema:"https://json\
+t,"__esModule",{value:!0});function a(w){const j=w.length;let $=0,g=0,e;for(;g<j;)$++,e=w.charCodeAt(g++),e>=55296&&
+e<=56319&&g<j&&(e=w.charCodeAt(g),(e&64512)===56320&&g++);return $}t.default=a}}),D=L,_={$schema:"https://json\
 -schema.org/draft/2020-12/schema",title:"Portcullis directory file",description:"The desired state of accounts\
 : their projects, users, permissions and static tokens. The file contains no secret.",type:"object",additionalProperties:!1,
 required:["accounts"],properties:{accounts:{type:"array",items:{$ref:"#/$defs/account"}}},$defs:{name:{description:"\
@@ -16,104 +16,107 @@ array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}},service_users:{
 efs/serviceUser"}},control_panel_users:{type:"array",items:{$ref:"#/$defs/controlPanelUser"}}}},serviceUser:{type:"\
 object",additionalProperties:!1,required:["name","permissions"],properties:{name:{$ref:"#/$defs/name"},enabled:{
 type:"boolean"},permissions:{description:"All permissions of the user. Permissions that are not in the list ar\
-e removed.",type:"array",items:{$ref:"#/$defs/permission"}},roles:{$ref:"#/$defs/roles"}}},permission:{type:"o\
-bject",required:["scope"],properties:{scope:{type:"string"}},discriminator:{propertyName:"scope"},oneOf:[{additionalProperties:!1,
-properties:{scope:{const:"account"}}},{additionalProperties:!1,required:["projects"],properties:{scope:{const:"\
-projects"},projects:{type:"array",minItems:1,uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}}}}]},controlPanelUser:{
-type:"object",additionalProperties:!1,required:["name"],properties:{name:{$ref:"#/$defs/name"},enabled:{type:"\
-boolean"},owner:{description:"Whether the user owns the account.",type:"boolean"},roles:{$ref:"#/$defs/roles"},
-static_tokens:{description:"Key names of static tokens. A token is created for each name that has no active to\
-ken.",type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}}}}}},f={type:"object",additionalProperties:!1,
-required:["account"],properties:{account:{description:"Account number (`<account_id>`), as a string.",type:"st\
-ring",pattern:"^[0-9A-Za-z][0-9A-Za-z._-]*$",maxLength:64},projects:{type:"array",uniqueItems:!0,items:{type:"\
-string",$ref:"#/$defs/name"}},service_users:{type:"array",items:{$ref:"#/$defs/serviceUser"}},control_panel_users:{
-type:"array",items:{$ref:"#/$defs/controlPanelUser"}}}},u={description:"A name without control characters. Nam\
-es are compared byte for byte.",type:"string",minLength:1,maxLength:255,pattern:"^[^\\u0000-\\u001f\\u007f]+$"},
-k=T().default,Z=new RegExp("^[0-9A-Za-z][0-9A-Za-z._-]*$","u"),z=new RegExp("^[^\\u0000-\\u001f\\u007f]+$","u"),
-$={type:"object",additionalProperties:!1,required:["name","permissions"],properties:{name:{$ref:"#/$defs/name"},
-enabled:{type:"boolean"},permissions:{description:"All permissions of the user. Permissions that are not in th\
-e list are removed.",type:"array",items:{$ref:"#/$defs/permission"}},roles:{$ref:"#/$defs/roles"}}},v={description:"\
-Roles of the user, for example iam.admin.",type:"array",uniqueItems:!0,items:{type:"string",pattern:"^[a-z][a-\
-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",maxLength:64}},I=new RegExp("^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$","u"),h={
+e removed.",type:"array",items:{$ref:"#/$defs/permission"}},roles:{$ref:"#/$defs/roles"},validator:{description:"\
+Whether the user may validate the tokens of every account, and nothing else by this.",type:"boolean"}}},permission:{
 type:"object",required:["scope"],properties:{scope:{type:"string"}},discriminator:{propertyName:"scope"},oneOf:[
 {additionalProperties:!1,properties:{scope:{const:"account"}}},{additionalProperties:!1,required:["projects"],
 properties:{scope:{const:"projects"},projects:{type:"array",minItems:1,uniqueItems:!0,items:{type:"string",$ref:"\
-#/$defs/name"}}}}]};function S(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:b=t,dynamicAnchors:g={}}={}){
-let e=null,n=0;const l=S.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t==
-"object"&&!Array.isArray(t)){if(t.scope===void 0){const o={instancePath:a,schemaPath:"#/required",keyword:"req\
-uired",params:{missingProperty:"scope"},message:"must have required property 'scope'",schema:h.required,parentSchema:h,
-data:t};e===null?e=[o]:e.push(o),n++}if(t.scope!==void 0){let o=t.scope;if(typeof o!="string"){const c={instancePath:a+
-"/scope",schemaPath:"#/properties/scope/type",keyword:"type",params:{type:"string"},message:"must be string",schema:h.
-properties.scope.type,parentSchema:h.properties.scope,data:o};e===null?e=[c]:e.push(c),n++}}const r=t.scope;if(typeof r==
-"string")if(r==="account"){if(t&&typeof t=="object"&&!Array.isArray(t)){for(const o in t)if(o!=="scope"){const c={
-instancePath:a,schemaPath:"#/oneOf/0/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
-message:"must NOT have additional properties",schema:!1,parentSchema:h.oneOf[0],data:t};e===null?e=[c]:e.push(
-c),n++}if(t.scope!==void 0){let o=t.scope;if(o!=="account"){const c={instancePath:a+"/scope",schemaPath:"#/one\
-Of/0/properties/scope/const",keyword:"const",params:{allowedValue:"account"},message:"must be equal to constan\
-t",schema:"account",parentSchema:h.oneOf[0].properties.scope,data:o};e===null?e=[c]:e.push(c),n++}}}var s=!0}else if(r===
-"projects"){if(t&&typeof t=="object"&&!Array.isArray(t)){if(t.projects===void 0){const o={instancePath:a,schemaPath:"\
-#/oneOf/1/required",keyword:"required",params:{missingProperty:"projects"},message:"must have required propert\
-y 'projects'",schema:h.oneOf[1].required,parentSchema:h.oneOf[1],data:t};e===null?e=[o]:e.push(o),n++}for(const o in t)
-if(!(o==="scope"||o==="projects")){const c={instancePath:a,schemaPath:"#/oneOf/1/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:h.
-oneOf[1],data:t};e===null?e=[c]:e.push(c),n++}if(t.scope!==void 0){let o=t.scope;if(o!=="projects"){const c={instancePath:a+
-"/scope",schemaPath:"#/oneOf/1/properties/scope/const",keyword:"const",params:{allowedValue:"projects"},message:"\
-must be equal to constant",schema:"projects",parentSchema:h.oneOf[1].properties.scope,data:o};e===null?e=[c]:e.
-push(c),n++}}if(t.projects!==void 0){let o=t.projects;if(Array.isArray(o)){if(o.length<1){const i={instancePath:a+
-"/projects",schemaPath:"#/oneOf/1/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"m\
-ust NOT have fewer than 1 items",schema:1,parentSchema:h.oneOf[1].properties.projects,data:o};e===null?e=[i]:e.
-push(i),n++}const c=o.length;for(let i=0;i<c;i++){let d=o[i];if(typeof d!="string"){const y={instancePath:a+"/\
-projects/"+i,schemaPath:"#/oneOf/1/properties/projects/items/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:h.oneOf[1].properties.projects.items.type,parentSchema:h.oneOf[1].properties.projects.items,
-data:d};e===null?e=[y]:e.push(y),n++}if(typeof d=="string"){if(k(d)>255){const y={instancePath:a+"/projects/"+
-i,schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
-255 characters",schema:255,parentSchema:u,data:d};e===null?e=[y]:e.push(y),n++}if(k(d)<1){const y={instancePath:a+
-"/projects/"+i,schemaPath:"#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have\
- fewer than 1 characters",schema:1,parentSchema:u,data:d};e===null?e=[y]:e.push(y),n++}if(!z.test(d)){const y={
-instancePath:a+"/projects/"+i,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\\
-u001f\\u007f]+$"},message:'must match pattern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+\
-$",parentSchema:u,data:d};e===null?e=[y]:e.push(y),n++}}else{const y={instancePath:a+"/projects/"+i,schemaPath:"\
-#/$defs/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:u.type,parentSchema:u,
-data:d};e===null?e=[y]:e.push(y),n++}}let m=o.length,p;if(m>1){const i={};for(;m--;){let d=o[m];if(typeof d=="\
-string"){if(typeof i[d]=="number"){p=i[d];const y={instancePath:a+"/projects",schemaPath:"#/oneOf/1/properties\
-/projects/uniqueItems",keyword:"uniqueItems",params:{i:m,j:p},message:"must NOT have duplicate items (items ##\
- "+p+" and "+m+" are identical)",schema:!0,parentSchema:h.oneOf[1].properties.projects,data:o};e===null?e=[y]:
-e.push(y),n++;break}i[d]=m}}}}else{const c={instancePath:a+"/projects",schemaPath:"#/oneOf/1/properties/projec\
-ts/type",keyword:"type",params:{type:"array"},message:"must be array",schema:h.oneOf[1].properties.projects.type,
-parentSchema:h.oneOf[1].properties.projects,data:o};e===null?e=[c]:e.push(c),n++}}}s!==!0&&(s=!0)}else{const o={
-instancePath:a,schemaPath:"#/discriminator",keyword:"discriminator",params:{error:"mapping",tag:"scope",tagValue:r},
-message:'value of tag "scope" must be in oneOf',schema:h.discriminator,parentSchema:h,data:t};e===null?e=[o]:e.
-push(o),n++}else{const o={instancePath:a,schemaPath:"#/discriminator",keyword:"discriminator",params:{error:"t\
-ag",tag:"scope",tagValue:r},message:'tag "scope" must be string',schema:h.discriminator,parentSchema:h,data:t};
-e===null?e=[o]:e.push(o),n++}}else{const r={instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"ob\
-ject"},message:"must be object",schema:h.type,parentSchema:h,data:t};e===null?e=[r]:e.push(r),n++}return S.errors=
-e,l.props=s,n===0}S.evaluated={dynamicProps:!0,dynamicItems:!1};function q(t,{instancePath:a="",parentData:w,parentDataProperty:j,
-rootData:b=t,dynamicAnchors:g={}}={}){let e=null,n=0;const l=q.evaluated;if(l.dynamicProps&&(l.props=void 0),l.
-dynamicItems&&(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.name===void 0){const s={instancePath:a,
-schemaPath:"#/required",keyword:"required",params:{missingProperty:"name"},message:"must have required propert\
-y 'name'",schema:$.required,parentSchema:$,data:t};e===null?e=[s]:e.push(s),n++}if(t.permissions===void 0){const s={
-instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"permissions"},message:"must\
- have required property 'permissions'",schema:$.required,parentSchema:$,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)
-if(!(s==="name"||s==="enabled"||s==="permissions"||s==="roles")){const r={instancePath:a,schemaPath:"#/additio\
-nalProperties",keyword:"additionalProperties",params:{additionalProperty:s},message:"must NOT have additional \
-properties",schema:!1,parentSchema:$,data:t};e===null?e=[r]:e.push(r),n++}if(t.name!==void 0){let s=t.name;if(typeof s==
-"string"){if(k(s)>255){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",
-params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:u,data:s};e===null?
-e=[r]:e.push(r),n++}if(k(s)<1){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/minLength",keyword:"mi\
-nLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:u,data:s};e===
+#/$defs/name"}}}}]},controlPanelUser:{type:"object",additionalProperties:!1,required:["name"],properties:{name:{
+$ref:"#/$defs/name"},enabled:{type:"boolean"},owner:{description:"Whether the user owns the account.",type:"bo\
+olean"},roles:{$ref:"#/$defs/roles"},static_tokens:{description:"Key names of static tokens. A token is create\
+d for each name that has no active token.",type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}}}}}},
+f={type:"object",additionalProperties:!1,required:["account"],properties:{account:{description:"Account number\
+ (`<account_id>`), as a string.",type:"string",pattern:"^[0-9A-Za-z][0-9A-Za-z._-]*$",maxLength:64},projects:{
+type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}},service_users:{type:"array",items:{$ref:"\
+#/$defs/serviceUser"}},control_panel_users:{type:"array",items:{$ref:"#/$defs/controlPanelUser"}}}},h={description:"\
+A name without control characters. Names are compared byte for byte.",type:"string",minLength:1,maxLength:255,
+pattern:"^[^\\u0000-\\u001f\\u007f]+$"},b=T().default,Z=new RegExp("^[0-9A-Za-z][0-9A-Za-z._-]*$","u"),z=new RegExp(
+"^[^\\u0000-\\u001f\\u007f]+$","u"),k={type:"object",additionalProperties:!1,required:["name","permissions"],properties:{
+name:{$ref:"#/$defs/name"},enabled:{type:"boolean"},permissions:{description:"All permissions of the user. Per\
+missions that are not in the list are removed.",type:"array",items:{$ref:"#/$defs/permission"}},roles:{$ref:"#\
+/$defs/roles"},validator:{description:"Whether the user may validate the tokens of every account, and nothing \
+else by this.",type:"boolean"}}},v={description:"Roles of the user, for example iam.admin.",type:"array",uniqueItems:!0,
+items:{type:"string",pattern:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",maxLength:64}},I=new RegExp("^[a-z][a-\
+z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$","u"),u={type:"object",required:["scope"],properties:{scope:{type:"string"}},discriminator:{
+propertyName:"scope"},oneOf:[{additionalProperties:!1,properties:{scope:{const:"account"}}},{additionalProperties:!1,
+required:["projects"],properties:{scope:{const:"projects"},projects:{type:"array",minItems:1,uniqueItems:!0,items:{
+type:"string",$ref:"#/$defs/name"}}}}]};function S(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:$=t,
+dynamicAnchors:g={}}={}){let e=null,n=0;const l=S.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&
+(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.scope===void 0){const o={instancePath:a,schemaPath:"\
+#/required",keyword:"required",params:{missingProperty:"scope"},message:"must have required property 'scope'",
+schema:u.required,parentSchema:u,data:t};e===null?e=[o]:e.push(o),n++}if(t.scope!==void 0){let o=t.scope;if(typeof o!=
+"string"){const c={instancePath:a+"/scope",schemaPath:"#/properties/scope/type",keyword:"type",params:{type:"s\
+tring"},message:"must be string",schema:u.properties.scope.type,parentSchema:u.properties.scope,data:o};e===null?
+e=[c]:e.push(c),n++}}const r=t.scope;if(typeof r=="string")if(r==="account"){if(t&&typeof t=="object"&&!Array.
+isArray(t)){for(const o in t)if(o!=="scope"){const c={instancePath:a,schemaPath:"#/oneOf/0/additionalPropertie\
+s",keyword:"additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",
+schema:!1,parentSchema:u.oneOf[0],data:t};e===null?e=[c]:e.push(c),n++}if(t.scope!==void 0){let o=t.scope;if(o!==
+"account"){const c={instancePath:a+"/scope",schemaPath:"#/oneOf/0/properties/scope/const",keyword:"const",params:{
+allowedValue:"account"},message:"must be equal to constant",schema:"account",parentSchema:u.oneOf[0].properties.
+scope,data:o};e===null?e=[c]:e.push(c),n++}}}var s=!0}else if(r==="projects"){if(t&&typeof t=="object"&&!Array.
+isArray(t)){if(t.projects===void 0){const o={instancePath:a,schemaPath:"#/oneOf/1/required",keyword:"required",
+params:{missingProperty:"projects"},message:"must have required property 'projects'",schema:u.oneOf[1].required,
+parentSchema:u.oneOf[1],data:t};e===null?e=[o]:e.push(o),n++}for(const o in t)if(!(o==="scope"||o==="projects")){
+const c={instancePath:a,schemaPath:"#/oneOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
+message:"must NOT have additional properties",schema:!1,parentSchema:u.oneOf[1],data:t};e===null?e=[c]:e.push(
+c),n++}if(t.scope!==void 0){let o=t.scope;if(o!=="projects"){const c={instancePath:a+"/scope",schemaPath:"#/on\
+eOf/1/properties/scope/const",keyword:"const",params:{allowedValue:"projects"},message:"must be equal to const\
+ant",schema:"projects",parentSchema:u.oneOf[1].properties.scope,data:o};e===null?e=[c]:e.push(c),n++}}if(t.projects!==
+void 0){let o=t.projects;if(Array.isArray(o)){if(o.length<1){const i={instancePath:a+"/projects",schemaPath:"#\
+/oneOf/1/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1\
+ items",schema:1,parentSchema:u.oneOf[1].properties.projects,data:o};e===null?e=[i]:e.push(i),n++}const c=o.length;
+for(let i=0;i<c;i++){let d=o[i];if(typeof d!="string"){const y={instancePath:a+"/projects/"+i,schemaPath:"#/on\
+eOf/1/properties/projects/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:u.
+oneOf[1].properties.projects.items.type,parentSchema:u.oneOf[1].properties.projects.items,data:d};e===null?e=[
+y]:e.push(y),n++}if(typeof d=="string"){if(b(d)>255){const y={instancePath:a+"/projects/"+i,schemaPath:"#/$def\
+s/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
+parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}if(b(d)<1){const y={instancePath:a+"/projects/"+i,schemaPath:"\
+#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
+parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}if(!z.test(d)){const y={instancePath:a+"/projects/"+i,schemaPath:"\
+#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'must match pa\
+ttern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:d};e===null?e=
+[y]:e.push(y),n++}}else{const y={instancePath:a+"/projects/"+i,schemaPath:"#/$defs/name/type",keyword:"type",params:{
+type:"string"},message:"must be string",schema:h.type,parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}}let m=o.
+length,p;if(m>1){const i={};for(;m--;){let d=o[m];if(typeof d=="string"){if(typeof i[d]=="number"){p=i[d];const y={
+instancePath:a+"/projects",schemaPath:"#/oneOf/1/properties/projects/uniqueItems",keyword:"uniqueItems",params:{
+i:m,j:p},message:"must NOT have duplicate items (items ## "+p+" and "+m+" are identical)",schema:!0,parentSchema:u.
+oneOf[1].properties.projects,data:o};e===null?e=[y]:e.push(y),n++;break}i[d]=m}}}}else{const c={instancePath:a+
+"/projects",schemaPath:"#/oneOf/1/properties/projects/type",keyword:"type",params:{type:"array"},message:"must\
+ be array",schema:u.oneOf[1].properties.projects.type,parentSchema:u.oneOf[1].properties.projects,data:o};e===
+null?e=[c]:e.push(c),n++}}}s!==!0&&(s=!0)}else{const o={instancePath:a,schemaPath:"#/discriminator",keyword:"d\
+iscriminator",params:{error:"mapping",tag:"scope",tagValue:r},message:'value of tag "scope" must be in oneOf',
+schema:u.discriminator,parentSchema:u,data:t};e===null?e=[o]:e.push(o),n++}else{const o={instancePath:a,schemaPath:"\
+#/discriminator",keyword:"discriminator",params:{error:"tag",tag:"scope",tagValue:r},message:'tag "scope" must\
+ be string',schema:u.discriminator,parentSchema:u,data:t};e===null?e=[o]:e.push(o),n++}}else{const r={instancePath:a,
+schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:u.type,parentSchema:u,
+data:t};e===null?e=[r]:e.push(r),n++}return S.errors=e,l.props=s,n===0}S.evaluated={dynamicProps:!0,dynamicItems:!1};
+function q(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:$=t,dynamicAnchors:g={}}={}){let e=null,
+n=0;const l=q.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t=="obj\
+ect"&&!Array.isArray(t)){if(t.name===void 0){const s={instancePath:a,schemaPath:"#/required",keyword:"required",
+params:{missingProperty:"name"},message:"must have required property 'name'",schema:k.required,parentSchema:k,
+data:t};e===null?e=[s]:e.push(s),n++}if(t.permissions===void 0){const s={instancePath:a,schemaPath:"#/required",
+keyword:"required",params:{missingProperty:"permissions"},message:"must have required property 'permissions'",
+schema:k.required,parentSchema:k,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)if(!(s==="name"||s==="e\
+nabled"||s==="permissions"||s==="roles"||s==="validator")){const r={instancePath:a,schemaPath:"#/additionalPro\
+perties",keyword:"additionalProperties",params:{additionalProperty:s},message:"must NOT have additional proper\
+ties",schema:!1,parentSchema:k,data:t};e===null?e=[r]:e.push(r),n++}if(t.name!==void 0){let s=t.name;if(typeof s==
+"string"){if(b(s)>255){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",
+params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:h,data:s};e===null?
+e=[r]:e.push(r),n++}if(b(s)<1){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/minLength",keyword:"mi\
+nLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:h,data:s};e===
 null?e=[r]:e.push(r),n++}if(!z.test(s)){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/pattern",keyword:"\
 pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'must match pattern "^[^\\u0000-\\u001f\\u007f]+\
-$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:u,data:s};e===null?e=[r]:e.push(r),n++}}else{const r={instancePath:a+
-"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:u.
-type,parentSchema:u,data:s};e===null?e=[r]:e.push(r),n++}}if(t.enabled!==void 0){let s=t.enabled;if(typeof s!=
+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:s};e===null?e=[r]:e.push(r),n++}}else{const r={instancePath:a+
+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:h.
+type,parentSchema:h,data:s};e===null?e=[r]:e.push(r),n++}}if(t.enabled!==void 0){let s=t.enabled;if(typeof s!=
 "boolean"){const r={instancePath:a+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type:"\
-boolean"},message:"must be boolean",schema:$.properties.enabled.type,parentSchema:$.properties.enabled,data:s};
+boolean"},message:"must be boolean",schema:k.properties.enabled.type,parentSchema:k.properties.enabled,data:s};
 e===null?e=[r]:e.push(r),n++}}if(t.permissions!==void 0){let s=t.permissions;if(Array.isArray(s)){const r=s.length;
-for(let o=0;o<r;o++)S(s[o],{instancePath:a+"/permissions/"+o,parentData:s,parentDataProperty:o,rootData:b,dynamicAnchors:g})||
+for(let o=0;o<r;o++)S(s[o],{instancePath:a+"/permissions/"+o,parentData:s,parentDataProperty:o,rootData:$,dynamicAnchors:g})||
 (e=e===null?S.errors:e.concat(S.errors),n=e.length)}else{const r={instancePath:a+"/permissions",schemaPath:"#/\
-properties/permissions/type",keyword:"type",params:{type:"array"},message:"must be array",schema:$.properties.
-permissions.type,parentSchema:$.properties.permissions,data:s};e===null?e=[r]:e.push(r),n++}}if(t.roles!==void 0){
-let s=t.roles;if(Array.isArray(s)){const r=s.length;for(let m=0;m<r;m++){let p=s[m];if(typeof p=="string"){if(k(
+properties/permissions/type",keyword:"type",params:{type:"array"},message:"must be array",schema:k.properties.
+permissions.type,parentSchema:k.properties.permissions,data:s};e===null?e=[r]:e.push(r),n++}}if(t.roles!==void 0){
+let s=t.roles;if(Array.isArray(s)){const r=s.length;for(let m=0;m<r;m++){let p=s[m];if(typeof p=="string"){if(b(
 p)>64){const i={instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/maxLength",keyword:"maxLength",params:{
 limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:v.items,data:p};e===null?e=[i]:
 e.push(i),n++}if(!I.test(p)){const i={instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/pattern",keyword:"\
@@ -126,78 +129,81 @@ e=[i]:e.push(i),n++}}let o=s.length,c;if(o>1){const m={};for(;o--;){let p=s[o];i
 params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",schema:!0,parentSchema:v,
 data:s};e===null?e=[i]:e.push(i),n++;break}m[p]=o}}}}else{const r={instancePath:a+"/roles",schemaPath:"#/$defs\
 /roles/type",keyword:"type",params:{type:"array"},message:"must be array",schema:v.type,parentSchema:v,data:s};
-e===null?e=[r]:e.push(r),n++}}}else{const s={instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"o\
-bject"},message:"must be object",schema:$.type,parentSchema:$,data:t};e===null?e=[s]:e.push(s),n++}return q.errors=
-e,n===0}q.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var P={type:"object",additionalProperties:!1,required:[
-"name"],properties:{name:{$ref:"#/$defs/name"},enabled:{type:"boolean"},owner:{description:"Whether the user o\
-wns the account.",type:"boolean"},roles:{$ref:"#/$defs/roles"},static_tokens:{description:"Key names of static\
- tokens. A token is created for each name that has no active token.",type:"array",uniqueItems:!0,items:{type:"\
-string",$ref:"#/$defs/name"}}}};function A(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:b=t,
-dynamicAnchors:g={}}={}){let e=null,n=0;const l=A.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&
-(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.name===void 0){const s={instancePath:a,schemaPath:"\
-#/required",keyword:"required",params:{missingProperty:"name"},message:"must have required property 'name'",schema:P.
-required,parentSchema:P,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)if(!(s==="name"||s==="enabled"||
-s==="owner"||s==="roles"||s==="static_tokens")){const r={instancePath:a,schemaPath:"#/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:s},message:"must NOT have additional properties",schema:!1,parentSchema:P,
-data:t};e===null?e=[r]:e.push(r),n++}if(t.name!==void 0){let s=t.name;if(typeof s=="string"){if(k(s)>255){const r={
-instancePath:a+"/name",schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",params:{limit:255},message:"mus\
-t NOT have more than 255 characters",schema:255,parentSchema:u,data:s};e===null?e=[r]:e.push(r),n++}if(k(s)<1){
-const r={instancePath:a+"/name",schemaPath:"#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:u,data:s};e===null?e=[r]:e.push(r),n++}if(!z.test(
-s)){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u\
-0000-\\u001f\\u007f]+$"},message:'must match pattern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\\
-u007f]+$",parentSchema:u,data:s};e===null?e=[r]:e.push(r),n++}}else{const r={instancePath:a+"/name",schemaPath:"\
-#/$defs/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:u.type,parentSchema:u,
-data:s};e===null?e=[r]:e.push(r),n++}}if(t.enabled!==void 0){let s=t.enabled;if(typeof s!="boolean"){const r={
-instancePath:a+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type:"boolean"},message:"\
-must be boolean",schema:P.properties.enabled.type,parentSchema:P.properties.enabled,data:s};e===null?e=[r]:e.push(
-r),n++}}if(t.owner!==void 0){let s=t.owner;if(typeof s!="boolean"){const r={instancePath:a+"/owner",schemaPath:"\
-#/properties/owner/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:P.properties.
-owner.type,parentSchema:P.properties.owner,data:s};e===null?e=[r]:e.push(r),n++}}if(t.roles!==void 0){let s=t.
-roles;if(Array.isArray(s)){const r=s.length;for(let m=0;m<r;m++){let p=s[m];if(typeof p=="string"){if(k(p)>64){
-const i={instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/maxLength",keyword:"maxLength",params:{limit:64},
-message:"must NOT have more than 64 characters",schema:64,parentSchema:v.items,data:p};e===null?e=[i]:e.push(i),
-n++}if(!I.test(p)){const i={instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/pattern",keyword:"patte\
-rn",params:{pattern:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$"},message:'must match pattern "^[a-z][a-z0-9_-]*\
-(\\.[a-z][a-z0-9_-]*)*$"',schema:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",parentSchema:v.items,data:p};e===null?
-e=[i]:e.push(i),n++}}else{const i={instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/type",keyword:"t\
-ype",params:{type:"string"},message:"must be string",schema:v.items.type,parentSchema:v.items,data:p};e===null?
-e=[i]:e.push(i),n++}}let o=s.length,c;if(o>1){const m={};for(;o--;){let p=s[o];if(typeof p=="string"){if(typeof m[p]==
-"number"){c=m[p];const i={instancePath:a+"/roles",schemaPath:"#/$defs/roles/uniqueItems",keyword:"uniqueItems",
-params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",schema:!0,parentSchema:v,
-data:s};e===null?e=[i]:e.push(i),n++;break}m[p]=o}}}}else{const r={instancePath:a+"/roles",schemaPath:"#/$defs\
-/roles/type",keyword:"type",params:{type:"array"},message:"must be array",schema:v.type,parentSchema:v,data:s};
-e===null?e=[r]:e.push(r),n++}}if(t.static_tokens!==void 0){let s=t.static_tokens;if(Array.isArray(s)){const r=s.
-length;for(let m=0;m<r;m++){let p=s[m];if(typeof p!="string"){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"\
-#/properties/static_tokens/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.
-properties.static_tokens.items.type,parentSchema:P.properties.static_tokens.items,data:p};e===null?e=[i]:e.push(
-i),n++}if(typeof p=="string"){if(k(p)>255){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/$defs/nam\
-e/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
-parentSchema:u,data:p};e===null?e=[i]:e.push(i),n++}if(k(p)<1){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"\
-#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:u,data:p};e===null?e=[i]:e.push(i),n++}if(!z.test(p)){const i={instancePath:a+"/static_tokens/"+m,
-schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'m\
-ust match pattern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:u,data:p};
-e===null?e=[i]:e.push(i),n++}}else{const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/$defs/name/type",
-keyword:"type",params:{type:"string"},message:"must be string",schema:u.type,parentSchema:u,data:p};e===null?e=
-[i]:e.push(i),n++}}let o=s.length,c;if(o>1){const m={};for(;o--;){let p=s[o];if(typeof p=="string"){if(typeof m[p]==
-"number"){c=m[p];const i={instancePath:a+"/static_tokens",schemaPath:"#/properties/static_tokens/uniqueItems",
-keyword:"uniqueItems",params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are id\
-entical)",schema:!0,parentSchema:P.properties.static_tokens,data:s};e===null?e=[i]:e.push(i),n++;break}m[p]=o}}}}else{
-const r={instancePath:a+"/static_tokens",schemaPath:"#/properties/static_tokens/type",keyword:"type",params:{type:"\
-array"},message:"must be array",schema:P.properties.static_tokens.type,parentSchema:P.properties.static_tokens,
-data:s};e===null?e=[r]:e.push(r),n++}}}else{const s={instancePath:a,schemaPath:"#/type",keyword:"type",params:{
-type:"object"},message:"must be object",schema:P.type,parentSchema:P,data:t};e===null?e=[s]:e.push(s),n++}return A.
-errors=e,n===0}A.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};function O(t,{instancePath:a="",parentData:w,
-parentDataProperty:j,rootData:b=t,dynamicAnchors:g={}}={}){let e=null,n=0;const l=O.evaluated;if(l.dynamicProps&&
-(l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.account===void 0){
-const s={instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"account"},message:"\
-must have required property 'account'",schema:f.required,parentSchema:f,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)
-if(!(s==="account"||s==="projects"||s==="service_users"||s==="control_panel_users")){const r={instancePath:a,schemaPath:"\
-#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:s},message:"must NOT have ad\
-ditional properties",schema:!1,parentSchema:f,data:t};e===null?e=[r]:e.push(r),n++}if(t.account!==void 0){let s=t.
-account;if(typeof s=="string"){if(k(s)>64){const r={instancePath:a+"/account",schemaPath:"#/properties/account\
-/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:f.
+e===null?e=[r]:e.push(r),n++}}if(t.validator!==void 0){let s=t.validator;if(typeof s!="boolean"){const r={instancePath:a+
+"/validator",schemaPath:"#/properties/validator/type",keyword:"type",params:{type:"boolean"},message:"must be \
+boolean",schema:k.properties.validator.type,parentSchema:k.properties.validator,data:s};e===null?e=[r]:e.push(
+r),n++}}}else{const s={instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must \
+be object",schema:k.type,parentSchema:k,data:t};e===null?e=[s]:e.push(s),n++}return q.errors=e,n===0}q.evaluated=
+{props:!0,dynamicProps:!1,dynamicItems:!1};var P={type:"object",additionalProperties:!1,required:["name"],properties:{
+name:{$ref:"#/$defs/name"},enabled:{type:"boolean"},owner:{description:"Whether the user owns the account.",type:"\
+boolean"},roles:{$ref:"#/$defs/roles"},static_tokens:{description:"Key names of static tokens. A token is crea\
+ted for each name that has no active token.",type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/na\
+me"}}}};function A(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:$=t,dynamicAnchors:g={}}={}){
+let e=null,n=0;const l=A.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t==
+"object"&&!Array.isArray(t)){if(t.name===void 0){const s={instancePath:a,schemaPath:"#/required",keyword:"requ\
+ired",params:{missingProperty:"name"},message:"must have required property 'name'",schema:P.required,parentSchema:P,
+data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)if(!(s==="name"||s==="enabled"||s==="owner"||s==="roles"||
+s==="static_tokens")){const r={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalPropertie\
+s",params:{additionalProperty:s},message:"must NOT have additional properties",schema:!1,parentSchema:P,data:t};
+e===null?e=[r]:e.push(r),n++}if(t.name!==void 0){let s=t.name;if(typeof s=="string"){if(b(s)>255){const r={instancePath:a+
+"/name",schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more\
+ than 255 characters",schema:255,parentSchema:h,data:s};e===null?e=[r]:e.push(r),n++}if(b(s)<1){const r={instancePath:a+
+"/name",schemaPath:"#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer \
+than 1 characters",schema:1,parentSchema:h,data:s};e===null?e=[r]:e.push(r),n++}if(!z.test(s)){const r={instancePath:a+
+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'\
+must match pattern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:s};
+e===null?e=[r]:e.push(r),n++}}else{const r={instancePath:a+"/name",schemaPath:"#/$defs/name/type",keyword:"typ\
+e",params:{type:"string"},message:"must be string",schema:h.type,parentSchema:h,data:s};e===null?e=[r]:e.push(
+r),n++}}if(t.enabled!==void 0){let s=t.enabled;if(typeof s!="boolean"){const r={instancePath:a+"/enabled",schemaPath:"\
+#/properties/enabled/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:P.properties.
+enabled.type,parentSchema:P.properties.enabled,data:s};e===null?e=[r]:e.push(r),n++}}if(t.owner!==void 0){let s=t.
+owner;if(typeof s!="boolean"){const r={instancePath:a+"/owner",schemaPath:"#/properties/owner/type",keyword:"t\
+ype",params:{type:"boolean"},message:"must be boolean",schema:P.properties.owner.type,parentSchema:P.properties.
+owner,data:s};e===null?e=[r]:e.push(r),n++}}if(t.roles!==void 0){let s=t.roles;if(Array.isArray(s)){const r=s.
+length;for(let m=0;m<r;m++){let p=s[m];if(typeof p=="string"){if(b(p)>64){const i={instancePath:a+"/roles/"+m,
+schemaPath:"#/$defs/roles/items/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more t\
+han 64 characters",schema:64,parentSchema:v.items,data:p};e===null?e=[i]:e.push(i),n++}if(!I.test(p)){const i={
+instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/pattern",keyword:"pattern",params:{pattern:"^[a-z][\
+a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$"},message:'must match pattern "^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$"',schema:"\
+^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",parentSchema:v.items,data:p};e===null?e=[i]:e.push(i),n++}}else{const i={
+instancePath:a+"/roles/"+m,schemaPath:"#/$defs/roles/items/type",keyword:"type",params:{type:"string"},message:"\
+must be string",schema:v.items.type,parentSchema:v.items,data:p};e===null?e=[i]:e.push(i),n++}}let o=s.length,
+c;if(o>1){const m={};for(;o--;){let p=s[o];if(typeof p=="string"){if(typeof m[p]=="number"){c=m[p];const i={instancePath:a+
+"/roles",schemaPath:"#/$defs/roles/uniqueItems",keyword:"uniqueItems",params:{i:o,j:c},message:"must NOT have \
+duplicate items (items ## "+c+" and "+o+" are identical)",schema:!0,parentSchema:v,data:s};e===null?e=[i]:e.push(
+i),n++;break}m[p]=o}}}}else{const r={instancePath:a+"/roles",schemaPath:"#/$defs/roles/type",keyword:"type",params:{
+type:"array"},message:"must be array",schema:v.type,parentSchema:v,data:s};e===null?e=[r]:e.push(r),n++}}if(t.
+static_tokens!==void 0){let s=t.static_tokens;if(Array.isArray(s)){const r=s.length;for(let m=0;m<r;m++){let p=s[m];
+if(typeof p!="string"){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/properties/static_tokens/item\
+s/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.properties.static_tokens.items.
+type,parentSchema:P.properties.static_tokens.items,data:p};e===null?e=[i]:e.push(i),n++}if(typeof p=="string"){
+if(b(p)>255){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/$defs/name/maxLength",keyword:"maxLengt\
+h",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:h,data:p};e===null?
+e=[i]:e.push(i),n++}if(b(p)<1){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/$defs/name/minLength",
+keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:h,data:p};
+e===null?e=[i]:e.push(i),n++}if(!z.test(p)){const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/$defs/na\
+me/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'must match pattern "^[^\
+\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:p};e===null?e=[i]:e.push(
+i),n++}}else{const i={instancePath:a+"/static_tokens/"+m,schemaPath:"#/$defs/name/type",keyword:"type",params:{
+type:"string"},message:"must be string",schema:h.type,parentSchema:h,data:p};e===null?e=[i]:e.push(i),n++}}let o=s.
+length,c;if(o>1){const m={};for(;o--;){let p=s[o];if(typeof p=="string"){if(typeof m[p]=="number"){c=m[p];const i={
+instancePath:a+"/static_tokens",schemaPath:"#/properties/static_tokens/uniqueItems",keyword:"uniqueItems",params:{
+i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",schema:!0,parentSchema:P.
+properties.static_tokens,data:s};e===null?e=[i]:e.push(i),n++;break}m[p]=o}}}}else{const r={instancePath:a+"/s\
+tatic_tokens",schemaPath:"#/properties/static_tokens/type",keyword:"type",params:{type:"array"},message:"must \
+be array",schema:P.properties.static_tokens.type,parentSchema:P.properties.static_tokens,data:s};e===null?e=[r]:
+e.push(r),n++}}}else{const s={instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"\
+must be object",schema:P.type,parentSchema:P,data:t};e===null?e=[s]:e.push(s),n++}return A.errors=e,n===0}A.evaluated=
+{props:!0,dynamicProps:!1,dynamicItems:!1};function O(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:$=t,
+dynamicAnchors:g={}}={}){let e=null,n=0;const l=O.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&
+(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.account===void 0){const s={instancePath:a,schemaPath:"\
+#/required",keyword:"required",params:{missingProperty:"account"},message:"must have required property 'accoun\
+t'",schema:f.required,parentSchema:f,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)if(!(s==="account"||
+s==="projects"||s==="service_users"||s==="control_panel_users")){const r={instancePath:a,schemaPath:"#/additio\
+nalProperties",keyword:"additionalProperties",params:{additionalProperty:s},message:"must NOT have additional \
+properties",schema:!1,parentSchema:f,data:t};e===null?e=[r]:e.push(r),n++}if(t.account!==void 0){let s=t.account;
+if(typeof s=="string"){if(b(s)>64){const r={instancePath:a+"/account",schemaPath:"#/properties/account/maxLeng\
+th",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:f.
 properties.account,data:s};e===null?e=[r]:e.push(r),n++}if(!Z.test(s)){const r={instancePath:a+"/account",schemaPath:"\
 #/properties/account/pattern",keyword:"pattern",params:{pattern:"^[0-9A-Za-z][0-9A-Za-z._-]*$"},message:'must \
 match pattern "^[0-9A-Za-z][0-9A-Za-z._-]*$"',schema:"^[0-9A-Za-z][0-9A-Za-z._-]*$",parentSchema:f.properties.
@@ -207,15 +213,15 @@ parentSchema:f.properties.account,data:s};e===null?e=[r]:e.push(r),n++}}if(t.pro
 if(Array.isArray(s)){const r=s.length;for(let m=0;m<r;m++){let p=s[m];if(typeof p!="string"){const i={instancePath:a+
 "/projects/"+m,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type:"string"},message:"mu\
 st be string",schema:f.properties.projects.items.type,parentSchema:f.properties.projects.items,data:p};e===null?
-e=[i]:e.push(i),n++}if(typeof p=="string"){if(k(p)>255){const i={instancePath:a+"/projects/"+m,schemaPath:"#/$\
+e=[i]:e.push(i),n++}if(typeof p=="string"){if(b(p)>255){const i={instancePath:a+"/projects/"+m,schemaPath:"#/$\
 defs/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
-parentSchema:u,data:p};e===null?e=[i]:e.push(i),n++}if(k(p)<1){const i={instancePath:a+"/projects/"+m,schemaPath:"\
+parentSchema:h,data:p};e===null?e=[i]:e.push(i),n++}if(b(p)<1){const i={instancePath:a+"/projects/"+m,schemaPath:"\
 #/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:u,data:p};e===null?e=[i]:e.push(i),n++}if(!z.test(p)){const i={instancePath:a+"/projects/"+m,schemaPath:"\
+parentSchema:h,data:p};e===null?e=[i]:e.push(i),n++}if(!z.test(p)){const i={instancePath:a+"/projects/"+m,schemaPath:"\
 #/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'must match pa\
-ttern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:u,data:p};e===null?e=
+ttern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:p};e===null?e=
 [i]:e.push(i),n++}}else{const i={instancePath:a+"/projects/"+m,schemaPath:"#/$defs/name/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:u.type,parentSchema:u,data:p};e===null?e=[i]:e.push(i),n++}}let o=s.
+type:"string"},message:"must be string",schema:h.type,parentSchema:h,data:p};e===null?e=[i]:e.push(i),n++}}let o=s.
 length,c;if(o>1){const m={};for(;o--;){let p=s[o];if(typeof p=="string"){if(typeof m[p]=="number"){c=m[p];const i={
 instancePath:a+"/projects",schemaPath:"#/properties/projects/uniqueItems",keyword:"uniqueItems",params:{i:o,j:c},
 message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",schema:!0,parentSchema:f.properties.
@@ -223,25 +229,25 @@ projects,data:s};e===null?e=[i]:e.push(i),n++;break}m[p]=o}}}}else{const r={inst
 #/properties/projects/type",keyword:"type",params:{type:"array"},message:"must be array",schema:f.properties.projects.
 type,parentSchema:f.properties.projects,data:s};e===null?e=[r]:e.push(r),n++}}if(t.service_users!==void 0){let s=t.
 service_users;if(Array.isArray(s)){const r=s.length;for(let o=0;o<r;o++)q(s[o],{instancePath:a+"/service_users\
-/"+o,parentData:s,parentDataProperty:o,rootData:b,dynamicAnchors:g})||(e=e===null?q.errors:e.concat(q.errors),
+/"+o,parentData:s,parentDataProperty:o,rootData:$,dynamicAnchors:g})||(e=e===null?q.errors:e.concat(q.errors),
 n=e.length)}else{const r={instancePath:a+"/service_users",schemaPath:"#/properties/service_users/type",keyword:"\
 type",params:{type:"array"},message:"must be array",schema:f.properties.service_users.type,parentSchema:f.properties.
 service_users,data:s};e===null?e=[r]:e.push(r),n++}}if(t.control_panel_users!==void 0){let s=t.control_panel_users;
 if(Array.isArray(s)){const r=s.length;for(let o=0;o<r;o++)A(s[o],{instancePath:a+"/control_panel_users/"+o,parentData:s,
-parentDataProperty:o,rootData:b,dynamicAnchors:g})||(e=e===null?A.errors:e.concat(A.errors),n=e.length)}else{const r={
+parentDataProperty:o,rootData:$,dynamicAnchors:g})||(e=e===null?A.errors:e.concat(A.errors),n=e.length)}else{const r={
 instancePath:a+"/control_panel_users",schemaPath:"#/properties/control_panel_users/type",keyword:"type",params:{
 type:"array"},message:"must be array",schema:f.properties.control_panel_users.type,parentSchema:f.properties.control_panel_users,
 data:s};e===null?e=[r]:e.push(r),n++}}}else{const s={instancePath:a,schemaPath:"#/type",keyword:"type",params:{
 type:"object"},message:"must be object",schema:f.type,parentSchema:f,data:t};e===null?e=[s]:e.push(s),n++}return O.
 errors=e,n===0}O.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};function L(t,{instancePath:a="",parentData:w,
-parentDataProperty:j,rootData:b=t,dynamicAnchors:g={}}={}){let e=null,n=0;const l=L.evaluated;if(l.dynamicProps&&
+parentDataProperty:j,rootData:$=t,dynamicAnchors:g={}}={}){let e=null,n=0;const l=L.evaluated;if(l.dynamicProps&&
 (l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.accounts===void 0){
 const s={instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"accounts"},message:"\
 must have required property 'accounts'",schema:_.required,parentSchema:_,data:t};e===null?e=[s]:e.push(s),n++}
 for(const s in t)if(s!=="accounts"){const r={instancePath:a,schemaPath:"#/additionalProperties",keyword:"addit\
 ionalProperties",params:{additionalProperty:s},message:"must NOT have additional properties",schema:!1,parentSchema:_,
 data:t};e===null?e=[r]:e.push(r),n++}if(t.accounts!==void 0){let s=t.accounts;if(Array.isArray(s)){const r=s.length;
-for(let o=0;o<r;o++)O(s[o],{instancePath:a+"/accounts/"+o,parentData:s,parentDataProperty:o,rootData:b,dynamicAnchors:g})||
+for(let o=0;o<r;o++)O(s[o],{instancePath:a+"/accounts/"+o,parentData:s,parentDataProperty:o,rootData:$,dynamicAnchors:g})||
 (e=e===null?O.errors:e.concat(O.errors),n=e.length)}else{const r={instancePath:a+"/accounts",schemaPath:"#/pro\
 perties/accounts/type",keyword:"type",params:{type:"array"},message:"must be array",schema:_.properties.accounts.
 type,parentSchema:_.properties.accounts,data:s};e===null?e=[r]:e.push(r),n++}}}else{const s={instancePath:a,schemaPath:"\

@@ -57,7 +57,7 @@ export async function administer<Name extends OperationName>(
   services: Pick<CallServices, 'engine' | 'administration' | 'callers' | 'now'>,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
-  const { need, reads = false, about, forOwners, work } = rowOf(operation)
+  const { need, reads = false, about, forOwners, forOperators, work } = rowOf(operation)
   const authorizeRequest = (who: Requester) => {
     authorize(who, need, about(request), reads)
     if (forOwners?.request?.(request)) authorizeAsOwner(who)
@@ -72,6 +72,7 @@ export async function administer<Name extends OperationName>(
     },
     authorize: (user) => {
       if (forOwners?.user?.(user, request)) authorizeAsOwner(current)
+      if (forOperators?.(user, request)) authorize(current, 'operator', about(request), reads)
     },
   }
   const { engine, administration } = services

@@ -11,6 +11,11 @@ export interface Operation<Request, Result> {
   readonly reads?: boolean
   readonly about: (request: Request) => About
   readonly forOwners?: OwnersRule<Request>
+  /**
+   * Whether it is for operators alone, by the user whom it changes; decided inside the change's transaction. Whoever can
+   * log in as a validator sees the tokens of every account, so no administrator of one account may become able to.
+   */
+  readonly forOperators?: (user: UserRecord, request: Request) => boolean
   /** Whether an owner may ask from any address, although the account restricts them. */
   readonly ownersFromAnywhere?: boolean
   readonly work: (context: OperationContext, request: Request) => Promise<Result>

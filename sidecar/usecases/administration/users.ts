@@ -24,6 +24,10 @@ export interface ServiceUserUpdate extends NamedRequest {
   readonly roles: readonly string[] | undefined
 }
 
+export interface ValidatorRequest extends NamedRequest {
+  readonly validator: boolean
+}
+
 export interface NewControlPanelUserRequest extends NamedRequest {
   readonly owner: boolean
   readonly roles: readonly string[]
@@ -70,6 +74,7 @@ export const SERVICE_USER_OPERATIONS = {
   updateServiceUser: operation<ServiceUserUpdate, UserRecord>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
+    forOperators: (user, { enabled }) => user.validator && enabled === true,
     work: async ({ administration, actor }, { account, name, enabled, permissions, roles }) =>
       administration.users.update(actor, account, name, 'service_user', {
         enabled,
@@ -86,10 +91,17 @@ export const SERVICE_USER_OPERATIONS = {
   replaceServiceUserPassword: operation<NamedRequest, { readonly password: Secret }>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
+    forOperators: (user) => user.validator,
     work: async ({ administration, actor }, { account, name }) => {
       const { value } = await administration.users.replacePassword(actor, account, name)
       return { password: value }
     },
+  }),
+  setServiceUserValidator: operation<ValidatorRequest, UserRecord>({
+    need: 'operator',
+    about: ({ account }) => ({ account }),
+    work: ({ administration, actor }, { account, name, validator }) =>
+      administration.users.setValidator(actor, account, name, validator),
   }),
 } as const
 

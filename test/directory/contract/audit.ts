@@ -63,6 +63,12 @@ const CHANGES: readonly [
     (change, { robot }) => change.setRoles(robot, ['iam.admin']),
   ],
   [
+    'service_user.set_validator',
+    () => 'robot',
+    { validator: true },
+    (change, { robot }) => change.setValidator(robot, true),
+  ],
+  [
     'service_user.set_permissions',
     () => 'robot',
     { permissions: [{ scope: 'account' }] },

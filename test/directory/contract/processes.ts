@@ -78,6 +78,7 @@ export function processesContract(subject: () => Subject): void {
     'ALTER TABLE revocations ADD COLUMN forget_at_ms INTEGER',
     'CREATE INDEX revocations_forget ON revocations (forget_at_ms)',
     'ALTER TABLE static_tokens DROP COLUMN pepper',
+    'ALTER TABLE users DROP COLUMN validator',
   ]
 
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {
@@ -100,6 +101,7 @@ export function processesContract(subject: () => Subject): void {
     const opened = await Promise.all([place.open(Date.now), place.open(Date.now), place.open(Date.now)])
     const token = {
       tokenId: 'a token of before',
+      ancestors: [],
       subjectId: user.id,
       generation: user.generation,
       changeNumber: 0,
@@ -136,6 +138,7 @@ export function processesContract(subject: () => Subject): void {
     await second.store.change('a test', (change) => change.setAccountEnabled(account, true))
     const token = {
       tokenId: 'a token of before',
+      ancestors: [],
       subjectId: user.id,
       generation: user.generation,
       account: 'kept',

@@ -60,6 +60,7 @@ export function recordsContract(subject: () => Subject): void {
       permissions: [{ scope: 'account' }, { scope: 'projects', projects: ['alpha', 'beta'] }],
       owner: false,
       roles: [],
+      validator: false,
       createdAtMs: clock.nowMs,
     }
     expect(user).toEqual(made)

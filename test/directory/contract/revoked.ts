@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compile, type TokenKind } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
-import type { VerifiedToken } from '../../../sidecar/authority/authority.ts'
+import { UNSCOPED_KIND, type VerifiedToken } from '../../../sidecar/authority/authority.ts'
 import { EmbeddedAuthority } from '../../../sidecar/authority/embedded.ts'
 import { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
 import { KeyRing } from '../../../sidecar/authority/keys.ts'
@@ -17,31 +17,35 @@ import type { Passwords } from '../../../sidecar/authority/password.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
-import type { Permission } from '../../../sidecar/directory/directory.ts'
+import { ANCESTORS_MAX, type Permission } from '../../../sidecar/directory/directory.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { TESTER } from '../../support/actor.ts'
 import { newServiceUser, theProject, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 
 type Project = 'alpha' | 'beta'
+/** What a token is for: a project, the account (`undefined`), or nothing. */
+type Bound = Project | undefined | 'unscoped'
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
 const SKEW_MS = 60_000
 
 type Scopes = TokenKind['permissionScopes']
 
-/** One step: a change, a jump of the clock, another matrix, or a login. */
+/** One step: a change, a jump of the clock, another matrix, a login, or a token in exchange for another. */
 type Step =
   | { readonly type: 'account' | 'user'; readonly enabled: boolean }
   | { readonly type: 'project'; readonly project: Project; readonly enabled: boolean }
   | { readonly type: 'permissions'; readonly account: boolean; readonly selected: readonly Project[] }
   | { readonly type: 'password' }
-  | { readonly type: 'issue'; readonly project: Project | undefined }
+  | { readonly type: 'issue'; readonly project: Bound }
+  | { readonly type: 'derive'; readonly index: number; readonly project: Bound }
   | { readonly type: 'revoke'; readonly index: number; readonly known: boolean }
   | { readonly type: 'clock'; readonly jumpMs: number }
   | { readonly type: 'matrix'; readonly lifetimeSeconds: number | null; readonly scopes: Scopes }
 
 const project = fc.constantFrom<Project>('alpha', 'beta')
+const bound = fc.constantFrom<Bound>('alpha', 'beta', undefined, 'unscoped')
 const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary })
 const STEP: fc.Arbitrary<Step> = fc.oneof(
   weighted(
@@ -58,13 +62,11 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
     }),
   ),
   weighted(1, fc.constant<Step>({ type: 'password' })),
-  weighted(
-    5,
-    fc.record({ type: fc.constant('issue' as const), project: fc.option(project, { nil: undefined }) }),
-  ),
+  weighted(5, fc.record({ type: fc.constant('issue' as const), project: bound })),
+  weighted(5, fc.record({ type: fc.constant('derive' as const), index: fc.nat({ max: 2 }), project: bound })),
   weighted(
     2,
-    fc.record({ type: fc.constant('revoke' as const), index: fc.nat({ max: 9 }), known: fc.boolean() }),
+    fc.record({ type: fc.constant('revoke' as const), index: fc.nat({ max: 4 }), known: fc.boolean() }),
   ),
   weighted(
     2,
@@ -88,7 +90,10 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 
 /** What has lasted without a break since a token was issued. */
 interface Lasting {
-  readonly project: Project | undefined
+  readonly project: Bound
+  /** What it was derived from, the nearest first. If one of them is revoked, so is it. */
+  readonly ancestors: readonly Held[]
+  revoked: boolean
   ground: boolean
   byAccount: boolean
   bySelection: boolean
@@ -170,6 +175,7 @@ class World {
     }
     if (step.type === 'matrix') return this.#changeMatrix(step)
     if (step.type === 'issue') return this.#issue(step.project)
+    if (step.type === 'derive') return this.#derive(step)
     if (step.type === 'revoke') return this.#revoke(step)
     await this.#subject.store.change('a test', (change) => this.#change(change, step))
     for (const held of this.#held) this.#age(held)
@@ -204,11 +210,10 @@ class World {
 
   #age(held: Lasting): void {
     const { account, selected } = this.#permissions
-    const isSelected = held.project !== undefined && selected.has(held.project)
+    const projectOf = held.project === 'unscoped' ? undefined : held.project
+    const isSelected = projectOf !== undefined && selected.has(projectOf)
     held.ground &&=
-      this.#enabled.account &&
-      this.#enabled.user &&
-      (held.project === undefined || this.#enabled[held.project])
+      this.#enabled.account && this.#enabled.user && (projectOf === undefined || this.#enabled[projectOf])
     held.byAccount &&= account
     held.bySelection &&= isSelected
     held.byEither &&= account || isSelected
@@ -223,35 +228,73 @@ class World {
     this.#kinds = new Map(changed)
   }
 
-  async #issue(wanted: Project | undefined): Promise<void> {
-    const kind = this.#kindFor(wanted)
+  async #issue(wanted: Bound): Promise<void> {
     const { account } = this.#account
-    const held = {
+    const requester = { account, userName: 'robot', password: new Secret('right') }
+    const authority = this.#authorityOn(this.#subject.store)
+    await this.#hold(
+      this.#newly(wanted, []),
+      authority.issue(requester, this.#kindFor(wanted), this.#scopeOf(wanted)),
+    )
+  }
+
+  async #derive({ index, project: wanted }: Extract<Step, { type: 'derive' }>): Promise<void> {
+    // From the end, because the last ones are the ones that are active.
+    const parent = this.#held.at(-1 - (index % Math.max(this.#held.length, 1)))
+    if (parent === undefined) return
+    const authority = this.#authorityOn(this.#subject.store)
+    const deriving = authority.derive(parent.value, this.#kinds, this.#kindFor(wanted), this.#scopeOf(wanted))
+    const mayDerive =
+      this.#expected(parent, this.#subject.clock.nowMs) === 'ACTIVE' &&
+      parent.ancestors.length < ANCESTORS_MAX
+    if (!mayDerive) {
+      await expect(deriving).rejects.toThrow(CallError)
+      return
+    }
+    const derived = await this.#hold(this.#newly(wanted, [parent, ...parent.ancestors]), deriving)
+    if (derived === undefined || parent.token.expiresAtMs === undefined) return
+    expect(derived.token.expiresAtMs).toBeLessThanOrEqual(parent.token.expiresAtMs)
+  }
+
+  #newly(wanted: Bound, ancestors: readonly Held[]): Lasting {
+    const held: Lasting = {
       project: wanted,
+      ancestors,
+      revoked: false,
       ground: true,
       byAccount: true,
       bySelection: true,
       byEither: true,
     }
     this.#age(held)
-    const requester = { account, userName: 'robot', password: new Secret('right') }
-    const issuing = this.#authorityOn(this.#subject.store).issue(requester, kind, {
-      account,
-      ...(wanted && { project: wanted }),
-    })
+    return held
+  }
+
+  #scopeOf(wanted: Bound) {
+    const { account } = this.#account
+    return { account, ...(wanted !== undefined && wanted !== 'unscoped' && { project: wanted }) }
+  }
+
+  /** Remembers what was issued, or expects that it was refused. */
+  async #hold(
+    held: Lasting,
+    issuing: Promise<{ readonly value: Secret; readonly token: VerifiedToken }>,
+  ): Promise<Held | undefined> {
     if (!this.#isActive(held)) {
       await expect(issuing).rejects.toThrow(CallError)
-      return
+      return undefined
     }
     const { value, token } = await issuing
-    this.#held.push({ ...held, value: value.reveal(), token })
+    const issued = { ...held, value: value.reveal(), token }
+    this.#held.push(issued)
+    return issued
   }
 
   async #revoke({ index, known }: Extract<Step, { type: 'revoke' }>): Promise<void> {
-    const held = known ? this.#held[index % Math.max(this.#held.length, 1)] : undefined
+    const held = known ? this.#held.at(-1 - (index % Math.max(this.#held.length, 1))) : undefined
     const tokenId = held?.token.tokenId ?? `another token, ${index}`
     await this.#authorityOn(this.#subject.store).revoke(TESTER, { tokenId, account: '' })
-    if (held !== undefined) held.ground = false
+    if (held !== undefined) held.revoked = true
   }
 
   /** Expects of every token what the model says, by the clock of now and by the clock of when it was issued. */
@@ -275,20 +318,24 @@ class World {
     return this.#isActive(held) ? 'ACTIVE' : 'CREDENTIAL_REVOKED'
   }
 
-  #isActive({ ground, project, byAccount, bySelection, byEither }: Lasting): boolean {
+  #isActive(held: Lasting): boolean {
+    const { ground, project, byAccount, bySelection, byEither, ancestors } = held
+    const lasting = ground && ![held, ...ancestors].some(({ revoked }) => revoked)
+    if (project === 'unscoped') return lasting
     const { permissionScopes } = this.#kindFor(project)
     const [ofAccount, ofProjects] = (['account', 'projects'] as const).map((scope) =>
       permissionScopes.includes(scope),
     )
     return (
-      ground &&
+      lasting &&
       ((ofAccount && ofProjects && byEither) || (ofAccount ? byAccount : ofProjects && bySelection) || false)
     )
   }
 
-  #kindFor(project: Project | undefined): TokenKind {
-    const id = project === undefined ? 'iam_token_account_scoped' : 'iam_token_project_scoped'
-    return this.#kinds.get(id) as TokenKind
+  #kindFor(project: Bound): TokenKind {
+    const ofAccount = this.#kinds.get('iam_token_account_scoped') as TokenKind
+    if (project === 'unscoped') return { ...ofAccount, id: UNSCOPED_KIND, permissionScopes: [] }
+    return project === undefined ? ofAccount : (this.#kinds.get('iam_token_project_scoped') as TokenKind)
   }
 
   /** A new authority knows nothing that an earlier one remembered. Its passwords are always right, because hashing takes long. */

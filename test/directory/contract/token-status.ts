@@ -308,6 +308,7 @@ function queryOf(
 ): IamTokenQuery {
   return {
     tokenId: `token of ${user.id}`,
+    ancestors: [],
     subjectId: user.id,
     generation: user.generation,
     changeNumber,

@@ -44,6 +44,7 @@ export function transactionsContract(subject: () => Subject): void {
     const { account, user, changeNumber } = await newServiceUser(subject(), [{ scope: 'account' }])
     const ground = {
       tokenId: 'a token',
+      ancestors: [],
       subjectId: user.id,
       generation: user.generation,
       changeNumber,

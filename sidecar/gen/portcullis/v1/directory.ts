@@ -107,7 +107,11 @@ export interface ServiceUser {
   /** For example `iam.admin`: the user may administer the account, and validate its tokens. */
   roles: string[];
   /** When it was created. */
-  createdAt: Date | undefined;
+  createdAt:
+    | Date
+    | undefined;
+  /** Whether the user may validate the tokens of every account. */
+  validator: boolean;
 }
 
 /** A control panel user: a person. */
@@ -444,6 +448,22 @@ export interface ReplaceServiceUserPasswordRequest {
 export interface ReplaceServiceUserPasswordResponse {
   /** The new password. No other call returns it. */
   password: string;
+}
+
+/** Identifies the service user, and contains the change. */
+export interface SetServiceUserValidatorRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the service user. */
+  name: string;
+  /** Whether the user is a validator. */
+  validator: boolean;
+}
+
+/** The changed service user. */
+export interface SetServiceUserValidatorResponse {
+  /** The service user after the change. */
+  user: ServiceUser | undefined;
 }
 
 /** The control panel user to create. */
@@ -1006,7 +1026,16 @@ export const Roles: MessageFns<Roles> = {
 };
 
 function createBaseServiceUser(): ServiceUser {
-  return { account: "", name: "", id: "", enabled: false, permissions: [], roles: [], createdAt: undefined };
+  return {
+    account: "",
+    name: "",
+    id: "",
+    enabled: false,
+    permissions: [],
+    roles: [],
+    createdAt: undefined,
+    validator: false,
+  };
 }
 
 export const ServiceUser: MessageFns<ServiceUser> = {
@@ -1031,6 +1060,9 @@ export const ServiceUser: MessageFns<ServiceUser> = {
     }
     if (message.createdAt !== undefined) {
       Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(58).fork()).join();
+    }
+    if (message.validator !== false) {
+      writer.uint32(64).bool(message.validator);
     }
     return writer;
   },
@@ -1102,6 +1134,14 @@ export const ServiceUser: MessageFns<ServiceUser> = {
             }
 
             message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.validator = reader.bool();
             continue;
           }
         }
@@ -3367,6 +3407,120 @@ export const ReplaceServiceUserPasswordResponse: MessageFns<ReplaceServiceUserPa
   },
 };
 
+function createBaseSetServiceUserValidatorRequest(): SetServiceUserValidatorRequest {
+  return { account: "", name: "", validator: false };
+}
+
+export const SetServiceUserValidatorRequest: MessageFns<SetServiceUserValidatorRequest> = {
+  encode(message: SetServiceUserValidatorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.validator !== false) {
+      writer.uint32(24).bool(message.validator);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetServiceUserValidatorRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetServiceUserValidatorRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.validator = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSetServiceUserValidatorResponse(): SetServiceUserValidatorResponse {
+  return { user: undefined };
+}
+
+export const SetServiceUserValidatorResponse: MessageFns<SetServiceUserValidatorResponse> = {
+  encode(message: SetServiceUserValidatorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      ServiceUser.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetServiceUserValidatorResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetServiceUserValidatorResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = ServiceUser.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCreateControlPanelUserRequest(): CreateControlPanelUserRequest {
   return { account: "", name: "", owner: false, roles: [] };
 }
@@ -5168,7 +5322,7 @@ export const DirectoryServiceService = {
   },
   /**
    * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Account administrators may do this.
+   * the user's tokens. Account administrators may do this. Only operators may enable a validator.
    */
   updateServiceUser: {
     path: "/portcullis.v1.DirectoryService/UpdateServiceUser" as const,
@@ -5195,7 +5349,7 @@ export const DirectoryServiceService = {
   },
   /**
    * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this.
+   * Account administrators may do this. Only operators may do it to a validator.
    */
   replaceServiceUserPassword: {
     path: "/portcullis.v1.DirectoryService/ReplaceServiceUserPassword" as const,
@@ -5209,6 +5363,22 @@ export const DirectoryServiceService = {
       Buffer.from(ReplaceServiceUserPasswordResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReplaceServiceUserPasswordResponse =>
       ReplaceServiceUserPasswordResponse.decode(value),
+  },
+  /**
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
+   * gives no other right. Only operators may do this.
+   */
+  setServiceUserValidator: {
+    path: "/portcullis.v1.DirectoryService/SetServiceUserValidator" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetServiceUserValidatorRequest): Buffer =>
+      Buffer.from(SetServiceUserValidatorRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetServiceUserValidatorRequest => SetServiceUserValidatorRequest.decode(value),
+    responseSerialize: (value: SetServiceUserValidatorResponse): Buffer =>
+      Buffer.from(SetServiceUserValidatorResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetServiceUserValidatorResponse =>
+      SetServiceUserValidatorResponse.decode(value),
   },
   /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
   createControlPanelUser: {
@@ -5434,16 +5604,21 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   listServiceUsers: handleUnaryCall<ListServiceUsersRequest, ListServiceUsersResponse>;
   /**
    * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Account administrators may do this.
+   * the user's tokens. Account administrators may do this. Only operators may enable a validator.
    */
   updateServiceUser: handleUnaryCall<UpdateServiceUserRequest, UpdateServiceUserResponse>;
   /** Deletes a service user, and revokes their tokens. Account administrators may do this. */
   deleteServiceUser: handleUnaryCall<DeleteServiceUserRequest, DeleteServiceUserResponse>;
   /**
    * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this.
+   * Account administrators may do this. Only operators may do it to a validator.
    */
   replaceServiceUserPassword: handleUnaryCall<ReplaceServiceUserPasswordRequest, ReplaceServiceUserPasswordResponse>;
+  /**
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
+   * gives no other right. Only operators may do this.
+   */
+  setServiceUserValidator: handleUnaryCall<SetServiceUserValidatorRequest, SetServiceUserValidatorResponse>;
   /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
   createControlPanelUser: handleUnaryCall<CreateControlPanelUserRequest, CreateControlPanelUserResponse>;
   /** Returns a control panel user. That user and account administrators may do this. */
@@ -5706,7 +5881,7 @@ export interface DirectoryServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Account administrators may do this.
+   * the user's tokens. Account administrators may do this. Only operators may enable a validator.
    */
   updateServiceUser(
     request: UpdateServiceUserRequest,
@@ -5741,7 +5916,7 @@ export interface DirectoryServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this.
+   * Account administrators may do this. Only operators may do it to a validator.
    */
   replaceServiceUserPassword(
     request: ReplaceServiceUserPasswordRequest,
@@ -5757,6 +5932,25 @@ export interface DirectoryServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReplaceServiceUserPasswordResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
+   * gives no other right. Only operators may do this.
+   */
+  setServiceUserValidator(
+    request: SetServiceUserValidatorRequest,
+    callback: (error: ServiceError | null, response: SetServiceUserValidatorResponse) => void,
+  ): ClientUnaryCall;
+  setServiceUserValidator(
+    request: SetServiceUserValidatorRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetServiceUserValidatorResponse) => void,
+  ): ClientUnaryCall;
+  setServiceUserValidator(
+    request: SetServiceUserValidatorRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetServiceUserValidatorResponse) => void,
   ): ClientUnaryCall;
   /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
   createControlPanelUser(

@@ -30,7 +30,7 @@ export const ErrorReason = {
   ERROR_REASON_LOGIN_FAILED: 5,
   /** ERROR_REASON_LOGIN_REFUSED - UNAUTHENTICATED: "the login failed; expected a service user, their password, a scope that they have a permission for, and an address that the account allows". Do not retry. */
   ERROR_REASON_LOGIN_REFUSED: 6,
-  /** ERROR_REASON_METHOD_NOT_SUPPORTED - UNAUTHENTICATED: "{field}: expected a supported method: password". Do not retry. */
+  /** ERROR_REASON_METHOD_NOT_SUPPORTED - UNAUTHENTICATED: "{field}: expected a supported method: {methods}". Do not retry. */
   ERROR_REASON_METHOD_NOT_SUPPORTED: 7,
   /** ERROR_REASON_ADDRESS_NOT_ALLOWED - PERMISSION_DENIED: "the account restricts client addresses, and this address is not allowed". Do not retry. */
   ERROR_REASON_ADDRESS_NOT_ALLOWED: 8,
@@ -44,7 +44,7 @@ export const ErrorReason = {
   ERROR_REASON_NOT_ADMINISTRATOR: 12,
   /** ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction". Do not retry. */
   ERROR_REASON_NOT_OWNER: 13,
-  /** ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it". Do not retry. */
+  /** ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it; a validator may ask about it". Do not retry. */
   ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR: 14,
   /** ERROR_REASON_ACCOUNT_SCOPE_REQUIRED - PERMISSION_DENIED: "revoking another user's token needs an account-scoped token". Do not retry. */
   ERROR_REASON_ACCOUNT_SCOPE_REQUIRED: 15,
@@ -110,6 +110,8 @@ export const ErrorReason = {
   ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED: 45,
   /** ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE - UNAVAILABLE: "the password command of profile `{profile}` {problem}". Retry later. */
   ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE: 46,
+  /** ERROR_REASON_SCOPE_REQUIRED - PERMISSION_DENIED: "the token is unscoped; expected one for an account or a project". Do not retry. */
+  ERROR_REASON_SCOPE_REQUIRED: 47,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -163,5 +165,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_UPSTREAM_FORBIDDEN = typeof ErrorReason.ERROR_REASON_UPSTREAM_FORBIDDEN;
   export type ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED = typeof ErrorReason.ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED;
   export type ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE = typeof ErrorReason.ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE;
+  export type ERROR_REASON_SCOPE_REQUIRED = typeof ErrorReason.ERROR_REASON_SCOPE_REQUIRED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
