@@ -383,6 +383,9 @@ async function startServers(
   return { grpc, http, egress, close }
 }
 
+/** Of a permission, where the configuration names no roles. */
+const ROLES = ['member']
+
 function httpOptionsOf({ http }: Config): HttpOptions {
   return {
     address: http.address,
@@ -390,6 +393,19 @@ function httpOptionsOf({ http }: Config): HttpOptions {
     publicUrl: http.public_url,
     region: http.region,
     catalog: http.catalog ?? [],
+    identity: {
+      settings: {
+        roles: {
+          account: http.roles?.account ?? ROLES,
+          projects: http.roles?.projects ?? ROLES,
+          byRole: new Map(Object.entries(http.roles?.by_role ?? {})),
+        },
+        unscopedLogin: http.compatibility.unscoped_login,
+        tokenMethod: http.compatibility.token_method,
+      },
+      defaultDomain: http.compatibility.default_domain,
+      listScopes: http.compatibility.list_scopes,
+    },
     trustedProxies: http.trusted_proxies ?? [],
   }
 }

@@ -28,7 +28,29 @@ export interface Config {
     readonly public_url?: string
     readonly region: string
     readonly trusted_proxies?: readonly string[]
-    readonly catalog?: readonly { readonly type: string; readonly name: string; readonly url: string }[]
+    readonly catalog?: readonly {
+      readonly type: string
+      readonly name: string
+      readonly url?: string
+      readonly region?: string
+      readonly interfaces?: readonly string[]
+      readonly endpoints?: readonly {
+        readonly url: string
+        readonly region?: string
+        readonly interfaces?: readonly string[]
+      }[]
+    }[]
+    readonly roles?: {
+      readonly account?: readonly string[]
+      readonly projects?: readonly string[]
+      readonly by_role?: Readonly<Record<string, readonly string[]>>
+    }
+    readonly compatibility: {
+      readonly unscoped_login: boolean
+      readonly token_method: 'off' | 'unscoped' | 'any'
+      readonly default_domain?: string
+      readonly list_scopes: boolean
+    }
   }
   readonly egress: {
     readonly address: string

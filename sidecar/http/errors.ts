@@ -35,10 +35,10 @@ export function httpErrorOf(error: unknown): HttpError {
   return { status: 500, message: 'internal error' }
 }
 
-/** @param identityUrl URL of the identity endpoint, for the header `WWW-Authenticate` */
+/** @param identityUrl `{auth_url}/identity`, for the header `WWW-Authenticate` */
 export function sendError(reply: FastifyReply, error: HttpError, identityUrl: string): FastifyReply {
   const { status, retryAfterSeconds } = error
-  if (status === 401) reply.header('www-authenticate', `Keystone uri="${identityUrl}"`)
+  if (status === 401) reply.header('www-authenticate', `Keystone uri="${identityUrl}/v3"`)
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   return sendJson(reply, status, errorBody(error))
 }

@@ -1,68 +1,90 @@
 /** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { authenticate, logIn, revokeSubject, type TokenQuestion, validate } from '../usecases/identity.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  authenticate,
+  type IdentitySettings,
+  type IdentityToken,
+  logIn,
+  revokeSubject,
+  validate,
+} from '../usecases/identity.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { type Site, versionDocument } from './catalog.ts'
+import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { jsonBodyOf, sendJson } from './json.ts'
-import { readLogin } from './login-body.ts'
+import { type LoginCompatibility, readLogin } from './login-body.ts'
+import { addressOf, questionOf } from './question.ts'
+import { addScopeRoutes } from './scopes.ts'
 import { tokenBody } from './token-body.ts'
 
+/** How the endpoint is configured. */
+export interface IdentityOptions {
+  readonly settings: IdentitySettings
+  /** Account that is meant by Keystone's default domain. */
+  readonly defaultDomain: string | undefined
+  /** Whether users can list the scopes that they can get tokens for. */
+  readonly listScopes: boolean
+}
+
 /** @param site a function, because the addresses are known only when the server listens */
-export function addIdentityRoutes(server: FastifyInstance, services: Services, site: () => Site): void {
-  const catalogFor = (request: FastifyRequest) =>
-    Object.hasOwn(request.query as object, 'nocatalog') ? undefined : site().catalog
+export function addIdentityRoutes(
+  server: FastifyInstance,
+  services: Services,
+  { settings, defaultDomain, listScopes }: IdentityOptions,
+  site: () => Site,
+): void {
+  const current = () => ({ ...forCall(services), settings })
+  const compatibility: LoginCompatibility = {
+    unscopedLogin: settings.unscopedLogin,
+    tokenMethod: settings.tokenMethod !== 'off',
+    defaultDomain,
+  }
+  const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
+    Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
 
-  server.get('/identity', async (_request, reply) => {
-    reply.header('location', `${site().identityUrl}/v3/`)
-    return sendJson(reply, 300, { versions: { values: [versionDocument(site())] } })
-  })
-  server.get('/identity/v3', async (_request, reply) =>
-    sendJson(reply, 200, { version: versionDocument(site()) }),
-  )
-
+  addDiscovery(server, site)
   server.post('/identity/v3/auth/tokens', async (request, reply) => {
-    const { value, issued } = await logIn(forCall(services), {
-      ...readLogin(jsonBodyOf(request)),
+    const { value, issued } = await logIn(current(), {
+      ...readLogin(jsonBodyOf(request), compatibility),
       clientAddress: addressOf(request),
     })
     reply.header('x-subject-token', value.reveal())
-    return sendJson(reply, 201, tokenBody(issued, catalogFor(request)))
+    return sendJson(reply, 201, tokenBody(issued, catalogFor(request, issued)))
   })
   // This route answers HEAD too, without a body.
   server.get('/identity/v3/auth/tokens', async (request, reply) => {
     const question = { ...questionOf(request), acceptExpired: allowsExpired(request) }
-    const token = await validate(forCall(services), question)
+    const token = await validate(current(), question)
     reply.header('x-subject-token', question.subject)
-    return sendJson(reply, 200, tokenBody(token, catalogFor(request)))
+    return sendJson(reply, 200, tokenBody(token, catalogFor(request, token)))
   })
   server.delete('/identity/v3/auth/tokens', async (request, reply) => {
-    await revokeSubject(forCall(services), questionOf(request))
+    await revokeSubject(current(), questionOf(request))
     return reply.code(204).send()
   })
 
   server.get('/identity/v3/auth/catalog', async (request, reply) => {
-    await authenticate(forCall(services), questionOf(request))
-    const { catalog, identityUrl } = site()
-    const links = { self: `${identityUrl}/v3/auth/catalog`, previous: null, next: null }
-    return sendJson(reply, 200, { catalog, links })
+    const { token } = await authenticate(current(), questionOf(request), 'scoped')
+    const links = { self: `${site().identityUrl}/v3/auth/catalog` }
+    return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
   })
+  if (listScopes) addScopeRoutes(server, current, site)
 }
 
-function questionOf(request: FastifyRequest): TokenQuestion {
-  const headers = request.raw.headersDistinct
-  const subjects = headers['x-subject-token'] ?? []
-  return {
-    headers: Object.entries(headers).map(([name, values]) => [name, values ?? []]),
-    clientAddress: addressOf(request),
-    // A repeated header counts as missing.
-    subject: subjects.length === 1 ? (subjects[0] ?? '') : '',
-    acceptExpired: false,
+function addDiscovery(server: FastifyInstance, site: () => Site): void {
+  const versions = async (_request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('location', `${site().identityUrl}/v3/`)
+    return sendJson(reply, 300, { versions: { values: [versionDocument(site())] } })
   }
+  // Keystone answers at the bare host too, where some clients begin.
+  server.get('/', versions)
+  server.get('/identity', versions)
+  server.get('/identity/v3', async (_request, reply) =>
+    sendJson(reply, 200, { version: versionDocument(site()) }),
+  )
 }
 
-/** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */
-function addressOf(request: FastifyRequest): string {
-  return request.ip || 'gone'
+function catalogOf({ catalog }: Site, token: IdentityToken['token']): readonly CatalogEntry[] {
+  return catalog.for({ projectId: token.projectId, userId: token.subject.id })
 }
 
 /** Whether the query asks for expired tokens too. It reads the boolean as Keystone does. */

@@ -1,17 +1,19 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
+import { randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerFactory } from 'fastify'
 import { readRange } from '../authority/addresses.ts'
 import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
-import { CallError } from '../base/call-error.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import type { Services } from '../usecases/services.ts'
-import { type CatalogService, type Site, siteOf } from './catalog.ts'
+import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
-import { addIdentityRoutes } from './identity.ts'
+import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
 import { type HttpListener, takeConnections } from './injected.ts'
 import { sendJson } from './json.ts'
+import { logRefusal } from './refusals.ts'
+import { Routes } from './routes.ts'
 import type { RawAnswer, SecureServers } from './secure.ts'
 
 export interface HttpOptions {
@@ -26,6 +28,7 @@ export interface HttpOptions {
   readonly region: string
   /** Further services in the catalog. */
   readonly catalog: readonly CatalogService[]
+  readonly identity: IdentityOptions
   /** Addresses and ranges of proxies whose header X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   /** Accepts the connections; `undefined`: the server itself does. */
@@ -70,16 +73,17 @@ const CONNECTIONS_MAX = 1_000
 /** No cache may store a response: it is only for one requester and one moment. */
 const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 
+/** Keystone's header for the id of a request. The id is in the log line of a request that is refused or fails, too. */
+const REQUEST_ID = 'x-openstack-request-id'
+
 /** @throws Error if the address is in use, if other machines can reach it, or if a trusted proxy is not an address */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
   const limits = { ...TIME_LIMITS, ...options.timeLimits }
   const tls = options.certificates && (await secureServers(options.certificates, limits))
   const server = newServer(trustedRanges(options.trustedProxies), limits, tls)
-  const routes = new Map<string, readonly string[]>()
-  server.addHook('onRoute', ({ url, method }) => {
-    routes.set(url, [...(routes.get(url) ?? []), method].flat().sort())
-  })
+  const routes = new Routes()
+  server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
   let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
@@ -87,7 +91,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
   // Prevents DNS rebinding: a page in a browser on this machine could make its own host name resolve to 127.0.0.1.
   server.addHook('onRequest', async (request, reply) => {
-    reply.headers(HEADERS)
+    reply.headers(HEADERS).header(REQUEST_ID, request.id)
     if (!hosts.has(request.headers.host?.toLowerCase() ?? '') || request.headers.origin !== undefined)
       return refuse(reply, {
         status: 403,
@@ -96,19 +100,14 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   })
   server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
-    const { cause } = error
-    if (cause instanceof CallError && cause.row.login === 'refused')
-      services.log.info(
-        { reason: cause.reason, client_address: request.ip },
-        'a login with the right password was refused; its client is told only that it failed',
-      )
-    if (answer.status === 500) services.log.error({ err: error }, 'internal error')
+    logRefusal(services.log, request, error, answer)
     return refuse(reply, answer)
   })
   server.setNotFoundHandler(async (request, reply) => {
-    const allowed = methodsOf(routes, request.url)
+    const allowed = routes.methodsOf(request.url)
     if (allowed.length === 0) return refuse(reply, { status: 404, message: 'there is no such path' })
     reply.header('allow', allowed.join(', '))
+    if (request.method === 'OPTIONS') return reply.code(200).send()
     return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
   })
   // Fastify parses no bodies of any type. A route that needs a body reads it itself.
@@ -123,7 +122,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
       ? sendJson(reply, 200, { status: 'ready' })
       : sendJson(reply, 503, { status: 'not ready', problems })
   })
-  addIdentityRoutes(server, services, () => site)
+  addIdentityRoutes(server, services, options.identity, () => site)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
@@ -144,6 +143,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
 /** Checks the options without starting, also if HTTP is off. @throws Error as `startHttpServer` does for invalid options */
 export function checkHttpOptions(options: HttpOptions): void {
+  checkCatalog(options.catalog, options.region)
   trustedRanges(options.trustedProxies)
   if (options.address !== 'off') listenAddressOf(options)
 }
@@ -203,10 +203,13 @@ function newServer(
       connectionsCheckingInterval: checkIntervalMs,
     },
     trustProxy: trustedProxies.length > 0 && trustedProxies,
-    routerOptions: { ignoreTrailingSlash: true },
+    // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone redirects them.
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
+    genReqId: newRequestId,
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, requestMs),
     // For a path that cannot be decoded, Fastify calls no hook.
-    frameworkErrors: (error, _request, reply) => sendError(reply.headers(HEADERS), httpErrorOf(error), ''),
+    frameworkErrors: (error, request, reply) =>
+      sendError(reply.headers(HEADERS).header(REQUEST_ID, request.id), httpErrorOf(error), ''),
   })
   server.server.maxConnections = CONNECTIONS_MAX
   if (tls) {
@@ -238,7 +241,12 @@ function rawAnswer({ status, message }: HttpError): RawAnswer {
   const body = JSON.stringify(errorBody({ status, message }))
   return {
     status,
-    headers: { ...HEADERS, 'content-type': 'application/json', 'content-length': body.length },
+    headers: {
+      ...HEADERS,
+      [REQUEST_ID]: newRequestId(),
+      'content-type': 'application/json',
+      'content-length': body.length,
+    },
     body,
   }
 }
@@ -253,10 +261,8 @@ function connectionErrorOf(code: string | undefined, requestMs: number): HttpErr
   return { status: 400, message: 'expected an HTTP/1.1 request' }
 }
 
-/** The methods of a path; empty: the path does not exist. The router cannot be used, because `*` and `:` are special in it. */
-function methodsOf(routes: ReadonlyMap<string, readonly string[]>, url: string): readonly string[] {
-  const path = url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
-  return routes.get(path) ?? []
+function newRequestId(): string {
+  return `req-${randomUUID()}`
 }
 
 async function listen(

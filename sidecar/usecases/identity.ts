@@ -1,27 +1,45 @@
 /** The identity endpoint (§4.1): tokens for service users by password, and what may be asked about a token, and by whom. */
-import { createHash } from 'node:crypto'
-import type { CredentialHeaders, Scope } from '../../engine/index.ts'
+import type { CredentialHeaders, Engine, Scope, TokenKind } from '../../engine/index.ts'
 import type { Administration, UserRecord } from '../authority/administration/administration.ts'
-import type { VerifiedToken } from '../authority/authority.ts'
-import { canBeName } from '../authority/names.ts'
+import {
+  type IssuedToken,
+  isUnscoped,
+  type Origin,
+  UNSCOPED_KIND,
+  type VerifiedToken,
+} from '../authority/authority.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import { kindForScope } from './issue.ts'
+import { accountFor, projectFor, type Reference, type ReferenceInAccount, userFor } from './references.ts'
 import { type UserRequester, userByIamToken } from './requester.ts'
-import { expectHolderOrAdministrator, isHolder, revokingUser } from './revocation-right.ts'
+import {
+  expectAdministrator,
+  expectHolderOrAdministrator,
+  isHolder,
+  revokingUser,
+} from './revocation-right.ts'
+import { type RoleMapping, rolesOf } from './roles.ts'
 import type { CallServices } from './services.ts'
 
-/** An account by its number, or by the id that the directory gave it. */
-export type AccountReference = { readonly name: string } | { readonly id: string }
+/** What the endpoint does beyond the source, as `http.roles` and `http.compatibility` of the configuration say. */
+export interface IdentitySettings {
+  readonly roles: RoleMapping
+  /** Whether a login without a scope gets an unscoped token, and whether such tokens are accepted. */
+  readonly unscopedLogin: boolean
+  /** Which tokens can be exchanged for one with another scope: none, unscoped ones, or any. */
+  readonly tokenMethod: 'off' | 'unscoped' | 'any'
+}
 
 /** What a login says (§2.2), with an id in place of a name where the client sends one. */
 export interface Login {
-  readonly user: { readonly name: string; readonly account: AccountReference } | { readonly id: string }
-  readonly password: Secret
+  readonly method:
+    | { readonly type: 'password'; readonly user: ReferenceInAccount; readonly password: Secret }
+    | { readonly type: 'token'; readonly value: Secret }
   readonly scope:
-    | { readonly type: 'account'; readonly account: AccountReference }
-    | { readonly type: 'project'; readonly name: string; readonly account: AccountReference }
-    | { readonly type: 'project_id'; readonly id: string }
+    | { readonly type: 'account'; readonly account: Reference }
+    | { readonly type: 'project'; readonly project: ReferenceInAccount }
+    | { readonly type: 'unscoped' }
   /** Where the request came from. */
   readonly clientAddress: string
 }
@@ -29,9 +47,12 @@ export interface Login {
 /** A token, and what the directory says of its holder and its account now. */
 export interface IdentityToken {
   readonly token: VerifiedToken
+  /** Id of the account of its scope, which is also its holder's. */
   readonly accountId: string
-  /** For example `iam.admin` (§5.1). */
+  /** On its scope, for example `member`. */
   readonly roles: readonly string[]
+  /** Whether it is bound to nothing; the account in its scope is then its holder's. */
+  readonly unscoped: boolean
 }
 
 /** Which token a requester asks about. */
@@ -40,31 +61,71 @@ export interface TokenQuestion {
   readonly headers: CredentialHeaders
   /** Where the requester is, for accounts that restrict addresses (§1). */
   readonly clientAddress: string
-  /** The token that is asked about, as it arrived. */
-  readonly subject: string
+  /** The token that is asked about, as it arrived; `undefined`: none did. */
+  readonly subject: string | undefined
   /** Whether a token that expired in the last 48 hours counts as active. */
   readonly acceptExpired: boolean
 }
 
-type IdentityServices = Pick<CallServices, 'engine' | 'authority' | 'administration' | 'now'>
+export interface IdentityServices
+  extends Pick<CallServices, 'engine' | 'authority' | 'administration' | 'now'> {
+  readonly settings: IdentitySettings
+}
 
 /** A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost. @throws CallError */
 export async function logIn(
-  { engine, authority, administration }: IdentityServices,
-  { user, password, scope, clientAddress }: Login,
+  services: IdentityServices,
+  { method, scope, clientAddress }: Login,
 ): Promise<{ readonly value: Secret; readonly issued: IdentityToken }> {
-  const login = { ...(await userFor(administration, user)), password }
-  const wanted = await scopeFor(administration, scope)
+  const from = { address: clientAddress, restricted: true }
   try {
-    const { value, token } = await authority.issue(login, kindForScope(engine, wanted), wanted, {
-      address: clientAddress,
-      restricted: true,
-    })
-    const holder = await administration.users.byId(token.subject.id)
-    return { value, issued: await withRecords(administration, token, holder) }
+    const { value, token } =
+      method.type === 'password'
+        ? await issueByPassword(services, method, scope, from)
+        : await issueByToken(services, method.value.reveal(), scope, from)
+    const holder = await services.administration.users.byId(token.subject.id)
+    return { value, issued: await withRecords(services, token, holder) }
   } catch (error) {
     throw error instanceof CallError && error.row.login !== undefined ? loginRefused(error) : error
   }
+}
+
+async function issueByPassword(
+  { engine, authority, administration }: IdentityServices,
+  { user, password }: Extract<Login['method'], { type: 'password' }>,
+  scope: Login['scope'],
+  from: Origin,
+): Promise<IssuedToken> {
+  const login = { ...(await userFor(administration, user)), password }
+  const wanted =
+    scope.type === 'unscoped' ? { account: login.account } : await scopeFor(administration, scope)
+  return authority.issue(login, kindFor(engine, scope, wanted), wanted, from)
+}
+
+/** Exchanges a token of the requester. The new one never outlives it. */
+async function issueByToken(
+  { engine, authority, administration, settings }: IdentityServices,
+  value: string,
+  scope: Login['scope'],
+  from: Origin,
+): Promise<IssuedToken> {
+  const { token } = await authority.verify(value, engine.tokenKinds)
+  const accepted =
+    token !== undefined && (isUnscoped(token) ? settings.unscopedLogin : settings.tokenMethod === 'any')
+  if (!accepted) throw callError('LOGIN_FAILED', {})
+  const wanted =
+    scope.type === 'unscoped' ? { account: token.scope.account } : await scopeFor(administration, scope)
+  return authority.derive(value, engine.tokenKinds, kindFor(engine, scope, wanted), wanted, from)
+}
+
+function kindFor(engine: Engine, scope: Login['scope'], wanted: Scope): TokenKind {
+  return scope.type === 'unscoped' ? unscopedKind(engine) : kindForScope(engine, wanted)
+}
+
+/** As an account-scoped token, but it is bound to nothing, so it takes no permission. */
+function unscopedKind(engine: Engine): TokenKind {
+  const ofAccount = kindForScope(engine, { account: '' })
+  return { ...ofAccount, id: UNSCOPED_KIND, title: 'unscoped IAM token', permissionScopes: [] }
 }
 
 /** The one answer to every login that fails. @param cause why it did, for the log alone */
@@ -75,16 +136,16 @@ export function loginRefused(cause?: CallError): CallError {
 /** The token that is asked about, if it is active and the requester may know. @throws CallError */
 export async function validate(services: IdentityServices, question: TokenQuestion): Promise<IdentityToken> {
   const { administration } = services
-  const { token, requester } = await activeSubject(services, question)
+  const { token, requester } = await activeSubject(services, question, 'validate')
   const holder = isHolder(requester, token)
     ? requester.user
     : await administration.users.byId(token.subject.id)
-  return withRecords(administration, token, holder)
+  return withRecords(services, token, holder)
 }
 
 /** Revokes the token that is asked about, if it is active and the requester may. @throws CallError */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
-  const { token, requester } = await activeSubject(services, question)
+  const { token, requester } = await activeSubject(services, question, 'revoke')
   const { tokenId, scope, subject } = token
   await services.authority.revoke(revokingUser(services, requester, token, IDENTITY_CREDENTIAL), {
     tokenId,
@@ -93,18 +154,30 @@ export async function revokeSubject(services: IdentityServices, question: TokenQ
   })
 }
 
-/** The user whose active IAM token is in the header that carries it. @throws CallError where there is none */
+/**
+ * The user whose active IAM token is in the header that carries it.
+ *
+ * @param wanted whether an unscoped token is enough
+ * @throws CallError where there is none
+ */
 export async function authenticate(
   services: IdentityServices,
   { headers, clientAddress }: Pick<TokenQuestion, 'headers' | 'clientAddress'>,
+  wanted: 'scoped' | 'any' = 'any',
 ): Promise<UserRequester> {
-  const { engine } = services
+  const { engine, settings } = services
   const found = engine.extract(headers)
   const requester = found.ok
-    ? await userByIamToken(services, { value: found.value, clientAddress })
+    ? await userByIamToken(services, {
+        value: found.value,
+        clientAddress,
+        acceptUnscoped: settings.unscopedLogin,
+      })
     : undefined
-  const header = engine.tokenKinds.get(requester?.token.kind ?? '')?.header.toLowerCase()
-  if (found.ok && requester !== undefined && header === found.header) return requester
+  if (found.ok && requester !== undefined && headerOf(engine, requester.token) === found.header) {
+    if (wanted === 'scoped' && isUnscoped(requester.token)) throw callError('SCOPE_REQUIRED', {})
+    return requester
+  }
   throw callError('REQUESTER_NOT_AUTHENTICATED', {
     credential: IDENTITY_CREDENTIAL,
   })
@@ -112,74 +185,76 @@ export async function authenticate(
 
 const IDENTITY_CREDENTIAL = 'one active IAM token, in the header that carries it'
 
+/** The header that carries a token, in lower case. */
+function headerOf(engine: Engine, token: VerifiedToken): string | undefined {
+  const kind = isUnscoped(token) ? unscopedKind(engine) : engine.tokenKinds.get(token.kind)
+  return kind?.header.toLowerCase()
+}
+
 async function activeSubject(
   services: IdentityServices,
   question: TokenQuestion,
+  purpose: 'validate' | 'revoke',
 ): Promise<{ readonly token: VerifiedToken; readonly requester: UserRequester }> {
   const requester = await authenticate(services, question)
-  const token = await activeToken(services, question)
-  if (token === undefined) throw callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
-  expectHolderOrAdministrator(requester, token)
+  const { subject } = question
+  if (subject === undefined) {
+    // As Keystone does: who could ask about tokens of others is told that there is none, and nobody else may ask.
+    expectRight(requester, undefined, purpose)
+    throw noSuchToken()
+  }
+  const token = await activeToken(services, subject, question.acceptExpired)
+  if (token === undefined) throw noSuchToken()
+  expectRight(requester, token, purpose)
   return { token, requester }
 }
 
+/** @param token `undefined`: of somebody else @throws CallError: PERMISSION_DENIED */
+function expectRight(
+  requester: UserRequester,
+  token: VerifiedToken | undefined,
+  purpose: 'validate' | 'revoke',
+): void {
+  if (purpose === 'validate' && requester.user.validator && !isUnscoped(requester.token)) return
+  if (token === undefined) expectAdministrator(requester, requester.user.account)
+  else expectHolderOrAdministrator(requester, token)
+}
+
+function noSuchToken(): CallError {
+  return callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
+}
+
 async function activeToken(
-  { engine, authority }: IdentityServices,
-  { subject, acceptExpired }: Pick<TokenQuestion, 'subject' | 'acceptExpired'>,
+  { engine, authority, settings }: IdentityServices,
+  subject: string,
+  acceptExpired: boolean,
 ): Promise<VerifiedToken | undefined> {
   if (authority.recognize(subject) !== 'issue') return undefined
   const verification = await authority.verify(subject, engine.tokenKinds, undefined, acceptExpired)
   // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
   const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
   const { token } = verification
-  return active && token !== undefined && engine.tokenKinds.has(token.kind) ? token : undefined
+  if (!active || token === undefined) return undefined
+  const known = isUnscoped(token) ? settings.unscopedLogin : engine.tokenKinds.has(token.kind)
+  return known ? token : undefined
 }
 
 /** @param holder who holds the token; `undefined`: they were deleted meanwhile */
 async function withRecords(
-  { accounts }: Administration,
+  { administration, settings }: IdentityServices,
   token: VerifiedToken,
   holder: UserRecord | undefined,
 ): Promise<IdentityToken> {
-  const { id: accountId } = await accounts.get(token.scope.account)
-  return { token, accountId, roles: holder?.roles ?? [] }
+  const { id: accountId } = await administration.accounts.get(token.scope.account)
+  const roles = holder === undefined ? [] : rolesOf(token, holder, settings.roles)
+  return { token, accountId, roles, unscoped: isUnscoped(token) }
 }
 
-async function userFor(
+async function scopeFor(
   administration: Administration,
-  user: Login['user'],
-): Promise<{ readonly account: string; readonly userName: string }> {
-  if ('name' in user) {
-    if (!canBeName(user.name)) return { account: nowhere(user.name), userName: UNKNOWN }
-    return { account: await accountFor(administration, user.account), userName: user.name }
-  }
-  const found = canBeName(user.id) ? await administration.users.byId(user.id) : undefined
-  return { account: found?.account ?? nowhere(user.id), userName: found?.name ?? UNKNOWN }
+  scope: Exclude<Login['scope'], { type: 'unscoped' }>,
+): Promise<Scope> {
+  return scope.type === 'account'
+    ? { account: await accountFor(administration, scope.account) }
+    : projectFor(administration, scope.project)
 }
-
-async function scopeFor(administration: Administration, scope: Login['scope']): Promise<Scope> {
-  if (scope.type === 'account') return { account: await accountFor(administration, scope.account) }
-  if (scope.type === 'project') {
-    if (!canBeName(scope.name)) return { account: nowhere(scope.name), project: UNKNOWN }
-    return { account: await accountFor(administration, scope.account), project: scope.name }
-  }
-  const found = canBeName(scope.id) ? await administration.projects.byId(scope.id) : undefined
-  return { account: found?.account ?? nowhere(scope.id), project: found?.name ?? UNKNOWN }
-}
-
-async function accountFor(administration: Administration, reference: AccountReference): Promise<string> {
-  if ('name' in reference) return canBeName(reference.name) ? reference.name : nowhere(reference.name)
-  const found = canBeName(reference.id) ? await administration.accounts.byId(reference.id) : undefined
-  return found?.account ?? nowhere(reference.id)
-}
-
-/**
- * Number of a missing account, as no account number has a space: a login in it fails like any other and costs as much.
- * One for each name, because failed logins are counted by user.
- */
-function nowhere(name: string): string {
-  return `no account ${createHash('sha256').update(name).digest('hex')}`
-}
-
-/** Name of a missing user or project. */
-const UNKNOWN = 'unknown'

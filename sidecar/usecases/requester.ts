@@ -5,7 +5,7 @@
 import type { ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
-import type { VerifiedToken } from '../authority/authority.ts'
+import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import type { CallerCredentials, IdentifiedCaller } from './callers.ts'
 import type { CallServices } from './services.ts'
@@ -113,18 +113,23 @@ export async function userByIamToken(
     value,
     clientAddress,
     ownersFromAnywhere = false,
+    acceptUnscoped = false,
   }: {
     readonly value: string
     /** Where it came from, for accounts that restrict addresses (§1). */
     readonly clientAddress: string | undefined
     /** Whether an owner counts although they are outside the addresses of their account. */
     readonly ownersFromAnywhere?: boolean | undefined
+    /** Whether an unscoped token counts. Who accepts it must grant nothing that it takes a scope for. */
+    readonly acceptUnscoped?: boolean | undefined
   },
 ): Promise<UserRequester | undefined> {
   if (authority.recognize(value) !== 'issue') return undefined
   const verification = await authority.verify(value, engine.tokenKinds, clientAddress)
   const { token } = verification
-  if (token === undefined || engine.tokenKinds.get(token.kind)?.obtained.by !== 'issue') return undefined
+  if (token === undefined) return undefined
+  const issued = engine.tokenKinds.get(token.kind)?.obtained.by === 'issue'
+  if (!issued && !(acceptUnscoped && isUnscoped(token))) return undefined
   const outside = !verification.ok && verification.reason === 'ADDRESS_NOT_ALLOWED'
   if (!verification.ok && !outside) return undefined
   if (outside && !ownersFromAnywhere) throw callError('ADDRESS_NOT_ALLOWED', {})

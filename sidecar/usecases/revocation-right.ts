@@ -1,6 +1,6 @@
 /** Who may revoke a token: its holder, who administers its account, and callers with the right. */
 import type { Actor } from '../authority/actor.ts'
-import type { VerifiedToken } from '../authority/authority.ts'
+import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { authorizeAsOwner, isAccountAdministrator } from './administration/authorize.ts'
 import { actorName, confirmUser, type UserRequester } from './requester.ts'
@@ -42,7 +42,12 @@ function authorizeRevocation(requester: UserRequester, token: VerifiedToken): vo
 
 /** @throws CallError unless the requester holds the token or administers its account */
 export function expectHolderOrAdministrator(requester: UserRequester, token: VerifiedToken): void {
-  if (!isHolder(requester, token) && !isAccountAdministrator(requester.user, token.scope.account))
+  if (!isHolder(requester, token)) expectAdministrator(requester, token.scope.account)
+}
+
+/** @throws CallError unless the requester administers the account, and not by an unscoped token, which is for their own affairs */
+export function expectAdministrator({ user, token }: UserRequester, account: string): void {
+  if (isUnscoped(token) || !isAccountAdministrator(user, account))
     throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
 }
 

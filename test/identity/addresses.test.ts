@@ -115,7 +115,7 @@ http:
       { type: 'object-store', name: 'swift', endpoints: endpoints('https://storage.example.com/v1') },
     ])
     const failed = await ask({ path: TOKENS, headers: { host: 'identity.example.com' } })
-    expect(failed.headers['www-authenticate']).toBe(`Keystone uri="${base}"`)
+    expect(failed.headers['www-authenticate']).toBe(`Keystone uri="${base}/v3"`)
   })
 
   test.each(['evil.example', 'identity.example.com:8443', 'identity.example.com.evil.example'])(

@@ -11,8 +11,6 @@ const accountBody = loginBody({ password: CANARY })
 test.each([
   ['GET', '/identity/v3/users'],
   ['POST', '/identity/v2.0/tokens'],
-  ['GET', '/'],
-  ['GET', '//identity/v3'],
   ['GET', '/identity/v3/auth/tokens/x'],
   ['GET', '/IDENTITY/v3'],
   ['GET', `/${CANARY}`],
@@ -27,14 +25,13 @@ test.each([
 })
 
 test.each([
-  ['PUT', TOKENS, 'DELETE, GET, HEAD, POST'],
-  ['PATCH', `${TOKENS}/`, 'DELETE, GET, HEAD, POST'],
-  ['OPTIONS', TOKENS, 'DELETE, GET, HEAD, POST'],
-  ['PROPFIND', TOKENS, 'DELETE, GET, HEAD, POST'],
-  ['POST', '/identity/v3', 'GET, HEAD'],
-  ['DELETE', '/identity/', 'GET, HEAD'],
-  ['POST', '/identity/v3/auth/catalog?x=1', 'GET, HEAD'],
-  ['POST', '/healthz', 'GET, HEAD'],
+  ['PUT', TOKENS, 'DELETE, GET, HEAD, OPTIONS, POST'],
+  ['PATCH', `${TOKENS}/`, 'DELETE, GET, HEAD, OPTIONS, POST'],
+  ['PROPFIND', TOKENS, 'DELETE, GET, HEAD, OPTIONS, POST'],
+  ['POST', '/identity/v3', 'GET, HEAD, OPTIONS'],
+  ['DELETE', '/identity/', 'GET, HEAD, OPTIONS'],
+  ['POST', '/identity/v3/auth/catalog?x=1', 'GET, HEAD, OPTIONS'],
+  ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
 ])('%s %s: 405 in Keystone’s format, with Allow', async (method, path, allow) => {
   const response = await ask({ method, path, body: accountBody })
   expect(response.headers.allow).toBe(allow)
@@ -45,4 +42,29 @@ test('a path that cannot be decoded: 400 in Keystone’s format', async () => {
   const response = await ask({ path: `/identity/%zz${CANARY}` })
   expect(response).toMatchObject({ status: 400, headers: { vary: 'X-Auth-Token' } })
   expect(response.json).toEqual(errorOf(400, 'Bad Request', 'expected a valid HTTP request'))
+})
+
+test.each([
+  [TOKENS, 'DELETE, GET, HEAD, OPTIONS, POST'],
+  [`${TOKENS}/`, 'DELETE, GET, HEAD, OPTIONS, POST'],
+  ['/identity/v3', 'GET, HEAD, OPTIONS'],
+  ['/', 'GET, HEAD, OPTIONS'],
+])('OPTIONS %s: 200 with Allow, as Keystone answers', async (path, allow) => {
+  const response = await ask({ method: 'OPTIONS', path })
+  expect(response).toMatchObject({ status: 200, text: '', headers: { allow, vary: 'X-Auth-Token' } })
+})
+
+test('OPTIONS of an unknown path: 404', async () => {
+  expect((await ask({ method: 'OPTIONS', path: '/identity/v3/nosuch' })).status).toBe(404)
+})
+
+test.each([
+  ['GET', '//identity/v3', 200],
+  ['GET', '/identity//v3/', 200],
+  ['GET', '//', 300],
+  ['POST', '/identity/v3//auth/tokens', 401],
+  ['PUT', '/identity/v3//auth///tokens', 405],
+])('%s %s: slashes that are doubled count once', async (method, path, status) => {
+  const body = method === 'GET' ? undefined : accountBody
+  expect((await ask({ method, path, ...(body && { body }) })).status).toBe(status)
 })

@@ -43,6 +43,16 @@ describe('every failed login has the same answer', () => {
     ['an unknown user id', byId('0'.repeat(32))],
     ['a user id in another case', byId(ids.user.toUpperCase())],
     ['a user id that is a name', byId('account')],
+    ['a user id and the name of another user', changed(as('alpha'), `${USER}.id`, ids.user)],
+    ['an unknown user id and a known name', changed(accountBody, `${USER}.id`, '0'.repeat(32))],
+    [
+      'an account id and the number of another account',
+      changed(accountBody, 'auth.scope.domain', { id: ids.account, name: OTHER_ACCOUNT }),
+    ],
+    [
+      'a project id and the name of another project',
+      changed(projectBody, 'auth.scope.project', { id: ids.project, name: 'beta' }),
+    ],
     ['an unknown id of the user’s account', changed(accountBody, `${USER}.domain`, { id: '0'.repeat(32) })],
     ['an account id that is a number', changed(accountBody, `${USER}.domain`, { id: ACCOUNT })],
     ['an account number that is an id', changed(accountBody, `${USER}.domain`, { name: ids.account })],
@@ -69,7 +79,7 @@ describe('every failed login has the same answer', () => {
     const response = await post({ body })
     expect(response).toMatchObject({
       status: 401,
-      headers: { 'www-authenticate': `Keystone uri="http://127.0.0.1:${port}/identity"` },
+      headers: { 'www-authenticate': `Keystone uri="http://127.0.0.1:${port}/identity/v3"` },
     })
     expect(response.json).toEqual(errorOf(401, 'Unauthorized', LOGIN_FAILED))
     expect(response.headers).not.toHaveProperty('x-subject-token')
@@ -99,6 +109,8 @@ test.each<[claim: string, methods: unknown[]]>([
 const OBJECT = 'an object'
 const TEXT = 'a non-empty string'
 const METHODS = 'the array ["password"]'
+const SCOPES =
+  '{"domain": {"name": ACCOUNT}} for an account-scoped token, or {"project": {"name": PROJECT, "domain": {"name": ACCOUNT}}} for a project-scoped one'
 
 const FAULTS: readonly (readonly [claim: string, body: unknown, message: string])[] = [
   ['an empty object', {}, `auth: expected ${OBJECT}`],
@@ -134,9 +146,9 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
   ['no user', changed(accountBody, USER, undefined), `${USER}: expected ${OBJECT}`],
   ['neither name nor id', changed(accountBody, `${USER}.name`, undefined), `${USER}.name: expected ${TEXT}`],
   [
-    'both name and id',
-    changed(accountBody, `${USER}.id`, CANARY),
-    `${USER}: expected exactly one of id and name`,
+    'a name that is a number beside an id',
+    changed(changed(accountBody, `${USER}.id`, CANARY), `${USER}.name`, 7),
+    `${USER}.name: expected a string, or none beside the id`,
   ],
   ['a name that is a number', changed(accountBody, `${USER}.name`, 7), `${USER}.name: expected ${TEXT}`],
   [
@@ -166,8 +178,21 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
     changed(accountBody, `${USER}.password`, { [CANARY]: CANARY }),
     `${USER}.password: expected ${TEXT}`,
   ],
-  ['no scope', changed(accountBody, 'auth.scope', undefined), `auth.scope: expected ${OBJECT}`],
-  ['the scope `unscoped`', changed(accountBody, 'auth.scope', 'unscoped'), `auth.scope: expected ${OBJECT}`],
+  [
+    'no scope',
+    changed(accountBody, 'auth.scope', undefined),
+    `auth.scope: expected ${SCOPES}; there is no unscoped token here`,
+  ],
+  [
+    'the scope `unscoped`',
+    changed(accountBody, 'auth.scope', 'unscoped'),
+    `auth.scope: expected ${SCOPES}; not unscoped`,
+  ],
+  [
+    'the scope `unscoped` as an object',
+    changed(accountBody, 'auth.scope', { unscoped: {} }),
+    `auth.scope: expected ${SCOPES}; not unscoped`,
+  ],
   [
     'an empty scope',
     changed(accountBody, 'auth.scope', {}),
@@ -186,7 +211,7 @@ const FAULTS: readonly (readonly [claim: string, body: unknown, message: string]
   [
     'a scope of Keystone next to a valid one',
     changed(accountBody, 'auth.scope.system', { all: true }),
-    'auth.scope: expected domain (account scope) or project (project scope), not system',
+    `auth.scope: expected ${SCOPES}; not system`,
   ],
   [
     'an account scope without a name',

@@ -47,8 +47,9 @@ test.each([
   const received = await exchange(sent)
   expect(received.split('\r\n')[0]).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   // If only the Host header is missing, Node itself answers.
-  if (received.includes('{'))
-    expect(bodyOf(received).error).toMatchObject({ code: status, message: expect.any(String) })
+  if (!received.includes('{')) return
+  expect(bodyOf(received).error).toMatchObject({ code: status, message: expect.any(String) })
+  expect(received).toMatch(/^x-openstack-request-id: req-[0-9a-f-]{36}\r$/m)
 })
 
 test('a token header that is repeated is refused', async () => {

@@ -26,7 +26,7 @@ const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an
 const FORBIDDEN = errorOf(
   403,
   'Forbidden',
-  'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it',
+  'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it; a validator may ask about it',
 )
 const UNAUTHORIZED = errorOf(
   401,
@@ -104,7 +104,7 @@ test('validation returns the same description as issuing', async () => {
   expect(shown.json.token).toMatchObject({
     methods: ['password'],
     user: { id, name: 'administrator', password_expires_at: null },
-    roles: [{ name: 'iam.admin' }],
+    roles: [{ name: 'member' }, { name: 'iam.admin' }],
     project: { name: 'alpha', domain: { name: ACCOUNT } },
     is_domain: false,
     is_admin_project: false,
@@ -129,7 +129,6 @@ describe('an invalid subject token: 404, and the answer does not contain it', ()
   type Subject = readonly [what: string, make: (token: string) => RequestHeaders]
   const subject = (value: string | readonly string[]) => ({ 'x-subject-token': value })
   test.each<Subject>([
-    ['none', () => ({})],
     ['an empty token', () => subject('')],
     ['garbage', () => subject('garbage')],
     ['a tampered token', (token) => subject(tampered(token))],
@@ -145,6 +144,19 @@ describe('an invalid subject token: 404, and the answer does not contain it', ()
       expect(await outcome(method, headers)).toEqual({ status: 404, json: NOT_FOUND })
     expect(await outcome('HEAD', headers)).toEqual({ status: 404, json: undefined })
   })
+})
+
+test.each<[method: string, who: string, wish: Parameters<typeof tokenFor>[0], status: number]>([
+  ['GET', 'a service user', {}, 403],
+  ['GET', 'an administrator', { user: 'administrator' }, 404],
+  ['HEAD', 'a service user', {}, 403],
+  ['HEAD', 'an administrator', { user: 'administrator' }, 404],
+  ['DELETE', 'a service user', {}, 403],
+  ['DELETE', 'an administrator', { user: 'administrator' }, 404],
+])('%s without a subject token, by %s, is answered as by Keystone', async (method, _who, wish, status) => {
+  const headers = { 'x-auth-token': await tokenFor(wish) }
+  const json = method === 'HEAD' ? undefined : status === 403 ? FORBIDDEN : NOT_FOUND
+  expect(await outcome(method, headers)).toEqual({ status, json })
 })
 
 describe('an invalid token of the requester: 401', () => {
@@ -169,7 +181,7 @@ describe('an invalid token of the requester: 401', () => {
       const response = await ask({ method, path: TOKENS, headers })
       expect(response.json).toEqual(UNAUTHORIZED)
       expect(response.headers['www-authenticate']).toBe(
-        `Keystone uri="http://127.0.0.1:${sidecar.port}/identity"`,
+        `Keystone uri="http://127.0.0.1:${sidecar.port}/identity/v3"`,
       )
     }
     expect((await ask({ path: '/identity/v3/auth/catalog', headers })).json).toEqual(UNAUTHORIZED)

@@ -73,13 +73,20 @@ export interface IdentitySidecar extends Secrets {
 
 export const TOKENS = '/identity/v3/auth/tokens'
 
-/** Starts a sidecar with its people. Logins are not throttled unless that is asked for. */
-export async function startIdentity({ flags, ...options }: SidecarOptions = {}): Promise<IdentitySidecar> {
+/**
+ * Starts a sidecar with its people. Logins are not throttled unless that is asked for.
+ *
+ * @param directory whether the data folder has the people already; the passwords are then unknown
+ */
+export async function startIdentity(
+  { flags, ...options }: SidecarOptions = {},
+  directory: 'new' | 'as it is' = 'new',
+): Promise<IdentitySidecar> {
   const running = await runSidecar({
     ...options,
     flags: { 'http.address': '127.0.0.1:0', ...flags },
   })
-  const secrets = await populate(running, PEOPLE)
+  const secrets = directory === 'new' ? await populate(running, PEOPLE) : NO_SECRETS
   const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
   const ask = (wish: Request) => askAt(port, wish)
   return {
@@ -96,6 +103,13 @@ export async function startIdentity({ flags, ...options }: SidecarOptions = {}):
       return token
     },
   }
+}
+
+const NO_SECRETS: Secrets = {
+  passwordOf: () => {
+    throw new Error('the people were there already, so their passwords are unknown')
+  },
+  staticToken: '',
 }
 
 /** Sends one request on a connection of its own. */
@@ -156,6 +170,23 @@ export function loginBody({ user = 'account', account = ACCOUNT, password = '', 
         password: { user: { name: user, domain, password } as object },
       },
       scope: (project === undefined ? { domain } : { project: { name: project, domain } }) as object,
+    },
+  }
+}
+
+/** The JSON of Keystone's method `token`: a token in place of a password. Absent scope: none. */
+export function rescopeBody(
+  token: string,
+  scope?: { readonly project?: string } | 'unscoped',
+  account = ACCOUNT,
+) {
+  const domain = { name: account }
+  const named = (project: string | undefined) =>
+    project === undefined ? { domain } : { project: { name: project, domain } }
+  return {
+    auth: {
+      identity: { methods: ['token'], token: { id: token } },
+      ...(scope !== undefined && { scope: scope === 'unscoped' ? scope : named(scope.project) }),
     },
   }
 }

@@ -52,7 +52,7 @@ describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (schem
           account: user.account,
           project: scope === 'project' ? project : null,
           domain: scope === 'project' ? null : user.account,
-          roles: [],
+          roles: ['member'],
           expires_soon: false,
           kept: true,
           renewed: true,
@@ -179,11 +179,35 @@ describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (schem
 
       const administrator = await tokenFor(identityUrl, sidecar.administrator)
       const roles = await askWith(address, { 'x-auth-token': administrator })
-      expect(await roles.json()).toMatchObject({ user_name: 'guard', roles: 'iam.admin' })
+      expect(await roles.json()).toMatchObject({ user_name: 'guard', roles: 'member,iam.admin' })
 
       expect(await revoke(identityUrl, ofProject)).toBe(204)
       expect((await askWith(address, { 'x-auth-token': ofProject })).status).toBe(401)
       expect((await askWith(address, { 'x-auth-token': ofAccount })).status).toBe(200)
+    })
+
+    test('whose middleware uses a validator accepts tokens of every account', async () => {
+      const address = await startGuard(sidecar.validator)
+      const { identityUrl, user, stranger, worker, project } = sidecar
+      for (const [login, of] of [
+        [user, project],
+        [worker, 'batch'],
+        [stranger, 'web'],
+        [stranger, undefined],
+      ] as const) {
+        const token = await tokenFor(identityUrl, login, of)
+        const entered = await askWith(address, { 'x-auth-token': token })
+        expect(entered.status).toBe(200)
+        expect(await entered.json()).toMatchObject({
+          user_name: login.user,
+          user_domain_name: login.account,
+          project_name: of ?? null,
+          // Role-based policies behind the middleware go by this.
+          roles: 'member',
+        })
+        expect(await revoke(identityUrl, token)).toBe(204)
+        expect((await askWith(address, { 'x-auth-token': token })).status).toBe(401)
+      }
     })
 
     test.each<[claim: string, headers: Record<string, string>]>([

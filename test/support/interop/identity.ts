@@ -107,29 +107,55 @@ export interface IdentitySidecar {
   readonly administrator: Login
   /** With a permission for nothing. */
   readonly nobody: Login
+  /** With a permission for one of the projects, `batch`. */
+  readonly worker: Login
+  /** With a permission for the other one, `project`. */
+  readonly member: Login
+  /** A validator, who has no role. */
+  readonly validator: Login
+  /** Of another account, which has a project `web`. */
+  readonly stranger: Login
   stop(): Promise<void>
 }
+
+const OTHER_ACCOUNT = '555000'
 
 /**
  * Starts a development sidecar and puts further service users into its directory, as a person would.
  *
  * @param scheme with `https` it listens on an address that other machines can reach
+ * @param http keys of `http` in its configuration
  */
-export async function startIdentitySidecar(scheme: Scheme = 'http'): Promise<IdentitySidecar> {
+export async function startIdentitySidecar(
+  scheme: Scheme = 'http',
+  http: object = {},
+): Promise<IdentitySidecar> {
   const tls = scheme === 'https' ? await newTls() : undefined
-  const flags = tls ? ['--config', tls.config, '--http', `${ownAddress}:0`] : ['--http', '127.0.0.1:0']
-  const { ready, demo, data, log, stop } = await startSidecar(...flags)
+  const config = newFile(JSON.stringify({ http: { ...(tls && { tls: tls.files }), ...http } }), 'config.json')
+  const address = tls ? `${ownAddress}:0` : '127.0.0.1:0'
+  const { ready, demo, data, log, stop } = await startSidecar('--config', config, '--http', address)
   const { account, project } = demo
   const everything = [{ scope: 'account' }]
   const serviceUsers = [
     { name: 'guard', permissions: everything, roles: ['iam.admin'] },
     { name: 'nobody', permissions: [] },
+    { name: 'worker', permissions: [{ scope: 'projects', projects: ['batch'] }] },
+    { name: 'member', permissions: [{ scope: 'projects', projects: [project] }] },
+    { name: 'validator', permissions: everything, validator: true },
   ]
-  const file = newFile(JSON.stringify({ accounts: [{ account, service_users: serviceUsers }] }))
+  const strangers = [{ name: 'stranger', permissions: everything }]
+  const file = newFile(
+    JSON.stringify({
+      accounts: [
+        { account, projects: ['batch'], service_users: serviceUsers },
+        { account: OTHER_ACCOUNT, projects: ['web'], service_users: strangers },
+      ],
+    }),
+  )
   const applied = await runCommand(['directory', 'apply', file, '--data', data, '--json'])
   const { secrets } = JSON.parse(applied.stdout) as { secrets: { user: string; value: string }[] }
-  const login = (user: string): Login => ({
-    account,
+  const login = (user: string, of = account): Login => ({
+    account: of,
     user,
     password: secrets.find((secret) => secret.user === user)?.value ?? '',
   })
@@ -140,6 +166,10 @@ export async function startIdentitySidecar(scheme: Scheme = 'http'): Promise<Ide
     user: { account, user: demo.service_user.name, password: demo.service_user.password },
     administrator: login('guard'),
     nobody: login('nobody'),
+    worker: login('worker'),
+    member: login('member'),
+    validator: login('validator'),
+    stranger: login('stranger', OTHER_ACCOUNT),
     stop: async () => {
       await stop()
       if (log() !== '') throw new Error(`the sidecar complained: ${log()}`)
@@ -149,14 +179,14 @@ export async function startIdentitySidecar(scheme: Scheme = 'http'): Promise<Ide
 
 export type Scheme = 'http' | 'https'
 
-/** A certificate for https, and a configuration with it. From now on this process trusts the authority that signed it. */
-async function newTls(): Promise<{ readonly config: string; readonly authority: string }> {
+/** A certificate for https, as the configuration names its files. From now on this process trusts the authority that signed it. */
+async function newTls(): Promise<{ readonly files: object; readonly authority: string }> {
   const folder = newFolder()
   const authority = await makeAuthority(folder, 'authority')
   const tls = await makeCertificate(folder, 'server', authority)
   const trusted = readFileSync(authority.certificate, 'utf8')
   setDefaultCACertificates([...getCACertificates('default'), trusted])
-  return { config: newFile(JSON.stringify({ http: { tls } })), authority: authority.certificate }
+  return { files: tls, authority: authority.certificate }
 }
 
 /** Logs in without any foreign client. @returns the token, or the status of the refusal */

@@ -1,0 +1,27 @@
+/** What the log says of a request that is refused or fails. */
+import type { FastifyRequest } from 'fastify'
+import { CallError } from '../base/call-error.ts'
+import type { Services } from '../usecases/services.ts'
+import type { HttpError } from './errors.ts'
+
+/** The lines name the request by its id, which its client has in a header. They hold nothing that the client sent. */
+export function logRefusal(
+  log: Services['log'],
+  { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
+  error: Error,
+  { status }: HttpError,
+): void {
+  const request = { client_address: ip, request_id: id }
+  const { cause } = error
+  if (cause instanceof CallError && cause.row.login === 'refused')
+    log.info(
+      { reason: cause.reason, ...request },
+      'a login with the right password was refused; its client is told only that it failed',
+    )
+  if (status === 500) {
+    log.error({ err: error, ...request }, 'internal error')
+    return
+  }
+  const reason = error instanceof CallError && { reason: error.reason }
+  log.debug({ status, ...reason, ...request }, 'a request was refused')
+}

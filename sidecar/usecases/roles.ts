@@ -1,0 +1,28 @@
+/** The roles that the identity endpoint shows for a token: they follow from the holder's permissions and roles by the configuration. */
+import type { UserRecord } from '../authority/administration/administration.ts'
+import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
+
+/** Which roles Keystone's clients see. */
+export interface RoleMapping {
+  /** Of a permission whose scope is Account, on the account and on each of its projects. */
+  readonly account: readonly string[]
+  /** Of a permission whose scope is Projects, on the selected projects. */
+  readonly projects: readonly string[]
+  /** Of a role of the directory, for example of `iam.admin`. A role that is not in it keeps its name. */
+  readonly byRole: ReadonlyMap<string, readonly string[]>
+}
+
+/** The names of the roles on the scope of the token, each once. An unscoped token has none. */
+export function rolesOf(
+  token: VerifiedToken,
+  { permissions, roles }: Pick<UserRecord, 'permissions' | 'roles'>,
+  mapping: RoleMapping,
+): string[] {
+  if (isUnscoped(token)) return []
+  const { project } = token.scope
+  const ofPermissions = permissions.flatMap((permission) => {
+    if (permission.scope === 'account') return mapping.account
+    return project !== undefined && permission.projects.includes(project) ? mapping.projects : []
+  })
+  return [...new Set([...ofPermissions, ...roles.flatMap((role) => mapping.byRole.get(role) ?? [role])])]
+}

@@ -1,0 +1,41 @@
+/** Which scopes a user can get tokens for (§5.1): what Keystone's clients list before they choose one. */
+import type {
+  AccountRecord,
+  Administration,
+  ProjectRecord,
+  UserRecord,
+} from '../authority/administration/administration.ts'
+
+/** How many projects are read at once. */
+const PAGE_SIZE = 500
+
+/** The enabled projects of the user's account that they can get tokens for, ordered by name. @throws CallError */
+export async function projectsFor(
+  { projects }: Pick<Administration, 'projects'>,
+  user: UserRecord,
+): Promise<ProjectRecord[]> {
+  const selected = new Set(
+    user.permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
+  )
+  const found: ProjectRecord[] = []
+  for (let after = ''; ; ) {
+    const page = await projects.list(user.account, { after, size: PAGE_SIZE })
+    found.push(...page.filter(({ name, enabled }) => enabled && (hasAccount(user) || selected.has(name))))
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_SIZE) return found
+    after = last.name
+  }
+}
+
+/** The user's account, if they can get tokens for it as a whole. @throws CallError */
+export async function accountsFor(
+  { accounts }: Pick<Administration, 'accounts'>,
+  user: UserRecord,
+): Promise<AccountRecord[]> {
+  return hasAccount(user) ? [await accounts.get(user.account)] : []
+}
+
+/** A control panel user needs no permission (§1). */
+function hasAccount({ type, permissions }: UserRecord): boolean {
+  return type === 'control_panel_user' || permissions.some(({ scope }) => scope === 'account')
+}

@@ -1,0 +1,107 @@
+/** The lists of projects and accounts that a user can get tokens for, which a setting adds for Keystone's clients. */
+import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
+import {
+  ACCOUNT,
+  changed,
+  errorOf,
+  idsOf,
+  loginBody,
+  rescopeBody,
+  startIdentity,
+  TOKENS,
+} from '../support/identity.ts'
+import { newFile } from '../support/resources.ts'
+
+const ALL = 'unscoped_login: true, token_method: any, list_scopes: true'
+const config = newFile(`http: { compatibility: { ${ALL} } }`, 'config.yaml')
+const sidecar = await startIdentity({ config })
+const { ask, passwordOf, running } = sidecar
+const { administration } = running.sidecar
+const ids = await idsOf(sidecar)
+
+const posted = (body: object) => ask({ method: 'POST', path: TOKENS, body })
+const unscoped = async (user: string) => {
+  const body = changed(loginBody({ user, password: passwordOf(user) }), 'auth.scope', undefined)
+  return (await posted(body)).headers['x-subject-token'] ?? ''
+}
+const UNAUTHORIZED = errorOf(
+  401,
+  'Unauthorized',
+  'expected one active IAM token, in the header that carries it',
+)
+
+describe('listing scopes', () => {
+  const listed = async (user: string, path: string, project?: string) => {
+    const token = project === undefined ? await unscoped(user) : await sidecar.tokenFor({ user, project })
+    return ask({ path: `/identity/v3${path}`, headers: { 'x-auth-token': token } })
+  }
+  const named = (items: readonly { name: string }[]) => items.map(({ name }) => name)
+
+  test.each<[user: string, projects: string[], accounts: string[]]>([
+    ['account', ['alpha', 'beta'], [ACCOUNT]],
+    ['alpha', ['alpha'], []],
+    ['half \ufffd', ['alpha', 'beta'], [ACCOUNT]],
+  ])('%s may choose from projects %j and accounts %j', async (user, projects, accounts) => {
+    expect(named((await listed(user, '/auth/projects')).json.projects)).toEqual(projects)
+    expect(named((await listed(user, '/auth/domains')).json.domains)).toEqual(accounts)
+    for (const project of projects)
+      expect((await posted(rescopeBody(await unscoped(user), { project }))).status).toBe(201)
+  })
+
+  test('an entry is as Keystone’s', async () => {
+    const base = `http://127.0.0.1:${sidecar.port}/identity/v3`
+    const common = { description: '', enabled: true, tags: [], options: {} }
+    expect((await listed('alpha', '/auth/projects', 'alpha')).json).toEqual({
+      projects: [
+        {
+          ...common,
+          id: ids.project,
+          name: 'alpha',
+          domain_id: ids.account,
+          parent_id: ids.account,
+          is_domain: false,
+          links: { self: `${base}/projects/${ids.project}` },
+        },
+      ],
+      links: { self: `${base}/auth/projects`, previous: null, next: null },
+    })
+    expect((await listed('account', '/auth/domains')).json).toEqual({
+      domains: [
+        { ...common, id: ids.account, name: ACCOUNT, links: { self: `${base}/domains/${ids.account}` } },
+      ],
+      links: { self: `${base}/auth/domains`, previous: null, next: null },
+    })
+  })
+
+  test('a user asks about themselves and their account alone', async () => {
+    const own = await listed('account', `/users/${ids.user}/projects`)
+    expect(named(own.json.projects)).toEqual(['alpha', 'beta'])
+    expect((await listed('account', `/domains/${ids.account}`)).json.domain.name).toBe(ACCOUNT)
+    expect((await listed('alpha', `/users/${ids.user}/projects`)).status).toBe(403)
+    // At 403 clients ask for their own projects instead.
+    expect((await listed('account', '/projects')).status).toBe(403)
+    expect((await listed('account', `/domains/${'0'.repeat(32)}`)).status).toBe(403)
+    const anonymous = await ask({ path: '/identity/v3/auth/projects' })
+    expect(anonymous.json).toEqual(UNAUTHORIZED)
+  })
+
+  test('a disabled project is not among them', async () => {
+    await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', false)
+    expect(named((await listed('account', '/auth/projects')).json.projects)).toEqual(['alpha'])
+    await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', true)
+  })
+
+  test('without the setting there are no such paths', async () => {
+    const strict = await startIdentity()
+    const headers = { 'x-auth-token': await strict.tokenFor({}) }
+    for (const path of [
+      'projects',
+      'auth/projects',
+      'auth/domains',
+      `users/${ids.user}/projects`,
+      `domains/${ids.account}`,
+    ])
+      expect((await strict.ask({ path: `/identity/v3/${path}`, headers })).status).toBe(404)
+  })
+})

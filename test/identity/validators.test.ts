@@ -1,0 +1,199 @@
+/** Validators: service users who may validate the tokens of every account, and nothing else by that. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { DirectoryClient } from '../../sidecar/client/index.ts'
+import { TESTER } from '../support/actor.ts'
+import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity.ts'
+import { newFile } from '../support/resources.ts'
+
+const CLERK = 'the-token-of-the-clerk-of-the-account'
+const config = newFile(
+  `callers:\n  - { name: clerk, token_file: ${newFile(CLERK)}, rights: [administer:${ACCOUNT}] }\n`,
+  'config.yaml',
+)
+const sidecar = await startIdentity({ config })
+const { ask, tokenFor, running } = sidecar
+const { administration } = running.sidecar
+const operator = running.connect({
+  callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
+}).directory
+
+/** A new validator of `ACCOUNT` for each test. */
+let name = ''
+let password = ''
+let count = 0
+beforeEach(async () => {
+  name = `guard-${++count}`
+  const created = await operator.createServiceUser({
+    account: ACCOUNT,
+    name,
+    permissions: [{ scope: 1, projects: [] }],
+  })
+  password = created.password
+  await operator.setServiceUserValidator({ account: ACCOUNT, name, validator: true })
+})
+
+const login = (project?: string) =>
+  tokenFor({ user: name, password, ...(project !== undefined && { project }) })
+const strangers = () => tokenFor({ user: 'stranger', account: OTHER_ACCOUNT })
+const statusOf = async (method: string, subject: string, requester: string) =>
+  (await ask({ method, path: TOKENS, headers: about(subject, requester) })).status
+
+describe('a validator', () => {
+  test.each([undefined, 'alpha'])(
+    'validates tokens of other accounts, with a token for %s',
+    async (project) => {
+      const [own, subject] = [await login(project), await strangers()]
+      expect(await ask({ path: TOKENS, headers: about(subject, own) })).toMatchObject({
+        status: 200,
+        headers: { 'x-subject-token': subject },
+        json: { token: { user: { name: 'stranger', domain: { name: OTHER_ACCOUNT } } } },
+      })
+      expect(await statusOf('HEAD', subject, own)).toBe(200)
+      expect(
+        (await ask({ path: '/identity/v3/auth/catalog', headers: { 'x-auth-token': own } })).status,
+      ).toBe(200)
+    },
+  )
+
+  test('validates tokens of others in their own account', async () => {
+    expect(await statusOf('GET', await tokenFor({}), await login())).toBe(200)
+  })
+
+  test('is told that a token is unknown, as an administrator is', async () => {
+    const own = await login()
+    for (const headers of [{ 'x-auth-token': own }, about('garbage', own)])
+      expect((await ask({ path: TOKENS, headers })).status).toBe(404)
+  })
+
+  test('revokes no token but their own', async () => {
+    const own = await login()
+    for (const subject of [await strangers(), await tokenFor({})]) {
+      expect(await statusOf('DELETE', subject, own)).toBe(403)
+      await expect(running.connect({ iamToken: own }).revoke({ value: subject })).rejects.toMatchObject({
+        code: 'PERMISSION_DENIED',
+      })
+    }
+    expect((await ask({ method: 'DELETE', path: TOKENS, headers: { 'x-auth-token': own } })).status).toBe(403)
+    expect(await statusOf('DELETE', own, own)).toBe(204)
+  })
+
+  test.each<[what: string, call: (directory: DirectoryClient, account: string) => Promise<unknown>]>([
+    ['see an account', (directory, account) => directory.getAccount({ account })],
+    ['list projects', (directory, account) => directory.listProjects({ account })],
+    ['list service users', (directory, account) => directory.listServiceUsers({ account })],
+    ['create a service user', (directory, account) => directory.createServiceUser({ account, name: 'x' })],
+    ['read the audit trail', (directory, account) => directory.listAuditRecords({ account })],
+    [
+      'make a validator',
+      (directory, account) => directory.setServiceUserValidator({ account, name, validator: true }),
+    ],
+  ])('administers nothing: may not %s', async (_what, call) => {
+    const { directory } = running.connect({ iamToken: await login() })
+    for (const account of [ACCOUNT, OTHER_ACCOUNT])
+      await expect(call(directory, account)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
+  })
+
+  test.each<[what: string, lose: () => Promise<unknown>, status: number]>([
+    [
+      'is one no more',
+      () => operator.setServiceUserValidator({ account: ACCOUNT, name, validator: false }),
+      403,
+    ],
+    ['is disabled', () => operator.updateServiceUser({ account: ACCOUNT, name, enabled: false }), 401],
+    ['is deleted', () => operator.deleteServiceUser({ account: ACCOUNT, name }), 401],
+  ])('who %s stops at once', async (_what, lose, status) => {
+    const [own, subject] = [await login(), await strangers()]
+    expect(await statusOf('GET', subject, own)).toBe(200)
+    await lose()
+    expect(await statusOf('GET', subject, own)).toBe(status)
+    expect(await statusOf('HEAD', subject, own)).toBe(status)
+  })
+
+  test('who is deleted and created again is none', async () => {
+    await operator.deleteServiceUser({ account: ACCOUNT, name })
+    const created = await operator.createServiceUser({
+      account: ACCOUNT,
+      name,
+      permissions: [{ scope: 1, projects: [] }],
+    })
+    password = created.password
+    expect(created.user?.validator).toBe(false)
+    expect(await statusOf('GET', await strangers(), await login())).toBe(403)
+  })
+})
+
+describe('who may be a validator is for operators alone', async () => {
+  const panel = (user: string) => async () =>
+    running.connect({
+      iamToken: (
+        await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, user, undefined)
+      ).value.reveal(),
+    }).directory
+  const OTHERS: readonly [who: string, directory: () => Promise<DirectoryClient>, reason: string][] = [
+    ['the owner', panel('owner'), 'NOT_ADMINISTRATOR'],
+    ['a user with iam.admin', panel('panel administrator'), 'NOT_ADMINISTRATOR'],
+    [
+      'a caller who administers the account',
+      async () => running.connect({ callerToken: CLERK }).directory,
+      'CALLER_RIGHT_MISSING',
+    ],
+  ]
+  test.each(OTHERS)(
+    '%s makes none, and cannot become able to log in as one',
+    async (_who, directoryOf, reason) => {
+      const directory = await directoryOf()
+      const about = { account: ACCOUNT, name }
+      await expect(
+        directory.setServiceUserValidator({ account: ACCOUNT, name: 'account', validator: true }),
+      ).rejects.toMatchObject({ reason })
+      await expect(directory.replaceServiceUserPassword(about)).rejects.toMatchObject({ reason })
+      await directory.updateServiceUser({ ...about, enabled: false })
+      await expect(directory.updateServiceUser({ ...about, enabled: true })).rejects.toMatchObject({ reason })
+      await operator.setServiceUserValidator({ ...about, validator: false })
+      // Who is no validator any more is administered like anybody else.
+      await directory.updateServiceUser({ ...about, enabled: true })
+      expect((await directory.replaceServiceUserPassword(about)).password).not.toBe('')
+    },
+  )
+})
+
+test('the audit trail has the grant, and the listings show it', async () => {
+  const { user } = await operator.getServiceUser({ account: ACCOUNT, name })
+  expect(user?.validator).toBe(true)
+  const { users } = await operator.listServiceUsers({ account: ACCOUNT })
+  expect(users.filter(({ validator }) => validator).map((each) => each.name)).toContain(name)
+  const listing = (await administration.listing()).find(({ account }) => account === ACCOUNT)
+  expect(listing?.serviceUsers.find((each) => each.name === name)?.validator).toBe(true)
+  // What is so already is no change.
+  await operator.setServiceUserValidator({ account: ACCOUNT, name, validator: true })
+  const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
+  expect(
+    trail.filter(({ action, subject }) => action === 'service_user.set_validator' && subject === name),
+  ).toEqual([expect.objectContaining({ actor: 'caller administrator', details: { validator: true } })])
+})
+
+test('a directory file makes validators, and leaves those alone of whom it says nothing', async () => {
+  const file = (validator?: boolean) => ({
+    accounts: [
+      {
+        account: ACCOUNT,
+        service_users: [
+          {
+            name,
+            permissions: [{ scope: 'account' as const }],
+            ...(validator !== undefined && { validator }),
+          },
+        ],
+      },
+    ],
+  })
+  expect((await administration.apply(TESTER, file())).changed).toEqual([])
+  expect((await administration.apply(TESTER, file(false))).changed).toEqual([
+    { account: ACCOUNT, user: name, what: ['validator'] },
+  ])
+  expect((await administration.users.get(ACCOUNT, name, 'service_user')).validator).toBe(false)
+  expect((await administration.apply(TESTER, file(true))).changed).toHaveLength(1)
+  expect((await administration.users.get(ACCOUNT, name, 'service_user')).validator).toBe(true)
+})
