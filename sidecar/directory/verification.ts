@@ -158,10 +158,12 @@ const NO_ANCESTOR_REVOKED = `NOT EXISTS (SELECT 1 FROM revocations WHERE token_i
   (_, index) => `:ancestor_${index}`,
 ).join(', ')}))`
 
+const OF_A_LOGIN = `${IS_ACTIVE} AND ${NOT_REVOKED}`
+const OF_A_TOKEN = `${OF_A_LOGIN} AND ${NO_ANCESTOR_REVOKED}`
+
 /** The condition under which an IAM token is active, on its holder (`users`) and their account (`accounts`). */
 export function iamTokenIsActive({ ancestors }: IamTokenQuery): string {
-  const active = `${IS_ACTIVE} AND ${NOT_REVOKED}`
-  return ancestors.length === 0 ? active : `${active} AND ${NO_ANCESTOR_REVOKED}`
+  return ancestors.length === 0 ? OF_A_LOGIN : OF_A_TOKEN
 }
 
 /** The parameters of `iamTokenIsActive`, and the separator of lists. */

@@ -13,7 +13,6 @@ import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { jsonBodyOf, sendJson } from './json.ts'
 import { type LoginCompatibility, readLogin } from './login-body.ts'
 import { addressOf, questionOf } from './question.ts'
-import { addScopeRoutes } from './scopes.ts'
 import { tokenBody } from './token-body.ts'
 
 /** How the endpoint is configured. */
@@ -26,12 +25,12 @@ export interface IdentityOptions {
 }
 
 /** @param site a function, because the addresses are known only when the server listens */
-export function addIdentityRoutes(
+export async function addIdentityRoutes(
   server: FastifyInstance,
   services: Services,
   { settings, defaultDomain, listScopes }: IdentityOptions,
   site: () => Site,
-): void {
+): Promise<void> {
   const current = () => ({ ...forCall(services), settings })
   const compatibility: LoginCompatibility = {
     unscopedLogin: settings.unscopedLogin,
@@ -67,7 +66,7 @@ export function addIdentityRoutes(
     const links = { self: `${site().identityUrl}/v3/auth/catalog` }
     return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
   })
-  if (listScopes) addScopeRoutes(server, current, site)
+  if (listScopes) (await import('./scopes.ts')).addScopeRoutes(server, current, site)
 }
 
 function addDiscovery(server: FastifyInstance, site: () => Site): void {

@@ -122,7 +122,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
       ? sendJson(reply, 200, { status: 'ready' })
       : sendJson(reply, 503, { status: 'not ready', problems })
   })
-  addIdentityRoutes(server, services, options.identity, () => site)
+  await addIdentityRoutes(server, services, options.identity, () => site)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening

@@ -22,6 +22,10 @@ test('the contract lists every reason with its code, its message and whether a r
   expect(listed).toEqual(rows)
 })
 
+test('no message has a section of the source, which clients do not know', () => {
+  expect(rows.filter(({ message }) => message.includes('§'))).toEqual([])
+})
+
 test('no code but the table names a reason except to give it', () => {
   const compared = new RegExp(`[!=]== '(?:${reasons.join('|')})'|case '(?:${reasons.join('|')})'`)
   const codes = new Set<string>(Object.values(CALL_ERRORS).map(({ code }) => code))

@@ -1,5 +1,7 @@
 /** What Keystone does beyond the source: each is one setting, and off by default. */
 import { describe, expect, test } from 'vitest'
+import { parseMatrix } from '../../matrix/index.ts'
+import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
 import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
@@ -15,6 +17,7 @@ import {
   TOKENS,
 } from '../support/identity.ts'
 import { newFile } from '../support/resources.ts'
+import { smallMatrix } from '../support/small-matrix.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
@@ -92,6 +95,12 @@ describe('an unscoped token', () => {
     for (const api of apis.keys()) expect(await reasonAt(token, api), api).toBe('UNKNOWN_TOKEN_KIND')
     const wrong = await running.client.check({ api: 'balance', credentials: [['X-Token', token]] })
     expect(wrong.reason).toBe('WRONG_HEADER')
+  })
+
+  test('is of a kind that no matrix can have', () => {
+    const matrix = smallMatrix()
+    for (const kind of matrix.tokenKinds) if (kind.id === 'day_pass') kind.id = UNSCOPED_KIND
+    expect(() => parseMatrix(JSON.stringify(matrix))).toThrow('tokenKinds[0].id')
   })
 
   test('administers nothing, even of an administrator, and does not revoke for others', async () => {

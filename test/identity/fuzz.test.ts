@@ -13,6 +13,8 @@ const token = await tokenFor({})
 function expectOrderly({ status, text, json, headers }: Response): void {
   expect(status).toBeLessThan(500)
   expect(JSON.stringify(headers) + text).not.toContain('canary')
+  // A client does not know the source, whose sections are written so.
+  expect(text).not.toContain('§')
   if (status >= 400 && text !== '')
     expect(json).toMatchObject({ error: { code: status, message: expect.any(String) } })
 }

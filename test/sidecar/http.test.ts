@@ -98,7 +98,10 @@ test('no response allows a page from another origin to read it', async () => {
 })
 
 test('a method other than GET and HEAD is refused, and the response names the allowed methods', async () => {
-  expect(await get('/healthz', {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, OPTIONS' } })
+  expect(await get('/healthz', {}, 'POST')).toMatchObject({
+    status: 405,
+    headers: { allow: 'GET, HEAD, OPTIONS' },
+  })
 })
 
 test.each(['0.0.0.0:0', '192.0.2.1:0', 'unix:/tmp/x.sock'])(
