@@ -1,8 +1,9 @@
 /** The composition root: opens all parts of the sidecar, and closes them in the right order. */
 import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
-import { type AuthorityEvents, openEmbeddedAuthority } from './authority/open.ts'
+import { openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
+import { authorityEvents } from './authority-events.ts'
 import { type CertificateFiles, WatchedCertificates } from './base/certificates.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { Health } from './base/health.ts'
@@ -200,47 +201,6 @@ function sharedDirectory(
       },
     }
   )
-}
-
-/** Logs the events of the authority, and reports those that make it unhealthy. */
-function authorityEvents(log: Logger, health: Health): AuthorityEvents {
-  return {
-    onKeysRefused: (error) =>
-      log.error(
-        { problem: error.message },
-        'the signing keys cannot be used; the last good ones stay in force',
-      ),
-    onKeysUnreadable: (unreadable) => {
-      health.set('signing_keys_unreadable', unreadable)
-      if (unreadable)
-        log.error(
-          'the signing keys have not been readable for too long; IAM tokens get no answer until they are',
-        )
-      else log.info('the signing keys are readable again')
-    },
-    onDirectoryReplaced: (file) => {
-      health.set('directory_replaced', true)
-      log.fatal(
-        { directory: file },
-        'the directory file was exchanged while it was open; nothing that needs it is answered until a restart',
-      )
-    },
-    onUnknownKey: (keyId) =>
-      log.warn(
-        { key_id: keyId },
-        'an IAM token names a key that this host does not have, and is denied; hosts that share a directory need the same signing-keys.json',
-      ),
-    onDirectoryLost: (file) =>
-      log.warn(
-        { directory: file },
-        'the data folder was in use and its directory is missing; an empty directory takes its place, with no accounts and no users',
-      ),
-    onForeignStaticTokens: ({ count, pepperFile }) =>
-      log.warn(
-        { static_tokens: count, pepper: pepperFile },
-        'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
-      ),
-  }
 }
 
 /** The callers, the operator of the data folder, the profiles and the upstreams, followed as their files change. */

@@ -94,6 +94,11 @@ const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/usecases/', 'sidecar/egress/'],
   },
   {
+    room: 'sidecar/authority-events.ts',
+    purpose: 'what the embedded authority tells the log',
+    imports: ['sidecar/base/', 'sidecar/authority/', 'pino'],
+  },
+  {
     room: 'sidecar/sidecar.ts',
     purpose: 'opens everything that a sidecar is made of',
     imports: [
@@ -106,7 +111,7 @@ const ROOMS: readonly Room[] = [
         'sidecar/egress/',
         'sidecar/log.ts',
       ],
-      ...['sidecar/open-egress.ts', 'pino'],
+      ...['sidecar/open-egress.ts', 'sidecar/authority-events.ts', 'pino'],
     ],
   },
   {

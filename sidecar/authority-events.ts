@@ -1,0 +1,45 @@
+/** What the embedded authority tells the log and the health of the sidecar. */
+import type { Logger } from 'pino'
+import type { AuthorityEvents } from './authority/open.ts'
+import type { Health } from './base/health.ts'
+
+/** Logs the events, and reports those that make the sidecar unhealthy. */
+export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
+  return {
+    onKeysRefused: (error) =>
+      log.error(
+        { problem: error.message },
+        'the signing keys cannot be used; the last good ones stay in force',
+      ),
+    onKeysUnreadable: (unreadable) => {
+      health.set('signing_keys_unreadable', unreadable)
+      if (unreadable)
+        log.error(
+          'the signing keys have not been readable for too long; IAM tokens get no answer until they are',
+        )
+      else log.info('the signing keys are readable again')
+    },
+    onDirectoryReplaced: (file) => {
+      health.set('directory_replaced', true)
+      log.fatal(
+        { directory: file },
+        'the directory file was exchanged while it was open; nothing that needs it is answered until a restart',
+      )
+    },
+    onUnknownKey: (keyId) =>
+      log.warn(
+        { key_id: keyId },
+        'an IAM token names a key that this host does not have, and is denied; hosts that share a directory need the same signing-keys.json',
+      ),
+    onDirectoryLost: (file) =>
+      log.warn(
+        { directory: file },
+        'the data folder was in use and its directory is missing; an empty directory takes its place, with no accounts and no users',
+      ),
+    onForeignStaticTokens: ({ count, pepperFile }) =>
+      log.warn(
+        { static_tokens: count, pepper: pepperFile },
+        'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
+      ),
+  }
+}
