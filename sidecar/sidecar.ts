@@ -225,7 +225,10 @@ async function openCredentials(
         'the callers cannot be read again; the last good ones stay in force',
       ),
     onProfiles: (changed) => {
-      credentials.apply(changed).catch((error: unknown) => log.error({ err: error }, PROFILES_REFUSED))
+      credentials.apply(changed).then(
+        () => log.info({ profiles: [...changed.profiles.keys()] }, 'the profiles were read again'),
+        (error: unknown) => log.error({ err: error }, PROFILES_REFUSED),
+      )
     },
     onProfilesRefused: (error) => log.error({ problem: error.message }, PROFILES_REFUSED),
     onWithdrawn: (caller) =>
