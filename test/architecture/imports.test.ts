@@ -22,6 +22,7 @@ const ROOMS: readonly Room[] = [
     imports: ['@bufbuild/protobuf', '@grpc/grpc-js'],
   },
   { room: 'sidecar/base/', purpose: 'what every room of the sidecar may use', imports: ['node:'] },
+  { room: 'sidecar/http2/', purpose: 'HTTP/2 on sockets, whatever it carries', imports: ['node:'] },
   {
     room: 'sidecar/config/',
     purpose: 'the configuration, checked',

@@ -1,0 +1,252 @@
+/** A connection: its socket, its turns and its age. The session knows the protocol. */
+import type { Duplex } from 'node:stream'
+import type { Application, Peer } from './application.ts'
+import type { Budget } from './budget.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import { Frames } from './frames.ts'
+import type { Limits } from './limits.ts'
+import { type Bound, ConnectionError, ERROR, FLAG, FRAME } from './protocol.ts'
+import { type Host, Session } from './session.ts'
+
+/** What a connection needs of its server. */
+export interface ConnectionOwner<Head> {
+  readonly app: Application<Head>
+  readonly limits: Limits
+  readonly budget: Budget
+  readonly writer: FrameWriter
+  readonly nowMs: number
+  exceeded(bound: Bound): void
+  closed(connection: Connection<Head>): void
+}
+
+/** Payloads of pings: whether the peer lives, and whether it has read that the connection ends. */
+const SIGN_OF_LIFE = Buffer.from('alive?!?')
+const END_READ = Buffer.from('the end!')
+
+/** How long a connection that has ended waits for the peer to read that and close it, in milliseconds. */
+const LINGER_MS = 1_000
+
+/** How much the age of connections differs, so that those that began together do not end together. */
+const AGE_SPREAD = 0.2
+
+export class Connection<Head> implements Host {
+  readonly #owner: ConnectionOwner<Head>
+  readonly #socket: Duplex
+  readonly #session: Session<Head>
+  readonly #frames: Frames<Head>
+  readonly peer: Peer
+  readonly #endsAtMs: number
+  /** When something arrived last, when a stream was open last, and when the peer read something last. */
+  #heardMs: number
+  #usedMs: number
+  #readMs: number
+  #readBytes = 0
+  #askedMs = 0
+  #announcedMs = 0
+  #endedMs = 0
+  #woken = false
+  #resuming = false
+
+  constructor(owner: ConnectionOwner<Head>, socket: Duplex, peer: Peer) {
+    const { nowMs, limits } = owner
+    this.#owner = owner
+    this.#socket = socket
+    this.peer = peer
+    this.#heardMs = this.#usedMs = this.#readMs = nowMs
+    this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
+    this.#session = new Session(owner.app, this)
+    this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
+    this.#turn(() => this.#session.begin())
+    // A client that closes its half of the connection still reads.
+    socket.allowHalfOpen = true
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    socket.on('drain', () => this.#drained())
+    // The peer sends nothing more. Answers that it waits for are still sent.
+    socket.on('end', () => this.#ended())
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      this.#session.abandon()
+      this.#frames.discard()
+      owner.closed(this)
+    })
+  }
+
+  get limits(): Limits {
+    return this.#owner.limits
+  }
+
+  get budget(): Budget {
+    return this.#owner.budget
+  }
+
+  get writer(): FrameWriter {
+    return this.#owner.writer
+  }
+
+  get outlet(): Duplex {
+    return this.#socket
+  }
+
+  get nowMs(): number {
+    return this.#owner.nowMs
+  }
+
+  exceeded(bound: Bound): void {
+    this.#owner.exceeded(bound)
+  }
+
+  /** Answers of handlers that ended at the same time go out together. */
+  wake(): void {
+    if (this.#woken) return
+    this.#woken = true
+    setImmediate(() => {
+      this.#woken = false
+      this.#turn(() => {})
+    })
+  }
+
+  /** Asks the peer to open no more streams, and closes the connection when the last one has ended. */
+  drain(): void {
+    if (this.#session.draining !== 'no') return
+    this.#turn(() => {
+      this.#announcedMs = this.nowMs
+      this.#session.announceEnd()
+      // Its answer shows that the peer knows, so that no stream is on its way that it expects an answer to.
+      this.#session.sender.control(FRAME.ping, FLAG.none, 0, END_READ)
+    })
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Looks at everything that depends on time. @param newSecond whether a second has passed since that was last said */
+  tick(newSecond: boolean): void {
+    const { nowMs, limits } = this
+    if (newSecond) this.#session.rates.newSecond()
+    if (this.#endedMs > 0) {
+      if (nowMs - this.#endedMs >= LINGER_MS) this.#socket.destroy()
+      return
+    }
+    if (this.#session.openStreams > 0) this.#usedMs = nowMs
+    if (nowMs - this.#usedMs >= limits.idleMs || nowMs >= this.#endsAtMs) this.drain()
+    this.#turn(() => {
+      this.#frames.checkTimes(nowMs, limits.requestMs)
+      this.#session.checkTimes(nowMs)
+      this.#checkReader()
+      this.#checkLife()
+      // The peer has had the time to learn that the connection ends.
+      if (this.#session.draining === 'announced' && nowMs - this.#announcedMs >= LINGER_MS) this.#tellEnd()
+    })
+  }
+
+  #read(chunk: Buffer): void {
+    // What comes after the end is not looked at, but it is read, so that the peer can read why.
+    if (this.#session.over) return
+    this.#heardMs = this.nowMs
+    this.#askedMs = 0
+    this.#turn(() => this.#frames.read(chunk))
+  }
+
+  #drained(): void {
+    this.#session.sender.full = false
+    this.#turn(() => {})
+    this.#resume()
+  }
+
+  /** Goes on with what is left of an earlier turn. */
+  #resume(): void {
+    if (!this.#frames.paused || this.#session.sender.full || this.#session.over) return
+    this.#turn(() => this.#frames.resume())
+    if (!this.#frames.paused) this.#socket.resume()
+  }
+
+  #resumeLater(): void {
+    if (this.#resuming) return
+    this.#resuming = true
+    setImmediate(() => {
+      this.#resuming = false
+      this.#resume()
+    })
+  }
+
+  /** Does some work, and then sends what it has brought. */
+  #turn(work: () => void): void {
+    if (this.#socket.destroyed) return
+    const session = this.#session
+    session.beginTurn()
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error
+      session.fail(error)
+    } finally {
+      this.#finish()
+    }
+  }
+
+  #finish(): void {
+    try {
+      this.#session.endTurn()
+    } catch (error) {
+      // It must not stay in the buffer that all connections share.
+      this.#owner.writer.clear()
+      this.#socket.destroy()
+      throw error
+    }
+    if (this.#session.over) this.#end()
+    else if (this.#frames.paused) {
+      this.#socket.pause()
+      // Without room, it goes on when the peer has read something.
+      if (!this.#session.sender.full) this.#resumeLater()
+    }
+  }
+
+  /** The last frame was written. */
+  #end(): void {
+    if (this.#endedMs > 0) return
+    this.#endedMs = this.nowMs
+    this.#frames.discard()
+    this.#socket.end()
+    this.#socket.resume()
+  }
+
+  #ended(): void {
+    if (this.#session.openStreams === 0) this.#turn(() => this.#session.abandon())
+    else this.drain()
+  }
+
+  #tellEnd(): void {
+    this.#session.tellLastStream('the connection has reached its age, was idle, or the server stops')
+  }
+
+  #pong(payload: Buffer): void {
+    if (payload.equals(END_READ) && this.#session.draining === 'announced') this.#tellEnd()
+  }
+
+  /** @throws ConnectionError if the peer has left an answer unread for too long */
+  #checkReader(): void {
+    const { sender } = this.#session
+    const { writableLength } = this.#socket
+    const readBytes = sender.writtenBytes - writableLength
+    if (readBytes !== this.#readBytes || (sender.unsentBytes === 0 && writableLength === 0)) {
+      this.#readBytes = readBytes
+      this.#readMs = this.nowMs
+    } else if (this.nowMs - this.#readMs >= this.limits.readerMs)
+      throw new ConnectionError(
+        ERROR.ENHANCE_YOUR_CALM,
+        `an answer was left unread for ${this.limits.readerMs} ms`,
+        'reader_time',
+      )
+  }
+
+  /** Asks a silent peer for a sign of life, and gives up one that gives none. */
+  #checkLife(): void {
+    const silentMs = this.nowMs - this.#heardMs
+    if (silentMs < this.limits.keepaliveMs) return
+    if (this.#askedMs === 0) {
+      this.#askedMs = this.nowMs
+      this.#session.sender.control(FRAME.ping, FLAG.none, 0, SIGN_OF_LIFE)
+    } else if (this.nowMs - this.#askedMs >= this.limits.keepaliveTimeoutMs) this.#socket.destroy()
+  }
+}

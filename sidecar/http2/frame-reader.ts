@@ -1,0 +1,148 @@
+/** Cuts what arrives into frames, wherever the network cut it. A frame that came whole is not copied. */
+import { FRAME_HEADER_BYTES, PREFACE } from './protocol.ts'
+
+/** Takes the frames. The bytes of the payload are only lent: they are overwritten or released after the call. */
+export interface FrameTaker {
+  /** The client's first bytes are no preface of HTTP/2 (RFC 9113, §3.4). */
+  notHttp2(): void
+  /** Called as soon as a frame's length is known. It throws if that is too long. */
+  checkLength(length: number, type: number): void
+  takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void
+  /** Whether to stop for now. What is left is kept for `resume`. */
+  pauses(): boolean
+}
+
+const NOTHING = Buffer.alloc(0)
+
+export class FrameReader {
+  readonly #taker: FrameTaker
+  #prefaceBytes = 0
+  /** What has arrived and was not taken yet. */
+  #chunk: Buffer = NOTHING
+  #at = 0
+  /** A frame that arrives in parts, and how much of it is there. */
+  #partial: Buffer = NOTHING
+  #partialBytes = 0
+
+  constructor(taker: FrameTaker) {
+    this.#taker = taker
+  }
+
+  /** Whether the preface, or the rest of a frame, is awaited. */
+  get expectsMore(): boolean {
+    return this.#partialBytes > 0 || this.#prefaceBytes < PREFACE.length
+  }
+
+  /** Whether there are bytes that could be taken now. */
+  get paused(): boolean {
+    return this.#at < this.#chunk.length
+  }
+
+  /** Takes what has arrived. Only to be called when the reader is not paused. */
+  read(chunk: Buffer): void {
+    this.#chunk = chunk
+    this.#at = 0
+    this.resume()
+  }
+
+  /** Goes on where it paused. */
+  resume(): void {
+    if (this.#prefaceBytes < PREFACE.length && !this.#readPreface()) return
+    if (this.#partialBytes > 0 && !this.#completePartial()) return
+    while (!this.#taker.pauses() && this.#takeWhole()) {}
+  }
+
+  /** Forgets everything that was not taken. */
+  discard(): void {
+    this.#chunk = NOTHING
+    this.#partial = NOTHING
+    this.#at = 0
+    this.#partialBytes = 0
+  }
+
+  #readPreface(): boolean {
+    const { length } = this.#chunk
+    for (; this.#at < length && this.#prefaceBytes < PREFACE.length; this.#at++)
+      if (this.#chunk[this.#at] !== PREFACE[this.#prefaceBytes++]) {
+        this.#taker.notHttp2()
+        return false
+      }
+    return this.#prefaceBytes === PREFACE.length
+  }
+
+  /** @returns whether a frame was taken */
+  #takeWhole(): boolean {
+    const chunk = this.#chunk
+    const at = this.#at
+    const left = chunk.length - at
+    if (left < FRAME_HEADER_BYTES) return this.#keep(left, FRAME_HEADER_BYTES)
+    const length = lengthAt(chunk, at)
+    this.#taker.checkLength(length, chunk[at + 3] as number)
+    const end = at + FRAME_HEADER_BYTES + length
+    if (end > chunk.length) return this.#keep(left, FRAME_HEADER_BYTES + length)
+    this.#at = end
+    this.#take(chunk, at, end)
+    return true
+  }
+
+  #take(bytes: Buffer, at: number, end: number): void {
+    const type = bytes[at + 3] as number
+    const flags = bytes[at + 4] as number
+    // The reserved bit is ignored (§4.1).
+    const stream =
+      (((bytes[at + 5] as number) & 0x7f) << 24) |
+      ((bytes[at + 6] as number) << 16) |
+      ((bytes[at + 7] as number) << 8) |
+      (bytes[at + 8] as number)
+    this.#taker.takeFrame(type, flags, stream, bytes, at + FRAME_HEADER_BYTES, end)
+  }
+
+  /** Copies the beginning of a frame, so that the memory that Node read into can be released. */
+  #keep(bytes: number, total: number): false {
+    if (bytes > 0) {
+      this.#partial = Buffer.allocUnsafeSlow(total)
+      this.#chunk.copy(this.#partial, 0, this.#at)
+      this.#partialBytes = bytes
+    }
+    this.#chunk = NOTHING
+    this.#at = 0
+    return false
+  }
+
+  /** Adds to the frame that arrives in parts. @returns whether it was completed and taken */
+  #completePartial(): boolean {
+    if (!this.#fillTo(FRAME_HEADER_BYTES)) return false
+    const length = lengthAt(this.#partial, 0)
+    this.#taker.checkLength(length, this.#partial[3] as number)
+    const total = FRAME_HEADER_BYTES + length
+    if (!this.#fillTo(total)) return false
+    const frame = this.#partial
+    this.#partial = NOTHING
+    this.#partialBytes = 0
+    this.#take(frame, 0, total)
+    return true
+  }
+
+  /** Copies from the chunk until that many bytes are there. @returns whether they are */
+  #fillTo(bytes: number): boolean {
+    if (this.#partial.length < bytes) {
+      const larger = Buffer.allocUnsafeSlow(bytes)
+      this.#partial.copy(larger, 0, 0, this.#partialBytes)
+      this.#partial = larger
+    }
+    const missing = bytes - this.#partialBytes
+    if (missing > 0) {
+      const copied = this.#chunk.copy(this.#partial, this.#partialBytes, this.#at, this.#at + missing)
+      this.#at += copied
+      this.#partialBytes += copied
+    }
+    if (this.#partialBytes >= bytes) return true
+    this.#chunk = NOTHING
+    this.#at = 0
+    return false
+  }
+}
+
+function lengthAt(bytes: Buffer, at: number): number {
+  return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
+}

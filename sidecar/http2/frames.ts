@@ -1,0 +1,249 @@
+/** Reads the frames of a connection: each type with its rules (RFC 9113, §6). */
+import { FrameReader, type FrameTaker } from './frame-reader.ts'
+import { ConnectionError, ERROR, FLAG, FRAME, FRAME_BYTES_DEFAULT, SETTING_BYTES } from './protocol.ts'
+import type { Session } from './session.ts'
+import { applySettings } from './settings.ts'
+
+/** Lengths of payloads in bytes: PRIORITY (§6.3), PING (§6.7), and those with one number (§6.4, §6.9). */
+const PRIORITY_BYTES = 5
+const PING_BYTES = 8
+const NUMBER_BYTES = 4
+/** The least payload of GOAWAY (§6.8). */
+const GOAWAY_BYTES_MIN = 8
+
+const NOTHING = Buffer.alloc(0)
+
+export class Frames<Head> implements FrameTaker {
+  readonly #session: Session<Head>
+  readonly #reader = new FrameReader(this)
+  readonly #onPong: (payload: Buffer) => void
+  #gotSettings = false
+  #turnOver = false
+  #tookFrame = false
+  /** When the bytes began to arrive whose rest is awaited; 0: none are. */
+  #incompleteSinceMs: number
+
+  /** @param onPong an answer to a ping has arrived */
+  constructor(session: Session<Head>, onPong: (payload: Buffer) => void) {
+    this.#session = session
+    this.#onPong = onPong
+    this.#incompleteSinceMs = session.nowMs
+  }
+
+  /** Whether there are bytes left from an earlier turn. */
+  get paused(): boolean {
+    return this.#reader.paused
+  }
+
+  read(chunk: Buffer): void {
+    this.#run(() => this.#reader.read(chunk))
+  }
+
+  resume(): void {
+    this.#run(() => this.#reader.resume())
+  }
+
+  discard(): void {
+    this.#reader.discard()
+  }
+
+  /** @throws ConnectionError if the preface, a frame or a header block takes too long to arrive */
+  checkTimes(nowMs: number, requestMs: number): void {
+    const since = Math.min(
+      this.#incompleteSinceMs || Number.POSITIVE_INFINITY,
+      this.#session.blocks.open?.sinceMs ?? Number.POSITIVE_INFINITY,
+    )
+    if (nowMs - since >= requestMs)
+      throw new ConnectionError(
+        ERROR.ENHANCE_YOUR_CALM,
+        `the rest of a frame or of its header fields did not arrive within ${requestMs} ms`,
+        'request_time',
+      )
+  }
+
+  #run(work: () => void): void {
+    this.#turnOver = false
+    this.#tookFrame = false
+    work()
+    if (!this.#reader.expectsMore) this.#incompleteSinceMs = 0
+    // Whoever completes a frame has all the time for the next one again.
+    else if (this.#tookFrame || this.#incompleteSinceMs === 0) this.#incompleteSinceMs = this.#session.nowMs
+  }
+
+  pauses(): boolean {
+    return this.#turnOver || this.#session.over || this.#session.sender.full
+  }
+
+  notHttp2(): void {
+    throw new ConnectionError(ERROR.PROTOCOL_ERROR, 'the preface of HTTP/2 was expected')
+  }
+
+  checkLength(length: number, _type: number): void {
+    if (length > FRAME_BYTES_DEFAULT)
+      throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `a frame of more than ${FRAME_BYTES_DEFAULT} bytes`)
+  }
+
+  takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
+    this.#tookFrame = true
+    if (this.#session.blocks.open !== undefined && type !== FRAME.continuation)
+      throw protocolError('a frame between the parts of header fields')
+    if (!this.#gotSettings && type !== FRAME.settings) throw protocolError('the first frame must be SETTINGS')
+    switch (type) {
+      case FRAME.data:
+        this.#data(flags, stream, bytes, start, end)
+        break
+      case FRAME.headers:
+        this.#headers(flags, stream, bytes, start, end)
+        break
+      case FRAME.priority:
+        this.#priority(stream, bytes, start, end)
+        break
+      case FRAME.rstStream:
+        mustHaveStream(stream)
+        mustMeasure(end - start, NUMBER_BYTES)
+        this.#session.peerReset(stream)
+        break
+      case FRAME.settings:
+        this.#settings(flags, stream, bytes, start, end)
+        break
+      case FRAME.pushPromise:
+        throw protocolError('a client pushes nothing')
+      case FRAME.ping:
+        this.#ping(flags, stream, bytes, start, end)
+        break
+      case FRAME.goAway:
+        mustHaveNoStream(stream)
+        if (end - start < GOAWAY_BYTES_MIN) mustMeasure(end - start, GOAWAY_BYTES_MIN)
+        // The peer closes the connection when its streams have ended.
+        this.#session.rates.idleFrame()
+        break
+      case FRAME.windowUpdate:
+        this.#windowUpdate(stream, bytes, start, end)
+        break
+      case FRAME.continuation:
+        this.#continuation(flags, stream, bytes, start, end)
+        break
+      default:
+        // Unknown types are ignored (§4.1).
+        this.#session.rates.idleFrame()
+        break
+    }
+  }
+
+  #data(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
+    mustHaveStream(stream)
+    const length = end - start
+    const endStream = (flags & FLAG.endStream) !== 0
+    if (flags & FLAG.padded)
+      this.#session.data(stream, length, endStream, bytes, start + 1, paddedEnd(bytes, start, end, 1))
+    else this.#session.data(stream, length, endStream, bytes, start, end)
+    if (this.#session.hadTurn(length)) this.#turnOver = true
+  }
+
+  #headers(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
+    mustHaveStream(stream)
+    const prioritised = (flags & FLAG.priority) !== 0
+    let from = start
+    let to = end
+    if (flags & FLAG.padded) {
+      to = paddedEnd(bytes, start, end, prioritised ? 1 + PRIORITY_BYTES : 1)
+      from++
+    } else if (prioritised && end - start < PRIORITY_BYTES) mustMeasure(end - start, PRIORITY_BYTES)
+    const dependsOnItself = prioritised && (bytes.readUInt32BE(from) & 0x7fff_ffff) === stream
+    if (prioritised) from += PRIORITY_BYTES
+    const endStream = (flags & FLAG.endStream) !== 0
+    if (flags & FLAG.endHeaders) {
+      this.#session.fields(stream, endStream, bytes, from, to)
+      if (endStream && this.#session.hadTurn(0)) this.#turnOver = true
+    } else this.#beginBlock(stream, endStream, bytes, from, to)
+    if (dependsOnItself) this.#dependsOnItself(stream)
+  }
+
+  #beginBlock(stream: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
+    const { blocks } = this.#session
+    const block = blocks.begin(stream, endStream, this.#session.nowMs)
+    blocks.add(block, bytes, start, end)
+  }
+
+  #continuation(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
+    const { blocks } = this.#session
+    const block = blocks.open
+    if (block === undefined || block.stream !== stream)
+      throw protocolError('CONTINUATION without header fields to continue')
+    blocks.add(block, bytes, start, end)
+    if ((flags & FLAG.endHeaders) === 0) return
+    blocks.open = undefined
+    const whole = Buffer.concat(block.parts)
+    this.#session.fields(stream, block.endStream, whole, 0, whole.length)
+  }
+
+  #priority(stream: number, bytes: Buffer, start: number, end: number): void {
+    mustHaveStream(stream)
+    this.#session.rates.idleFrame()
+    if (end - start !== PRIORITY_BYTES)
+      this.#session.streamError(stream, ERROR.FRAME_SIZE_ERROR, `PRIORITY has ${PRIORITY_BYTES} bytes`)
+    else if ((bytes.readUInt32BE(start) & 0x7fff_ffff) === stream) this.#dependsOnItself(stream)
+  }
+
+  /** RFC 7540, §5.3.1. RFC 9113 has no such rule, and no client has a reason to do it. */
+  #dependsOnItself(stream: number): void {
+    this.#session.streamError(stream, ERROR.PROTOCOL_ERROR, 'a stream that depends on itself')
+  }
+
+  #settings(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
+    mustHaveNoStream(stream)
+    this.#session.rates.setting()
+    this.#gotSettings = true
+    if (flags & FLAG.ack) {
+      mustMeasure(end - start, 0)
+      return
+    }
+    if ((end - start) % SETTING_BYTES !== 0)
+      throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `SETTINGS of ${end - start} bytes`)
+    applySettings(bytes, start, end, this.#session)
+    this.#session.sender.control(FRAME.settings, FLAG.ack, 0, NOTHING)
+  }
+
+  #ping(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
+    mustHaveNoStream(stream)
+    mustMeasure(end - start, PING_BYTES)
+    this.#session.rates.ping()
+    const payload = bytes.subarray(start, end)
+    if (flags & FLAG.ack) this.#onPong(payload)
+    else this.#session.sender.control(FRAME.ping, FLAG.ack, 0, payload)
+  }
+
+  #windowUpdate(stream: number, bytes: Buffer, start: number, end: number): void {
+    mustMeasure(end - start, NUMBER_BYTES)
+    this.#session.rates.idleFrame()
+    const increment = bytes.readUInt32BE(start) & 0x7fff_ffff
+    if (stream !== 0) this.#session.widenStream(stream, increment)
+    else if (increment === 0) throw protocolError('WINDOW_UPDATE by nothing')
+    else this.#session.sender.widen(increment)
+  }
+}
+
+/** The end of what is padded. @throws ConnectionError if the padding is longer than the rest (§6.1) */
+function paddedEnd(bytes: Buffer, start: number, end: number, before: number): number {
+  if (end - start < before) throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, 'a frame without its padding')
+  const padded = end - (bytes[start] as number)
+  if (padded < start + before) throw protocolError('padding that is longer than the frame')
+  return padded
+}
+
+function mustHaveStream(stream: number): void {
+  if (stream === 0) throw protocolError('a frame that needs a stream')
+}
+
+function mustHaveNoStream(stream: number): void {
+  if (stream !== 0) throw protocolError('a frame about the connection on a stream')
+}
+
+function mustMeasure(bytes: number, expected: number): void {
+  if (bytes !== expected)
+    throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `a payload of ${bytes} bytes where ${expected} are due`)
+}
+
+function protocolError(message: string): ConnectionError {
+  return new ConnectionError(ERROR.PROTOCOL_ERROR, message)
+}

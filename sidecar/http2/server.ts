@@ -1,0 +1,126 @@
+/** A server of HTTP/2: counts the connections, and looks after all of them once in a while. */
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Application, Peer } from './application.ts'
+import { Budget } from './budget.ts'
+import { Connection, type ConnectionOwner } from './connection.ts'
+import { FrameWriter } from './frame-writer.ts'
+import { DEFAULT_LIMITS, type Limits } from './limits.ts'
+import { BOUNDS, type Bound } from './protocol.ts'
+
+export interface ServerOptions {
+  readonly limits?: Partial<Limits>
+  /** A bound was exceeded: the connection or the stream that did it is refused or ended. */
+  readonly onExceeded?: (bound: Bound, address: string | undefined) => void
+  /** A clock that only goes forward, in milliseconds. */
+  readonly clock?: () => number
+}
+
+/** Time between two looks at all connections, in milliseconds. */
+const TICK_MS = 250
+const TICKS_A_SECOND = 4
+
+export class Http2Server<Head> implements ConnectionOwner<Head> {
+  readonly app: Application<Head>
+  readonly limits: Limits
+  readonly budget: Budget
+  readonly writer = new FrameWriter()
+  /** How often each bound was exceeded. */
+  readonly exceededCounts: Record<Bound, number>
+  readonly #onExceeded: NonNullable<ServerOptions['onExceeded']>
+  readonly #clock: () => number
+  readonly #connections = new Set<Connection<Head>>()
+  readonly #perAddress = new Map<string, number>()
+  #nowMs: number
+  #ticks = 0
+  #timer: NodeJS.Timeout | undefined
+  #whenEmpty: (() => void) | undefined
+
+  constructor(app: Application<Head>, options: ServerOptions = {}) {
+    this.app = app
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits }
+    this.budget = new Budget(this.limits.bufferBytes)
+    this.exceededCounts = Object.fromEntries(BOUNDS.map((bound) => [bound, 0])) as Record<Bound, number>
+    this.#onExceeded = options.onExceeded ?? (() => {})
+    this.#clock = options.clock ?? (() => performance.now())
+    this.#nowMs = this.#clock()
+  }
+
+  /** The time as of the last tick, or of the last connection. */
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /** Serves a connection, or closes it if there are too many. @param socket plain or with TLS */
+  accept(socket: Duplex, peer: Peer): void {
+    const { address } = peer
+    const fromAddress = address === undefined ? 0 : (this.#perAddress.get(address) ?? 0)
+    if (this.#connections.size >= this.limits.connections) {
+      this.#refuse(socket, 'connections', address)
+      return
+    }
+    if (fromAddress >= this.limits.connectionsPerAddress) {
+      this.#refuse(socket, 'connections_per_address', address)
+      return
+    }
+    this.#nowMs = this.#clock()
+    if (address !== undefined) this.#perAddress.set(address, fromAddress + 1)
+    this.#connections.add(new Connection(this, socket, peer))
+    this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref()
+  }
+
+  /** Looks at everything that depends on time. The server does so by itself; tests with a clock of their own call it. */
+  tick(): void {
+    this.#nowMs = this.#clock()
+    const newSecond = ++this.#ticks % TICKS_A_SECOND === 0
+    for (const connection of this.#connections) connection.tick(newSecond)
+  }
+
+  exceeded(bound: Bound, address?: string): void {
+    this.exceededCounts[bound]++
+    this.#onExceeded(bound, address)
+  }
+
+  closed(connection: Connection<Head>): void {
+    if (!this.#connections.delete(connection)) return
+    const { address } = connection.peer
+    if (address !== undefined) {
+      const left = (this.#perAddress.get(address) ?? 1) - 1
+      if (left > 0) this.#perAddress.set(address, left)
+      else this.#perAddress.delete(address)
+    }
+    if (this.#connections.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#whenEmpty?.()
+  }
+
+  /** Lets streams end for up to `drainMs`, then closes the connections that are left. */
+  async close(drainMs: number): Promise<void> {
+    if (this.#connections.size === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#whenEmpty = resolve
+    for (const connection of this.#connections) connection.drain()
+    const limit = setTimeout(() => {
+      for (const connection of this.#connections) connection.destroy()
+    }, drainMs)
+    await promise
+    clearTimeout(limit)
+  }
+
+  #refuse(socket: Duplex, bound: Bound, address: string | undefined): void {
+    this.exceeded(bound, address)
+    socket.on('error', () => {})
+    socket.destroy()
+  }
+}
+
+/** The peer of a TCP or Unix socket. */
+export function peerOf(socket: Socket): Peer {
+  const { remoteAddress } = socket
+  return { address: remoteAddress, certificate: () => undefined }
+}

@@ -1,0 +1,410 @@
+/** The streams of a connection: who may do what in which state (RFC 9113, §5.1). It knows no socket. */
+import type { Application, Peer } from './application.ts'
+import type { Budget } from './budget.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import { HeaderBlocks } from './header-blocks.ts'
+import type { RepeatedFields } from './hpack/encoder.ts'
+import type { Limits } from './limits.ts'
+import {
+  type Bound,
+  ConnectionError,
+  ERROR,
+  type ErrorCode,
+  FLAG,
+  FRAME,
+  STREAM_ID_MAX,
+  WINDOW_MAX,
+} from './protocol.ts'
+import { Rates } from './rates.ts'
+import { ReceiveWindow } from './receive-window.ts'
+import { trailerFault } from './request-head.ts'
+import { type Outlet, outgoingAnswer, Sender } from './sender.ts'
+import { STREAM_WINDOW_BYTES, settingsPayload } from './settings.ts'
+import { Stream, type StreamOwner } from './stream.ts'
+import { StreamIds } from './stream-ids.ts'
+
+/** What a session needs of its connection and of the server. */
+export interface Host {
+  readonly peer: Peer
+  readonly limits: Limits
+  readonly budget: Budget
+  readonly writer: FrameWriter
+  readonly outlet: Outlet
+  /** The time in milliseconds, as of the last tick. */
+  readonly nowMs: number
+  /** Asks for a turn soon, because there is something to send. */
+  wake(): void
+  /** A bound was exceeded. */
+  exceeded(bound: Bound): void
+}
+
+/** How long a connection may work before the next one has its turn, in milliseconds. */
+const TURN_MS = 2
+
+/** The clock is looked at after so many requests, or after one with so many bytes. */
+const REQUESTS_A_LOOK = 8
+const LARGE_BYTES = 4_096
+
+/** With more bytes of answers than this waiting, no further request is answered on a connection. */
+const UNSENT_BYTES_MAX = 1_048_576
+
+/** How far a connection is on its way to its end (§6.8). */
+export type Draining = 'no' | 'announced' | 'last_stream_told'
+
+export class Session<Head> implements StreamOwner<Head> {
+  readonly #app: Application<Head>
+  readonly #host: Host
+  readonly #streams = new Map<number, Stream<Head>>()
+  readonly #ids: StreamIds
+  readonly #waiting = new Set<Stream<Head>>()
+  readonly sender: Sender<Head>
+  readonly blocks: HeaderBlocks<Head>
+  readonly rates: Rates
+  /** Handlers that still run although their stream is closed. */
+  #orphans = 0
+  readonly #window: ReceiveWindow
+  #requests = 0
+  #turnStartedMs = 0
+  /** Frames that were asked for while another connection had its turn. */
+  readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
+  draining: Draining = 'no'
+  /** Whether nothing is read any more: the connection only sends what is left, and ends. */
+  over = false
+
+  constructor(app: Application<Head>, host: Host) {
+    const { limits, writer, outlet } = host
+    this.#app = app
+    this.#host = host
+    this.#ids = new StreamIds(limits.streams)
+    this.#window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
+    this.rates = new Rates(limits)
+    this.blocks = new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, host.peer))
+    this.sender = new Sender(writer, outlet, host.budget, {
+      onSent: (stream) => this.#sent(stream),
+      onBytes: (bytes) => this.rates.sent(bytes),
+    })
+  }
+
+  get openStreams(): number {
+    return this.#streams.size
+  }
+
+  get nowMs(): number {
+    return this.#host.nowMs
+  }
+
+  get congested(): boolean {
+    return this.sender.full || this.sender.unsentBytes > UNSENT_BYTES_MAX
+  }
+
+  /** The server's part of the preface (§3.4). */
+  begin(): void {
+    this.sender.control(FRAME.settings, FLAG.none, 0, settingsPayload(this.#host.limits))
+  }
+
+  beginTurn(): void {
+    this.sender.inTurn = true
+    this.#turnStartedMs = performance.now()
+    for (const { type, stream, value } of this.#later.splice(0))
+      this.sender.controlNumber(type, stream, value)
+  }
+
+  /** Sends what can be sent, and lets those go on that waited for it. */
+  endTurn(): void {
+    do this.sender.pump()
+    while (this.#resumeWaiting())
+    const wider = this.#window.update()
+    if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
+    this.sender.inTurn = false
+    this.sender.flush()
+  }
+
+  yields(): boolean {
+    return performance.now() - this.#turnStartedMs > TURN_MS
+  }
+
+  // Streams, as the application uses them.
+
+  answer(
+    stream: Stream<Head>,
+    headers: RepeatedFields,
+    prefix: Uint8Array,
+    body: Buffer,
+    trailers: RepeatedFields,
+  ): void {
+    if (this.sender.answerNow(stream, headers, prefix, body, trailers)) this.#sent(stream)
+    else {
+      stream.outgoing = outgoingAnswer(headers, prefix, body, trailers)
+      this.sender.add(stream.outgoing.bytes)
+      this.queue(stream)
+    }
+  }
+
+  queue(stream: Stream<Head>): void {
+    this.sender.queue(stream)
+    if (!this.sender.inTurn) this.#host.wake()
+  }
+
+  added(_stream: Stream<Head>, bytes: number): void {
+    this.sender.add(bytes)
+  }
+
+  reset(stream: Stream<Head>, code: ErrorCode): void {
+    this.#resetId(stream.id, code)
+    this.#close(stream, false)
+  }
+
+  release(stream: Stream<Head>, bytes: number): void {
+    const released = Math.min(bytes, stream.unreleased)
+    stream.unreleased -= released
+    this.#window.release(released)
+  }
+
+  extend(stream: Stream<Head>, bytes: number): void {
+    stream.receiveWindow += bytes
+    this.#control(FRAME.windowUpdate, stream.id, bytes)
+  }
+
+  waitForRoom(stream: Stream<Head>): void {
+    this.#waiting.add(stream)
+    if (!this.sender.inTurn) this.#host.wake()
+  }
+
+  finished(stream: Stream<Head>): void {
+    if (stream.closed) this.#orphans--
+  }
+
+  // Frames, as the peer sends them.
+
+  /** DATA (§6.1). @param length with the padding, which counts for the windows (§6.9) */
+  data(id: number, length: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
+    this.#window.take(length)
+    if (start === end && !endStream) this.rates.idleFrame()
+    const stream = this.#streams.get(id)
+    if (stream === undefined) {
+      this.#window.skip(length)
+      this.#onClosed(id, 'DATA')
+      return
+    }
+    stream.receiveWindow -= length
+    stream.unreleased += length
+    this.#window.hold(length)
+    if (stream.remoteEnded) this.reset(stream, ERROR.STREAM_CLOSED)
+    else if (stream.receiveWindow < 0) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
+    else if (!stream.takesBody(end - start, endStream)) this.reset(stream, ERROR.PROTOCOL_ERROR)
+    else if (this.#host.budget.exhausted) {
+      this.#host.exceeded('buffered_bytes')
+      this.reset(stream, ERROR.ENHANCE_YOUR_CALM)
+    } else {
+      stream.remoteEnded = endStream
+      this.#app.data(stream, bytes, start, end)
+    }
+  }
+
+  /** A header block (§6.2) that opens a stream, or trailers. */
+  fields(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
+    const stream = this.#streams.get(id)
+    if (stream !== undefined) this.#trailers(stream, endStream, bytes, start, end)
+    else if (this.#ids.isNew(id)) this.#open(id, endStream, bytes, start, end)
+    else {
+      this.blocks.fields(bytes, start, end)
+      if (this.#ids.isLost(id))
+        throw new ConnectionError(
+          ERROR.PROTOCOL_ERROR,
+          'stream ids of a client are odd and increase (§5.1.1)',
+        )
+      this.rates.idleFrame()
+      this.#onClosed(id, 'HEADERS')
+    }
+  }
+
+  /** RST_STREAM (§6.4) */
+  peerReset(id: number): void {
+    this.#mustHaveBegun(id, 'RST_STREAM')
+    this.rates.reset()
+    const stream = this.#streams.get(id)
+    if (stream !== undefined) this.#close(stream, false)
+  }
+
+  /** WINDOW_UPDATE (§6.9) of a stream */
+  widenStream(id: number, bytes: number): void {
+    this.#mustHaveBegun(id, 'WINDOW_UPDATE')
+    const stream = this.#streams.get(id)
+    if (stream === undefined) return
+    stream.sendWindow += bytes
+    if (bytes === 0) this.reset(stream, ERROR.PROTOCOL_ERROR)
+    else if (stream.sendWindow > WINDOW_MAX) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
+    else if (stream.outgoing !== undefined) this.sender.queue(stream)
+  }
+
+  /** An error of a stream, or of the connection if the stream is not open. */
+  streamError(id: number, code: ErrorCode, message: string): void {
+    const stream = this.#streams.get(id)
+    if (stream === undefined) throw new ConnectionError(code, message)
+    this.reset(stream, code)
+  }
+
+  initialWindow(bytes: number): void {
+    this.sender.setInitialWindow(bytes, this.#streams.values())
+  }
+
+  headerTableSize(bytes: number): void {
+    this.sender.setHeaderTableSize(bytes)
+  }
+
+  /** Counts a request that was read. @returns whether the connection has had its turn */
+  hadTurn(bytes: number): boolean {
+    return (++this.#requests % REQUESTS_A_LOOK === 0 || bytes > LARGE_BYTES) && this.yields()
+  }
+
+  // The end.
+
+  /** Asks the peer to open no more streams (§6.8): first with a warning, because streams may be on their way. */
+  announceEnd(): void {
+    if (this.draining !== 'no') return
+    this.draining = 'announced'
+    this.sender.goAway(STREAM_ID_MAX, ERROR.NO_ERROR, '')
+  }
+
+  /** Says which stream is the last one that is answered. */
+  tellLastStream(reason: string): void {
+    if (this.draining === 'last_stream_told') return
+    this.draining = 'last_stream_told'
+    this.sender.goAway(this.#ids.last, ERROR.NO_ERROR, reason)
+    this.#endIfDone()
+  }
+
+  /** Ends the connection because of an error (§5.4.1). */
+  fail({ code, message, bound }: ConnectionError): void {
+    if (this.over) return
+    if (bound !== undefined) this.#host.exceeded(bound)
+    this.sender.goAway(this.#ids.last, code, message)
+    this.abandon()
+  }
+
+  /** Closes all streams, because the connection is gone. */
+  abandon(): void {
+    this.over = true
+    for (const stream of this.#streams.values()) this.#close(stream, false)
+    this.#waiting.clear()
+  }
+
+  /** Tells the application about messages whose rest does not arrive. */
+  checkTimes(nowMs: number): void {
+    const { requestMs } = this.#host.limits
+    for (const stream of this.#streams.values()) {
+      if (stream.incompleteSinceMs === 0 || nowMs - stream.incompleteSinceMs < requestMs) continue
+      stream.complete()
+      this.#host.exceeded('request_time')
+      this.#app.late(stream)
+    }
+  }
+
+  #open(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
+    if (this.draining === 'last_stream_told') {
+      // The peer has been told that this stream is not answered. Its fields may still change the table.
+      this.blocks.fields(bytes, start, end)
+      this.rates.idleFrame()
+      this.#ids.addReset(id)
+      return
+    }
+    this.#ids.open(id)
+    const { app, fault, contentLength } = this.blocks.request(bytes, start, end)
+    if (fault !== '' || (endStream && contentLength > 0)) {
+      this.rates.reset()
+      this.#resetId(id, ERROR.PROTOCOL_ERROR)
+    } else if (this.#streams.size + this.#orphans >= this.#host.limits.streams) {
+      this.#host.exceeded('streams')
+      this.rates.idleFrame()
+      this.#resetId(id, ERROR.REFUSED_STREAM)
+    } else {
+      this.rates.request()
+      const stream = new Stream<Head>(this, id, app as Head, {
+        remoteEnded: endStream,
+        receiveWindow: STREAM_WINDOW_BYTES,
+        sendWindow: this.sender.initialWindow,
+        contentLength,
+      })
+      this.#streams.set(id, stream)
+      this.#app.open(stream)
+    }
+  }
+
+  #trailers(stream: Stream<Head>, endStream: boolean, bytes: Buffer, start: number, end: number): void {
+    const { fields } = this.blocks.fields(bytes, start, end)
+    if (stream.remoteEnded) this.reset(stream, ERROR.STREAM_CLOSED)
+    // Fields in the middle of a body do not exist (§8.1).
+    else if (!endStream || trailerFault(fields) !== '' || !stream.takesBody(0, true))
+      this.reset(stream, ERROR.PROTOCOL_ERROR)
+    else {
+      stream.remoteEnded = true
+      this.#app.data(stream, bytes, end, end)
+    }
+  }
+
+  /** A frame of a stream that is not open. */
+  #onClosed(id: number, type: string): void {
+    this.#mustHaveBegun(id, type)
+    // It was on its way when the stream was reset (§5.1).
+    if (this.#ids.wasReset(id)) return
+    throw new ConnectionError(ERROR.STREAM_CLOSED, `${type} on a closed stream`)
+  }
+
+  /** Nothing but HEADERS and PRIORITY may come on an idle stream (§5.1). */
+  #mustHaveBegun(id: number, type: string): void {
+    if (this.#ids.isIdle(id)) throw new ConnectionError(ERROR.PROTOCOL_ERROR, `${type} on an idle stream`)
+  }
+
+  #resetId(id: number, code: ErrorCode): void {
+    this.#ids.addReset(id)
+    this.#control(FRAME.rstStream, id, code)
+  }
+
+  /** A frame with one number: now if the connection has its turn, else at the beginning of the next one. */
+  #control(type: number, stream: number, value: number): void {
+    if (this.sender.inTurn) this.sender.controlNumber(type, stream, value)
+    else {
+      this.#later.push({ type, stream, value })
+      this.#host.wake()
+    }
+  }
+
+  /** The answer is complete. */
+  #sent(stream: Stream<Head>): void {
+    // What the peer still wants to send is of no use (§8.1).
+    if (!stream.remoteEnded) this.#resetId(stream.id, ERROR.NO_ERROR)
+    this.#close(stream, true)
+  }
+
+  #close(stream: Stream<Head>, answered: boolean): void {
+    stream.closed = true
+    this.#streams.delete(stream.id)
+    if (this.#waiting.size > 0) this.#waiting.delete(stream)
+    if (stream.unreleased > 0) this.#window.release(stream.unreleased)
+    this.sender.drop(stream)
+    if (stream.busy) this.#orphans++
+    if (!answered && stream.state !== undefined) this.#app.aborted(stream)
+    if (this.draining === 'last_stream_told') this.#endIfDone()
+  }
+
+  /** @returns whether something went on, so that there may be more to send */
+  #resumeWaiting(): boolean {
+    if (this.#waiting.size === 0 || this.congested) return false
+    let resumed = false
+    for (const stream of this.#waiting) {
+      if (this.congested || this.yields()) {
+        this.#host.wake()
+        break
+      }
+      if (stream.outgoing !== undefined) continue
+      this.#waiting.delete(stream)
+      this.#app.resume(stream)
+      resumed = true
+    }
+    return resumed
+  }
+
+  #endIfDone(): void {
+    if (this.#streams.size === 0) this.over = true
+  }
+}

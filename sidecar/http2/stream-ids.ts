@@ -1,0 +1,51 @@
+/** Which streams a peer has opened (RFC 9113, §5.1.1), and which of them were reset here. */
+
+export class StreamIds {
+  readonly #resetsMax: number
+  /** Streams that were reset here, oldest first. What was on its way to them is ignored (§5.4.2). */
+  readonly #reset = new Set<number>()
+  /** The streams that the peer left out when it opened the last one that left any out. */
+  #leftOutFrom = 0
+  #leftOutTo = 0
+  /** The last stream that the peer has opened. */
+  last = 0
+
+  /** @param resetsMax how many resets to remember: as many as there can be streams */
+  constructor(resetsMax: number) {
+    this.#resetsMax = resetsMax
+  }
+
+  /** Whether the peer may open that stream: ids of a client are odd and increase. */
+  isNew(id: number): boolean {
+    return id > this.last && (id & 1) === 1
+  }
+
+  open(id: number): void {
+    if (id > this.last + 2) {
+      this.#leftOutFrom = this.last + 2
+      this.#leftOutTo = id - 2
+    }
+    this.last = id
+  }
+
+  /** Whether the stream was never opened, and cannot be opened any more. */
+  isLost(id: number): boolean {
+    return (id & 1) === 0 || (id >= this.#leftOutFrom && id <= this.#leftOutTo)
+  }
+
+  /** Whether the stream has never been in use. */
+  isIdle(id: number): boolean {
+    return (id > this.last || (id & 1) === 0) && !this.#reset.has(id)
+  }
+
+  addReset(id: number): void {
+    this.#reset.add(id)
+    if (this.#reset.size <= this.#resetsMax) return
+    const [oldest] = this.#reset
+    this.#reset.delete(oldest as number)
+  }
+
+  wasReset(id: number): boolean {
+    return this.#reset.has(id)
+  }
+}
