@@ -8,14 +8,20 @@ import { type CertificateFiles, WatchedCertificates } from './base/certificates.
 import type { ConnectionSource } from './base/connections.ts'
 import { Health } from './base/health.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
-import { type Config, ConfigError, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  grpcLimitsOf,
+  sharedDirectoryOf,
+  throttleLimitsOf,
+} from './config/config.ts'
 import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
 import { readProfiles } from './config/profiles.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import type { EgressServer } from './egress/server.ts'
-import { checkGrpcAddress } from './grpc/listen.ts'
+import { checkGrpcAddress } from './grpc/address.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import {
   checkHttpOptions,
@@ -315,14 +321,11 @@ async function startServers(
 ): Promise<Servers> {
   await using opening = new AsyncDisposableStack()
   const grpc = await startGrpcServer(services, {
+    ...grpcLimitsOf(config),
+    transport: config.grpc.transport,
     address: config.grpc.address,
-    certificates: certificates.grpc,
     anyClient: config.grpc.tls?.any_client ?? false,
-    maxMessageBytes: config.grpc.max_message_bytes,
-    maxConcurrentStreams: config.grpc.max_concurrent_streams,
-    maxBatchLength: config.grpc.max_batch_length,
-    maxConnectionIdleMs: config.grpc.max_connection_idle_ms,
-    maxConnectionAgeMs: config.grpc.max_connection_age_ms,
+    certificates: certificates.grpc,
     connections,
   })
   opening.defer(() => grpc.close(config.drain_ms))

@@ -15,6 +15,16 @@ export interface Config {
     readonly max_batch_length: number
     readonly max_connection_idle_ms: number
     readonly max_connection_age_ms: number
+    readonly transport: 'sockets' | 'grpc-js'
+    readonly max_connections: number
+    readonly max_connections_per_address: number
+    readonly max_header_list_bytes: number
+    readonly max_connection_buffer_bytes: number
+    readonly max_buffer_bytes: number
+    readonly max_resets_per_second: number
+    readonly max_control_frames_per_second: number
+    readonly request_timeout_ms: number
+    readonly reader_timeout_ms: number
     readonly tls?: {
       readonly certificate: string
       readonly key: string
@@ -211,6 +221,28 @@ export function readCredentialsOfFile(path: string): CredentialsConfig {
 export function sharedDirectoryOf({ directory }: Config) {
   const { url, staleness_ms: stalenessMs, pool_size: poolSize, timeout_ms: timeoutMs } = directory
   return url && { url, stalenessMs, poolSize, timeoutMs }
+}
+
+/** The limits of gRPC: of calls on any transport, and of connections. */
+export function grpcLimitsOf({ grpc }: Config) {
+  return {
+    maxMessageBytes: grpc.max_message_bytes,
+    maxConcurrentStreams: grpc.max_concurrent_streams,
+    maxBatchLength: grpc.max_batch_length,
+    maxConnectionIdleMs: grpc.max_connection_idle_ms,
+    maxConnectionAgeMs: grpc.max_connection_age_ms,
+    bounds: {
+      connections: grpc.max_connections,
+      connectionsPerAddress: grpc.max_connections_per_address,
+      headerListBytes: grpc.max_header_list_bytes,
+      connectionBufferBytes: grpc.max_connection_buffer_bytes,
+      bufferBytes: grpc.max_buffer_bytes,
+      resetsPerSecond: grpc.max_resets_per_second,
+      controlFramesPerSecond: grpc.max_control_frames_per_second,
+      requestMs: grpc.request_timeout_ms,
+      readerMs: grpc.reader_timeout_ms,
+    },
+  }
 }
 
 /** The limits of the login throttle. */

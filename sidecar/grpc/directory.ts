@@ -8,6 +8,7 @@ import {
   requesterOf,
 } from '../usecases/administration/administer.ts'
 import { forCall, type Services } from '../usecases/services.ts'
+import { type Handlers, type Method, methodsOf, type UnaryMethod } from './call.ts'
 import {
   accountMessage,
   auditMessage,
@@ -19,7 +20,7 @@ import {
   serviceUserMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
-import { decoded, passThrough, presentedIn, type UnaryHandlers, unaryHandler } from './handler.ts'
+import { decoded, presentedIn } from './handler.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
@@ -183,27 +184,26 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   },
 }
 
-export const directoryService = passThrough(wire.DirectoryServiceService)
-
-/** The handlers of the service. @param reachable whether other machines can reach the listener */
-export function directoryHandlers(services: Services, reachable: boolean): UnaryHandlers {
+/** The methods of the service. @param reachable whether other machines can reach the listener */
+export function directoryMethods(services: Services, reachable: boolean): [path: string, Method][] {
   const names = Object.keys(ROWS) as OperationName[]
-  return Object.fromEntries(names.map((name) => [name, directoryHandler(services, reachable, name)]))
+  const handlers = names.map((name) => [name, directoryHandler(services, reachable, name)])
+  return methodsOf(wire.DirectoryServiceService, Object.fromEntries(handlers) as Handlers<Service>)
 }
 
 function directoryHandler<Name extends OperationName>(
   services: Services,
   reachable: boolean,
   operation: Name,
-): UnaryHandlers[string] {
+): UnaryMethod {
   const { decode, encode } = ROWS[operation] as Row<Name>
   const { requestDeserialize, responseSerialize } = codecOf(operation)
-  return unaryHandler(services.log, async (bytes, _metadata, call) => {
+  return async (bytes, context) => {
     const current = forCall(services)
-    const requester = await requesterOf(current, operation, presentedIn(call, reachable))
+    const requester = await requesterOf(current, operation, presentedIn(context, reachable))
     const request = decode(decoded(() => requestDeserialize(bytes)))
     return responseSerialize(encode(await administer(current, { requester, operation, request })))
-  })
+  }
 }
 
 /** Generated code that reads and writes a call of this name. */

@@ -1,62 +1,19 @@
-/** Shared parts of all handlers: they receive and return bytes, and errors are translated in one place. */
-import type { handleUnaryCall, Metadata, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js'
+/** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
-import { type CertificateName, namesOfCertificate } from '../base/certificate-name.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
-import { serviceError } from './status.ts'
+import { type CallContext, type CallStatus, StatusError } from './call.ts'
+import { statusOfError } from './status.ts'
 
-export type Unary = handleUnaryCall<Buffer, Buffer>
-
-/** The handlers of a service whose messages are bytes. */
-export type UnaryHandlers = Readonly<Record<string, Unary>>
-
-/** Replaces the serialisers of a generated definition so that messages stay bytes: one encoded answer serves many calls. */
-export function passThrough(service: object): ServiceDefinition {
-  return Object.fromEntries(
-    Object.entries(service).map(([name, method]) => [
-      name,
-      { ...(method as object), requestDeserialize: identity, responseSerialize: identity },
-    ]),
-  ) as unknown as ServiceDefinition
-}
-
-function identity(bytes: Buffer): Buffer {
-  return bytes
-}
-
-/** Logs what the client is not told, and makes the error that grpc-js sends. */
-export function failure(log: Logger, error: unknown): ReturnType<typeof serviceError> {
+/** Logs what the client is not told, and says how the call ends. */
+export function failure(log: Logger, error: unknown): CallStatus {
+  if (error instanceof StatusError) return error.status
   if (!(error instanceof CallError)) log.error({ err: error }, 'a call failed with an unexpected error')
   else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
     log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
-  return serviceError(error)
-}
-
-/** Makes a unary handler from a function of the request's bytes. If the function is synchronous, so is the handler. */
-export function unaryHandler(
-  log: Logger,
-  handle: (
-    request: Buffer,
-    metadata: Metadata,
-    call: ServerUnaryCall<Buffer, Buffer>,
-  ) => Buffer | Promise<Buffer>,
-): Unary {
-  return (call, callback) => {
-    try {
-      const response = handle(call.request, call.metadata, call)
-      if (response instanceof Promise)
-        response.then(
-          (bytes) => callback(null, bytes),
-          (error) => callback(failure(log, error)),
-        )
-      else callback(null, response)
-    } catch (error) {
-      callback(failure(log, error))
-    }
-  }
+  return statusOfError(error)
 }
 
 /** Decodes a message. @throws CallError if the bytes are not a message of that type */
@@ -78,30 +35,18 @@ export function notAMessage(error: unknown, path = ''): CallError {
   )
 }
 
-/** The names in the client certificate of the call's connection. Without TLS there are none. */
-export function certificateNamesOf(call: {
-  getAuthContext(): ReturnType<ServerUnaryCall<Buffer, Buffer>['getAuthContext']>
-}): readonly CertificateName[] {
-  return namesOfCertificate(call.getAuthContext().sslPeerCertificate?.subjectaltname)
-}
-
-/** The part of a call that knows the client's address. */
-type Peer = Pick<ServerUnaryCall<Buffer, Buffer>, 'getPeer'>
-
-/** The IP address of the client; `undefined` on a Unix socket. */
-export function peerAddress(call: Peer): string | undefined {
-  return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(call.getPeer())?.[1]
-}
-
 /**
  * The IP address of a client on another machine; `undefined`: the client is on this machine (loopback or Unix socket).
  *
  * @param reachable whether other machines can reach the listener
  */
-export function remoteAddress(call: Peer, reachable: boolean): string | undefined {
+export function remoteAddress(
+  { connection }: { readonly connection: Pick<CallContext['connection'], 'address'> },
+  reachable: boolean,
+): string | undefined {
   if (!reachable) return undefined
   // A client that has already disconnected has no address. It must not count as a client on this machine.
-  const address = peerAddress(call) ?? 'gone'
+  const address = connection.address ?? 'gone'
   // A listener for both IPv4 and IPv6 sees IPv4 addresses in this form.
   return isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
 }
@@ -111,22 +56,19 @@ export function remoteAddress(call: Peer, reachable: boolean): string | undefine
  *
  * @param reachable whether other machines can reach the listener
  */
-export function presentedIn(call: ServerUnaryCall<Buffer, Buffer>, reachable: boolean): PresentedCredentials {
+export function presentedIn(context: CallContext, reachable: boolean): PresentedCredentials {
   return {
-    ...callerCredentialsIn(call, reachable),
+    ...callerCredentialsIn(context, reachable),
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-    clientAddress: peerAddress(call) ?? (reachable ? undefined : '127.0.0.1'),
+    clientAddress: context.connection.address ?? (reachable ? undefined : '127.0.0.1'),
   }
 }
 
 /** What of that identifies a caller. @param reachable as in `presentedIn` */
-export function callerCredentialsIn(
-  call: ServerUnaryCall<Buffer, Buffer>,
-  reachable: boolean,
-): CallerCredentials {
+export function callerCredentialsIn(context: CallContext, reachable: boolean): CallerCredentials {
   return {
-    authorization: call.metadata.get('authorization').map(String),
-    iamToken: call.metadata.get('x-auth-token').map(String),
-    certificateNames: reachable ? certificateNamesOf(call) : [],
+    authorization: context.metadata('authorization'),
+    iamToken: context.metadata('x-auth-token'),
+    certificateNames: reachable ? context.connection.certificateNames : [],
   }
 }

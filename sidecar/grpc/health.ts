@@ -1,59 +1,73 @@
 /** The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar serves. */
-import { type ServerWritableStream, status } from '@grpc/grpc-js'
 import type { Health } from '../base/health.ts'
 import {
-  type HealthCheckRequest,
-  type HealthCheckResponse,
+  HealthCheckRequest,
+  HealthCheckResponse,
   HealthCheckResponse_ServingStatus,
-  type HealthServer,
+  HealthListResponse,
+  HealthService,
 } from '../gen/health/v1/health.ts'
-
-type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
+import { type Method, methodsOf, type Responses, STATUS, StatusError } from './call.ts'
+import { decoded } from './handler.ts'
 
 /**
- * Makes the handlers. All services serve until `stopServing`, but not while there is a problem. Watches are notified.
+ * Makes the methods. All services serve until `stopServing`, but not while there is a problem. Watches are notified.
  *
  * @param names names of the services; '' means the whole server
  */
-export function healthHandlers(
+export function healthMethods(
   names: readonly string[],
   health: Health,
-): {
-  handlers: HealthServer
-  stopServing: () => void
-} {
+): { methods: [path: string, Method][]; stopServing: () => void } {
   const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus
   const known = new Set(names)
-  const watches = new Set<Watch>()
+  const watches = new Set<Responses>()
   let stopped = false
   const current = () => ({
     status: stopped || health.problems.length > 0 ? NOT_SERVING : SERVING,
   })
   const notify = () => {
-    for (const watch of watches) watch.write(current())
+    for (const watch of watches) watch.write(encoded(current()))
   }
   health.watch(notify)
-  return {
-    handlers: {
-      check: ({ request: { service } }, callback) => {
-        if (known.has(service)) callback(null, current())
-        else callback({ code: status.NOT_FOUND, details: `Health status unknown for service ${service}` })
-      },
-      list: (_call, callback) =>
-        callback(null, { statuses: Object.fromEntries(names.map((name) => [name, current()])) }),
-      watch: (call) => {
-        const { service } = call.request
-        // The services never change, so the status of an unknown service never changes either. But the call stays open,
-        // because clients would repeat it immediately.
-        if (!known.has(service)) return void call.write({ status: SERVICE_UNKNOWN })
-        watches.add(call)
-        call.on('cancelled', () => watches.delete(call))
-        call.write(current())
-      },
+  const methods = methodsOf(HealthService, {
+    check: (request) => {
+      const service = serviceIn(request)
+      if (known.has(service)) return encoded(current())
+      throw new StatusError({
+        code: STATUS.NOT_FOUND,
+        message: `Health status unknown for service ${service}`,
+      })
     },
+    list: () => {
+      const statuses = Object.fromEntries(names.map((name) => [name, current()]))
+      return Buffer.from(HealthListResponse.encode({ statuses }).finish())
+    },
+    watch: (request, responses) => {
+      // The services never change, so the status of an unknown service never changes either. But the call stays open,
+      // because clients would repeat it immediately.
+      if (!known.has(serviceIn(request))) {
+        responses.write(encoded({ status: SERVICE_UNKNOWN }))
+        return
+      }
+      watches.add(responses)
+      responses.onEnd(() => watches.delete(responses))
+      responses.write(encoded(current()))
+    },
+  })
+  return {
+    methods,
     stopServing: () => {
       stopped = true
       notify()
     },
   }
+}
+
+function serviceIn(request: Buffer): string {
+  return decoded(() => HealthCheckRequest.decode(request)).service
+}
+
+function encoded(response: HealthCheckResponse): Buffer {
+  return Buffer.from(HealthCheckResponse.encode(response).finish())
 }

@@ -4,13 +4,14 @@
  *
  * Few clients use reflection, and its code is as large as the rest of gRPC. So it is loaded at the first call.
  */
+import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
-import type { Logger } from 'pino'
 import { protoFolder } from '../base/package.ts'
-import { failure } from './handler.ts'
+import type { BidiMethod, Method, Requests, Responses } from './call.ts'
+import { decoded } from './handler.ts'
 
 const VERSIONS = ['v1', 'v1alpha'] as const
 
@@ -23,41 +24,48 @@ interface Loaded {
   readonly handler: handleBidiStreamingCall<Message, Message>
 }
 
-/** Adds the services to the server. Their code is loaded at the first call. */
-export function addReflection(server: Server, log: Logger): void {
-  const loaded = new Map<string, Loaded>()
-  let loading: Promise<void> | undefined
-  for (const version of VERSIONS) {
+/** The methods of both versions. Their code is loaded at the first call. */
+export function reflectionMethods(): [path: string, Method][] {
+  let loading: Promise<ReadonlyMap<string, Loaded>> | undefined
+  return VERSIONS.map((version) => {
     const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
-    const method = () => (loaded.get(path) as Loaded).method
-    server.addService(
-      {
-        ServerReflectionInfo: {
-          path,
-          requestStream: true,
-          responseStream: true,
-          // grpc-js reads no message before the handler reads from the call, and by then everything is loaded.
-          requestSerialize: (message: Message) => method().requestSerialize(message),
-          requestDeserialize: (bytes: Buffer) => method().requestDeserialize(bytes),
-          responseSerialize: (message: Message) => method().responseSerialize(message),
-          responseDeserialize: (bytes: Buffer) => method().responseDeserialize(bytes),
-        },
-      },
-      {
-        ServerReflectionInfo: ((call) => {
-          loading ??= load(loaded)
-          loading.then(
-            () => loaded.get(path)?.handler(call),
-            (error) => call.emit('error', failure(log, error)),
-          )
-        }) satisfies handleBidiStreamingCall<Message, Message>,
-      },
-    )
+    const handle: BidiMethod = (responses) => {
+      loading ??= load()
+      const talk = loading.then((loaded) => conversation(loaded.get(path) as Loaded, responses))
+      // Whoever sends a question or ends the call learns of it.
+      talk.catch(() => {})
+      return {
+        next: async (request) => (await talk).next(request),
+        end: async () => (await talk).end(),
+      }
+    }
+    return [path, { type: 'bidi', handle }]
+  })
+}
+
+/** Gives the handler of `@grpc/reflection` what it expects: a call of grpc-js. It answers every message at once. */
+function conversation({ method, handler }: Loaded, responses: Responses): Requests {
+  const call = Object.assign(new EventEmitter(), {
+    write: (response: Message) => responses.write(method.responseSerialize(response)),
+    end: () => responses.end(),
+  })
+  handler(call as unknown as Parameters<typeof handler>[0])
+  return {
+    next: (request) => {
+      call.emit(
+        'data',
+        decoded(() => method.requestDeserialize(request)),
+      )
+    },
+    end: () => {
+      call.emit('end')
+    },
   }
 }
 
-/** Loads the methods and the handlers, and stores them by path. */
-async function load(loaded: Map<string, Loaded>): Promise<void> {
+/** Loads the methods and the handlers, by path. */
+async function load(): Promise<ReadonlyMap<string, Loaded>> {
+  const loaded = new Map<string, Loaded>()
   const { ReflectionService } = await import('@grpc/reflection')
   const fileDescriptorProtos = ['portcullis', 'health', 'google_rpc'].flatMap((name) =>
     filesOf(readFileSync(join(protoFolder, `${name}.binpb`))),
@@ -71,6 +79,7 @@ async function load(loaded: Map<string, Loaded>): Promise<void> {
     loaded.set(method.path, { method, handler: handler as Loaded['handler'] })
   }
   reflection.addToServer({ addService } as Server)
+  return loaded
 }
 
 /** Returns the encoded files of a `google.protobuf.FileDescriptorSet`. */

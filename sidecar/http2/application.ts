@@ -2,12 +2,10 @@
 import type { HeaderList } from './hpack/decoder.ts'
 import type { Stream } from './stream.ts'
 
-/** A connection, as the application sees it. */
+/** Who is on the other side of a connection. Whoever accepts connections may pass an object that says more. */
 export interface Peer {
   /** The IP address; undefined: a Unix socket, or the peer was gone before it could be asked. */
   readonly address: string | undefined
-  /** The certificate that the peer has presented in TLS, as Node describes it. */
-  certificate(): unknown
 }
 
 export interface Application<Head> {
@@ -23,4 +21,6 @@ export interface Application<Head> {
   resume(stream: Stream<Head>): void
   /** The rest of a message has not arrived in time (`stream.awaitRest`). */
   late(stream: Stream<Head>): void
+  /** The work of a turn is done, and its answers are about to be sent. */
+  turnEnds(): void
 }

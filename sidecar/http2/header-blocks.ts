@@ -13,6 +13,8 @@ const REMEMBERED_BYTES_MAX = 256
 export interface RequestHead<Head> extends RequestShape {
   /** undefined: the request is malformed. */
   readonly app: Head | undefined
+  /** Whether there were more fields than the limit allows. The application has seen those that fit. */
+  readonly tooLarge: boolean
 }
 
 /** A block that is not complete. */
@@ -71,7 +73,7 @@ export class HeaderBlocks<Head> {
     const shape = shapeOf(list.fields)
     const app = shape.fault === '' || list.tooLarge ? this.#interpret(list) : undefined
     // Fields that did not fit may have been those that were required.
-    const head = { ...shape, fault: list.tooLarge ? '' : shape.fault, app }
+    const head = { ...shape, fault: list.tooLarge ? '' : shape.fault, app, tooLarge: list.tooLarge }
     if (this.#decoder.version === before && end - start <= REMEMBERED_BYTES_MAX)
       this.#remember(bytes, start, end, head)
     return head

@@ -1,5 +1,4 @@
 /** A server of HTTP/2: counts the connections, and looks after all of them once in a while. */
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Application, Peer } from './application.ts'
 import { Budget } from './budget.ts'
@@ -11,7 +10,7 @@ import { BOUNDS, type Bound } from './protocol.ts'
 export interface ServerOptions {
   readonly limits?: Partial<Limits>
   /** A bound was exceeded: the connection or the stream that did it is refused or ended. */
-  readonly onExceeded?: (bound: Bound, address: string | undefined) => void
+  readonly onExceeded?: (bound: Bound) => void
   /** A clock that only goes forward, in milliseconds. */
   readonly clock?: () => number
 }
@@ -55,20 +54,25 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     return this.#connections.size
   }
 
+  /** The bound that another connection from that address would exceed. */
+  boundReached(address: string | undefined): 'connections' | 'connections_per_address' | undefined {
+    if (this.#connections.size >= this.limits.connections) return 'connections'
+    const fromAddress = address === undefined ? 0 : (this.#perAddress.get(address) ?? 0)
+    return fromAddress >= this.limits.connectionsPerAddress ? 'connections_per_address' : undefined
+  }
+
   /** Serves a connection, or closes it if there are too many. @param socket plain or with TLS */
   accept(socket: Duplex, peer: Peer): void {
     const { address } = peer
-    const fromAddress = address === undefined ? 0 : (this.#perAddress.get(address) ?? 0)
-    if (this.#connections.size >= this.limits.connections) {
-      this.#refuse(socket, 'connections', address)
-      return
-    }
-    if (fromAddress >= this.limits.connectionsPerAddress) {
-      this.#refuse(socket, 'connections_per_address', address)
+    const bound = this.boundReached(address)
+    if (bound !== undefined) {
+      this.exceeded(bound)
+      socket.on('error', () => {})
+      socket.destroy()
       return
     }
     this.#nowMs = this.#clock()
-    if (address !== undefined) this.#perAddress.set(address, fromAddress + 1)
+    if (address !== undefined) this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1)
     this.#connections.add(new Connection(this, socket, peer))
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref()
   }
@@ -80,9 +84,9 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     for (const connection of this.#connections) connection.tick(newSecond)
   }
 
-  exceeded(bound: Bound, address?: string): void {
+  exceeded(bound: Bound): void {
     this.exceededCounts[bound]++
-    this.#onExceeded(bound, address)
+    this.#onExceeded(bound)
   }
 
   closed(connection: Connection<Head>): void {
@@ -111,16 +115,4 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     await promise
     clearTimeout(limit)
   }
-
-  #refuse(socket: Duplex, bound: Bound, address: string | undefined): void {
-    this.exceeded(bound, address)
-    socket.on('error', () => {})
-    socket.destroy()
-  }
-}
-
-/** The peer of a TCP or Unix socket. */
-export function peerOf(socket: Socket): Peer {
-  const { remoteAddress } = socket
-  return { address: remoteAddress, certificate: () => undefined }
 }

@@ -111,6 +111,7 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** Sends what can be sent, and lets those go on that waited for it. */
   endTurn(): void {
+    this.#app.turnEnds()
     do this.sender.pump()
     while (this.#resumeWaiting())
     const wider = this.#window.update()
@@ -309,7 +310,8 @@ export class Session<Head> implements StreamOwner<Head> {
       return
     }
     this.#ids.open(id)
-    const { app, fault, contentLength } = this.blocks.request(bytes, start, end)
+    const { app, fault, contentLength, tooLarge } = this.blocks.request(bytes, start, end)
+    if (tooLarge) this.#host.exceeded('header_list')
     if (fault !== '' || (endStream && contentLength > 0)) {
       this.rates.reset()
       this.#resetId(id, ERROR.PROTOCOL_ERROR)

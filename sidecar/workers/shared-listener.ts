@@ -3,17 +3,13 @@
  * confirmed that it has it. So a connection that was on its way to a worker that dies goes to another one, and the address
  * stays open while no worker runs. `node:cluster` gives neither: it loses the connection, and closes the address.
  */
-import { lookup } from 'node:dns/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { addressInUse, parseAddress } from '../base/address.ts'
+import { addressInUse } from '../base/address.ts'
 import type { Listener } from '../base/connections.ts'
-import { prepareSocketPath, restrictSocket } from '../base/unix-socket.ts'
+import { listenOn } from '../base/listen.ts'
 
 /** Most connections that wait for a worker. Further ones are closed. */
 const WAITING_MAX = 1_024
-
-/** The families of addresses that this machine does not have. */
-const NO_SUCH_FAMILY: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /** A worker that takes connections. */
 export interface Receiver {
@@ -40,7 +36,7 @@ export class SharedListener {
     const newServer = () =>
       Object.assign(createServer({ pauseOnConnect: true }), { maxConnections: WAITING_MAX })
     try {
-      const { servers, bound } = await bind(name, address, newServer)
+      const { servers, bound } = await listenOn(name, address, newServer)
       return new SharedListener(name, servers, bound)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
@@ -107,52 +103,4 @@ export class SharedListener {
     for (const server of this.#servers) server.close()
     for (const connection of this.#waiting.splice(0)) connection.destroy()
   }
-}
-
-async function bind(
-  name: Listener,
-  address: string,
-  newServer: () => Server,
-): Promise<{ servers: Server[]; bound: string }> {
-  const parsed = parseAddress('address', address)
-  if (parsed.type === 'unix') {
-    await prepareSocketPath(parsed.path, name)
-    const server = newServer()
-    await listening(server, { path: parsed.path })
-    restrictSocket(parsed.path)
-    return { servers: [server], bound: `unix:${parsed.path}` }
-  }
-  const { host } = parsed
-  const servers: Server[] = []
-  let { port } = parsed
-  let failure: unknown
-  // `localhost` has an address of each family. All of them get the same port.
-  for (const { address: ip } of await lookup(host, { all: true })) {
-    const server = newServer()
-    try {
-      await listening(server, { host: ip, port })
-    } catch (error) {
-      failure = error
-      if (NO_SUCH_FAMILY.has((error as NodeJS.ErrnoException).code ?? '')) continue
-      for (const opened of servers) opened.close()
-      throw error
-    }
-    servers.push(server)
-    const found = server.address()
-    if (found !== null && typeof found === 'object') port = found.port
-  }
-  if (servers.length === 0) throw failure
-  return { servers, bound: `${host.includes(':') ? `[${host}]` : host}:${port}` }
-}
-
-function listening(server: Server, where: { path: string } | { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(where, () => {
-      server.off('error', reject)
-      // A connection that cannot be accepted, for example without a free descriptor, is no error of the listener.
-      server.on('error', () => {})
-      resolve()
-    })
-  })
 }

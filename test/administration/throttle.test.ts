@@ -12,6 +12,7 @@ import {
   type Settle,
 } from '../../sidecar/authority/throttle.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
+import { peerAddress } from '../../sidecar/grpc/grpc-js/calls.ts'
 import { remoteAddress } from '../../sidecar/grpc/handler.ts'
 import { newFolder } from '../support/resources.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
@@ -202,7 +203,7 @@ test.each<[peer: string, address: string | undefined]>([
 ])(
   'failed logins over gRPC from %s count for %s, and for this machine where no other can call',
   (peer, address) => {
-    const call = { getPeer: () => peer }
+    const call = { connection: { address: peerAddress(peer) } }
     expect(remoteAddress(call, true)).toBe(address)
     expect(remoteAddress(call, false)).toBeUndefined()
   },

@@ -12,6 +12,9 @@ import {
 import { TESTER } from './actor.ts'
 import { newFolder, whenTheFileEnds } from './resources.ts'
 
+/** The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=sockets npx vitest run */
+export const TRANSPORT = process.env.PORTCULLIS_GRPC_TRANSPORT
+
 export const ACCOUNT = '123456'
 export const OTHER_ACCOUNT = '654321'
 
@@ -84,6 +87,7 @@ export async function runSidecar({
       flags: {
         'grpc.address': '127.0.0.1:0',
         'http.address': 'off',
+        'grpc.transport': TRANSPORT,
         // Tests fail many logins on purpose; those of throttling set their own bound.
         'login_throttle.failures': 1000,
         data,

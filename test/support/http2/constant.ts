@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import type { Application } from '../../../sidecar/http2/application.ts'
 import { RepeatedFields } from '../../../sidecar/http2/hpack/encoder.ts'
-import { Http2Server, peerOf, type ServerOptions } from '../../../sidecar/http2/server.ts'
+import { Http2Server, type ServerOptions } from '../../../sidecar/http2/server.ts'
 import type { Stream } from '../../../sidecar/http2/stream.ts'
 
 const HEADERS = new RepeatedFields([':status', '200'], ['content-type', 'text/plain'])
@@ -26,13 +26,16 @@ export function constant(body: Buffer): Application<undefined> {
     aborted: () => {},
     resume: () => {},
     late: () => {},
+    turnEnds: () => {},
   }
 }
 
 /** Listens on a free port. */
 export async function serveConstant(body: Buffer, options?: ServerOptions) {
   const http2 = new Http2Server(constant(body), options)
-  const server = createServer({ noDelay: true }, (socket) => http2.accept(socket, peerOf(socket)))
+  const server = createServer({ noDelay: true }, (socket) =>
+    http2.accept(socket, { address: socket.remoteAddress }),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0

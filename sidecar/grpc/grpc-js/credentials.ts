@@ -1,6 +1,6 @@
 /** The credentials of a gRPC server with TLS. They follow the certificates as those change. */
 import { experimental, type ServerCredentials } from '@grpc/grpc-js'
-import type { Certificates, WatchedCertificates } from '../base/certificates.ts'
+import type { Certificates, WatchedCertificates } from '../../base/certificates.ts'
 
 /** Credentials of a server that requires a certificate of every client. @param certificates with the authorities of clients */
 export function serverCredentials(certificates: WatchedCertificates): ServerCredentials {

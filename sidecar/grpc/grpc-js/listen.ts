@@ -1,17 +1,10 @@
 /** Listens on a TCP port or on a Unix socket, with or without TLS. */
 import type { Server, ServerCredentials } from '@grpc/grpc-js'
-import { addressInUse, isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
-import type { WatchedCertificates } from '../base/certificates.ts'
-import type { ConnectionSource } from '../base/connections.ts'
-import { prepareSocketPath, restrictSocket } from '../base/unix-socket.ts'
-
-export interface ListenOptions {
-  readonly address: string
-  /** Of a listener with TLS. */
-  readonly certificates?: WatchedCertificates | undefined
-  /** Accepts the connections; `undefined`: the server itself does. */
-  readonly connections?: ConnectionSource | undefined
-}
+import { addressInUse, type ListenAddress } from '../../base/address.ts'
+import type { ConnectionSource } from '../../base/connections.ts'
+import { prepareSocketPath, restrictSocket } from '../../base/unix-socket.ts'
+import { checkGrpcAddress } from '../address.ts'
+import type { TransportOptions } from '../transport.ts'
 
 /** A listener of the server. */
 export interface GrpcListener {
@@ -31,7 +24,7 @@ export interface GrpcListener {
  */
 export async function listen(
   server: Server,
-  options: ListenOptions,
+  options: Pick<TransportOptions, 'address' | 'certificates' | 'connections'>,
   credentials: ServerCredentials,
 ): Promise<GrpcListener> {
   const { connections, certificates: tls } = options
@@ -43,27 +36,6 @@ export async function listen(
     drain: (drainMs) => server.drain(address, drainMs),
     connectionsClosed: async () => {},
   }
-}
-
-/** @throws Error if the address is invalid, if other machines can reach it without TLS, or if a Unix socket has TLS */
-export function checkGrpcAddress({
-  address,
-  tls,
-}: {
-  address: string
-  tls?: object | undefined
-}): ListenAddress {
-  const parsed = parseAddress('grpc.address', address)
-  // Whoever configured TLS expects client certificates, and a Unix socket asks for none.
-  if (parsed.type === 'unix' && tls !== undefined)
-    throw new Error(
-      `grpc.address ${address} and grpc.tls: a Unix socket has no TLS; expected HOST:PORT in grpc.address, or no grpc.tls`,
-    )
-  if (parsed.type === 'tcp' && !isLoopback(parsed.host) && tls === undefined)
-    throw new Error(
-      `grpc address ${address} can be reached from other machines: expected grpc.tls, which requires client certificates`,
-    )
-  return parsed
 }
 
 /** Serves connections that another process accepts. */

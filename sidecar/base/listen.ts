@@ -1,0 +1,63 @@
+/** Listens on an address as it is configured, for servers of any protocol. */
+import { lookup } from 'node:dns/promises'
+import type { Server } from 'node:net'
+import { parseAddress, type TakenAddress } from './address.ts'
+import { prepareSocketPath, restrictSocket } from './unix-socket.ts'
+
+/** The families of addresses that this machine does not have. */
+const NO_SUCH_FAMILY: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+/**
+ * Listens on a Unix socket, or on every address of a host.
+ *
+ * @param listener for errors
+ * @param newServer makes a server; one for each address
+ * @throws the error of the operating system, or an Error that names the path
+ */
+export async function listenOn(
+  listener: TakenAddress['listener'],
+  address: string,
+  newServer: () => Server,
+): Promise<{ servers: Server[]; bound: string }> {
+  const parsed = parseAddress('address', address)
+  if (parsed.type === 'unix') {
+    await prepareSocketPath(parsed.path, listener)
+    const server = newServer()
+    await listening(server, { path: parsed.path })
+    restrictSocket(parsed.path)
+    return { servers: [server], bound: `unix:${parsed.path}` }
+  }
+  const { host } = parsed
+  const servers: Server[] = []
+  let { port } = parsed
+  let failure: unknown
+  // `localhost` has an address of each family. All of them get the same port.
+  for (const { address: ip } of await lookup(host, { all: true })) {
+    const server = newServer()
+    try {
+      await listening(server, { host: ip, port })
+    } catch (error) {
+      failure = error
+      if (NO_SUCH_FAMILY.has((error as NodeJS.ErrnoException).code ?? '')) continue
+      for (const opened of servers) opened.close()
+      throw error
+    }
+    servers.push(server)
+    const found = server.address()
+    if (found !== null && typeof found === 'object') port = found.port
+  }
+  if (servers.length === 0) throw failure
+  return { servers, bound: `${host.includes(':') ? `[${host}]` : host}:${port}` }
+}
+
+function listening(server: Server, where: { path: string } | { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(where, () => {
+      server.off('error', reject)
+      // A connection that cannot be accepted, for example without a free descriptor, is no error of the listener.
+      server.on('error', () => {})
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,199 @@
+/** Runs handlers on grpc-js: what it calls a call becomes what they know (`../call.ts`). */
+import {
+  Metadata,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js'
+import { namesOfCertificate } from '../../base/certificate-name.ts'
+import type {
+  CallContext,
+  CallStatus,
+  ClientConnection,
+  Method,
+  Methods,
+  Requests,
+  Responses,
+} from '../call.ts'
+
+/** Says how a call ends whose handler has thrown. */
+type StatusOf = (error: unknown) => CallStatus
+
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>
+type WritableCall = ServerWritableStream<Buffer, Buffer>
+type DuplexCall = ServerDuplexStream<Buffer, Buffer>
+type AnyCall = Pick<UnaryCall, 'metadata' | 'getPeer' | 'getAuthContext'>
+
+/** The methods as one service of grpc-js. Messages stay bytes: one encoded answer serves many calls. */
+export function serviceOf(
+  methods: Methods,
+  statusOf: StatusOf,
+): { definition: ServiceDefinition; implementation: UntypedServiceImplementation } {
+  const entries = [...methods]
+  return {
+    definition: Object.fromEntries(
+      entries.map(([path, { type }]) => [
+        path,
+        {
+          path,
+          requestStream: type === 'bidi',
+          responseStream: type !== 'unary',
+          requestSerialize: identity,
+          requestDeserialize: identity,
+          responseSerialize: identity,
+          responseDeserialize: identity,
+        },
+      ]),
+    ),
+    implementation: Object.fromEntries(
+      entries.map(([path, method]) => [path, handlerOf(method, statusOf)]),
+    ) as UntypedServiceImplementation,
+  }
+}
+
+function identity(bytes: Buffer): Buffer {
+  return bytes
+}
+
+function handlerOf(method: Method, statusOf: StatusOf): UntypedServiceImplementation[string] {
+  switch (method.type) {
+    case 'unary':
+      return (call: UnaryCall, callback: (error: object | null, response?: Buffer) => void) => {
+        try {
+          const response = method.handle(call.request, new Context(call))
+          if (response instanceof Promise)
+            response.then(
+              (bytes) => callback(null, bytes),
+              (error) => callback(serviceError(statusOf(error))),
+            )
+          else callback(null, response)
+        } catch (error) {
+          callback(serviceError(statusOf(error)))
+        }
+      }
+    case 'server_stream':
+      return (call: WritableCall) => {
+        const responses = new CallResponses(call, statusOf)
+        try {
+          method.handle(call.request, responses, new Context(call))
+        } catch (error) {
+          responses.fail(error)
+        }
+      }
+    case 'bidi':
+      return (call: DuplexCall) => {
+        const responses = new CallResponses(call, statusOf)
+        try {
+          const requests = method.handle(responses, new Context(call))
+          takeAll(call, requests).catch((error) => responses.fail(error))
+        } catch (error) {
+          responses.fail(error)
+        }
+      }
+  }
+}
+
+function serviceError({ code, message, details }: CallStatus): Error {
+  const metadata = new Metadata()
+  if (details !== undefined) metadata.set('grpc-status-details-bin', details)
+  return Object.assign(new Error(message), { code, details: message, metadata })
+}
+
+class Context implements CallContext {
+  readonly #call: AnyCall
+
+  constructor(call: AnyCall) {
+    this.#call = call
+  }
+
+  get connection(): ClientConnection {
+    return connectionOf(this.#call)
+  }
+
+  metadata(name: string): readonly string[] {
+    return this.#call.metadata.get(name).map(String)
+  }
+}
+
+/** To read the names of a certificate costs more than a check. */
+const connections = new WeakMap<object, ClientConnection>()
+
+function connectionOf(call: AnyCall): ClientConnection {
+  // grpc-js does not export what is the same for all calls of a connection. Without it the names are read for every call.
+  const session = (call as { call?: { stream?: { session?: object } } }).call?.stream?.session
+  const known = session && connections.get(session)
+  if (known !== undefined) return known
+  const connection = {
+    address: peerAddress(call.getPeer()),
+    certificateNames: namesOfCertificate(call.getAuthContext().sslPeerCertificate?.subjectaltname),
+  }
+  if (session !== undefined) connections.set(session, connection)
+  return connection
+}
+
+/** The IP address in what grpc-js calls a peer; `undefined`: a Unix socket, or the client is gone. */
+export function peerAddress(peer: string): string | undefined {
+  return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(peer)?.[1]
+}
+
+class CallResponses implements Responses {
+  readonly #call: WritableCall | DuplexCall
+  readonly #statusOf: StatusOf
+  #over = false
+
+  constructor(call: WritableCall | DuplexCall, statusOf: StatusOf) {
+    this.#call = call
+    this.#statusOf = statusOf
+  }
+
+  write(response: Buffer): void {
+    if (!this.#over) this.#call.write(response)
+  }
+
+  end(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#call.end()
+  }
+
+  fail(error: unknown): void {
+    if (this.#over || this.#call.cancelled) return
+    this.#over = true
+    this.#call.emit('error', serviceError(this.#statusOf(error)))
+  }
+
+  onEnd(listener: () => void): void {
+    let told = false
+    const tell = () => {
+      if (told) return
+      told = true
+      listener()
+    }
+    for (const event of ['cancelled', 'close', 'error', 'finish']) this.#call.on(event, tell)
+  }
+}
+
+/** Passes on one request at a time, and none to a client that does not read the responses. */
+async function takeAll(call: DuplexCall, requests: Requests): Promise<void> {
+  // Leaving the loop must not destroy the call, because a destroyed call cannot send the status of an error.
+  for await (const request of call.iterator({ destroyOnReturn: false })) {
+    const taken = requests.next(request)
+    if (taken instanceof Promise) await taken
+    if (call.writableNeedDrain) await drained(call)
+  }
+  await requests.end()
+}
+
+/** Resolves when the client has read enough, or is gone. */
+function drained(call: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    const events = ['drain', 'cancelled', 'close', 'error']
+    const done = () => {
+      for (const event of events) call.removeListener(event, done)
+      resolve()
+    }
+    for (const event of events) call.once(event, done)
+  })
+}

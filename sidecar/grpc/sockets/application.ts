@@ -1,0 +1,91 @@
+/** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It knows no service. */
+import type { Application, Peer } from '../../http2/application.ts'
+import type { HeaderList } from '../../http2/hpack/decoder.ts'
+import type { Stream } from '../../http2/stream.ts'
+import type { CallStatus, ClientConnection, Methods } from '../call.ts'
+import { newCall, type OpenCall } from './calls.ts'
+import { CallHead } from './head.ts'
+import { soleMessage } from './messages.ts'
+import { answer, runUnary } from './unary.ts'
+
+export interface GrpcSettings {
+  readonly maxMessageBytes: number
+  /** Says how a call ends whose handler has thrown. */
+  readonly statusOf: (error: unknown) => CallStatus
+}
+
+export type CallStream = Stream<CallHead>
+
+export class GrpcApplication implements Application<CallHead> {
+  readonly #methods: Methods
+  readonly #settings: GrpcSettings
+  /** Calls with a deadline that have begun in this turn. Most of them are answered before it ends. */
+  #timed: CallStream[] = []
+
+  constructor(methods: Methods, settings: GrpcSettings) {
+    this.#methods = methods
+    this.#settings = settings
+  }
+
+  /** @param peer the one that the server was given with the connection */
+  readHead(list: HeaderList, peer: Peer): CallHead {
+    return new CallHead(list, this.#methods, peer as ClientConnection)
+  }
+
+  open(stream: CallStream): void {
+    const { refusal, timeoutMs } = stream.head
+    if (refusal !== undefined) {
+      stream.sendHeaders(refusal)
+      stream.end()
+      return
+    }
+    if (timeoutMs !== Number.POSITIVE_INFINITY) this.#timed.push(stream)
+    stream.awaitRest()
+    // A call without any message, or one whose first response need not wait for one.
+    if (stream.remoteEnded || stream.head.method?.type === 'bidi') this.#call(stream).begin()
+  }
+
+  data(stream: CallStream, bytes: Buffer, start: number, end: number): void {
+    // The client does not know yet that the call is refused.
+    if (stream.head.refusal !== undefined) return
+    if (stream.state === undefined && stream.remoteEnded) {
+      const request = soleMessage(bytes, start, end)
+      const { method } = stream.head
+      if (request !== undefined && method?.type === 'unary' && this.#fits(request) && !stream.congested) {
+        const response = runUnary(stream, method.handle, request, this.#settings)
+        if (response === undefined) return
+        if (response instanceof Promise) this.#call(stream).answerLater(response)
+        else answer(stream, response)
+        return
+      }
+    }
+    this.#call(stream).data(bytes, start, end)
+  }
+
+  aborted(stream: CallStream): void {
+    this.#call(stream).ended()
+  }
+
+  resume(stream: CallStream): void {
+    this.#call(stream).resume()
+  }
+
+  late(stream: CallStream): void {
+    this.#call(stream).late()
+  }
+
+  turnEnds(): void {
+    if (this.#timed.length === 0) return
+    const timed = this.#timed
+    this.#timed = []
+    for (const stream of timed) if (!stream.closed) this.#call(stream).setDeadline()
+  }
+
+  #fits({ length }: Buffer): boolean {
+    return length <= this.#settings.maxMessageBytes
+  }
+
+  #call(stream: CallStream): OpenCall {
+    return (stream.state as OpenCall | undefined) ?? newCall(stream, this.#settings)
+  }
+}
