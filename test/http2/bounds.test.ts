@@ -1,0 +1,305 @@
+/** What a peer may make the server hold or do. Each bound ends the connection or the stream that exceeds it, and is counted. */
+import { expect, test } from 'vitest'
+import type { Limits } from '../../sidecar/http2/limits.ts'
+import type { Bound } from '../../sidecar/http2/protocol.ts'
+import { constant } from '../support/http2/constant.ts'
+import { debugData, described, TestServer } from '../support/http2/peer.ts'
+import { ACK, callOf, END_HEADERS, FRAME, field, frame, PREFACE } from '../support/http2-frames.ts'
+
+const END_STREAM = 0x1
+const WINDOW_UPDATE = 0x8
+const PRIORITY = 0x2
+const CANCEL = Buffer.of(0, 0, 0, 8)
+const request = callOf('/')
+const open = (stream: number, payload = request) =>
+  frame(FRAME.headers, { flags: END_HEADERS, stream, payload })
+const whole = (stream: number, payload = request) =>
+  frame(FRAME.headers, { flags: END_HEADERS | END_STREAM, stream, payload })
+const number = (value: number) => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+const many = (count: number, made: (index: number) => Buffer) =>
+  Buffer.concat(Array.from({ length: count }, (_, index) => made(index)))
+
+interface Flood {
+  readonly what: string
+  readonly limits: Partial<Limits>
+  readonly opening?: Buffer
+  /** What is sent again and again. */
+  readonly each: (index: number) => Buffer
+  /** How often it may be sent. */
+  readonly allowed: number
+  readonly bound: Bound
+}
+
+const control = { controlFramesPerSecond: 20 }
+const floods: readonly Flood[] = [
+  {
+    what: 'pings',
+    limits: control,
+    each: () => frame(FRAME.ping, { payload: Buffer.alloc(8) }),
+    allowed: 20,
+    bound: 'pings',
+  },
+  {
+    what: 'answers to pings that were never sent',
+    limits: control,
+    each: () => frame(FRAME.ping, { flags: ACK, payload: Buffer.alloc(8) }),
+    allowed: 20,
+    bound: 'pings',
+  },
+  // One came with the preface.
+  { what: 'settings', limits: control, each: () => frame(FRAME.settings), allowed: 19, bound: 'settings' },
+  // The request pays for four.
+  {
+    what: 'empty DATA',
+    limits: control,
+    opening: open(1),
+    each: () => frame(FRAME.data, { stream: 1 }),
+    allowed: 24,
+    bound: 'idle_frames',
+  },
+  {
+    what: 'window updates',
+    limits: control,
+    each: () => frame(WINDOW_UPDATE, { payload: number(1) }),
+    allowed: 20,
+    bound: 'idle_frames',
+  },
+  {
+    what: 'priorities',
+    limits: control,
+    each: () => frame(PRIORITY, { stream: 1, payload: Buffer.alloc(5) }),
+    allowed: 20,
+    bound: 'idle_frames',
+  },
+  { what: 'unknown frames', limits: control, each: () => frame(0x42), allowed: 20, bound: 'idle_frames' },
+  {
+    what: 'streams that are reset at once',
+    limits: { resetsPerSecond: 20 },
+    each: (index) =>
+      Buffer.concat([
+        open(2 * index + 1),
+        frame(FRAME.rstStream, { stream: 2 * index + 1, payload: CANCEL }),
+      ]),
+    allowed: 20,
+    bound: 'resets',
+  },
+  {
+    what: 'malformed requests',
+    limits: { resetsPerSecond: 20 },
+    each: (index) => open(2 * index + 1, field('a', 'b')),
+    allowed: 20,
+    bound: 'resets',
+  },
+  {
+    what: 'empty parts of header fields',
+    limits: {},
+    opening: frame(FRAME.headers, { stream: 1 }),
+    each: () => frame(FRAME.continuation, { stream: 1 }),
+    allowed: 31,
+    bound: 'header_block',
+  },
+  {
+    what: 'header fields without end',
+    limits: { headerListBytes: 8_192 },
+    opening: frame(FRAME.headers, { stream: 1 }),
+    each: () => frame(FRAME.continuation, { stream: 1, payload: Buffer.alloc(1_024) }),
+    allowed: 16,
+    bound: 'header_block',
+  },
+]
+
+test.each(floods)(
+  '$what: the connection is told why, and closed',
+  ({ limits, opening, each, allowed, bound }) => {
+    const server = new TestServer(constant(Buffer.from('hello')), limits)
+    const neighbour = server.connect().send(PREFACE)
+    const peer = server.connect().send(PREFACE, opening ?? Buffer.alloc(0), many(allowed, each))
+    expect(peer.ended).toBe(false)
+    peer.received()
+    peer.send(each(allowed))
+    const [goAway] = peer.received().slice(-1)
+    expect(goAway && described(goAway)).toBe('GOAWAY ENHANCE_YOUR_CALM')
+    expect(goAway && debugData(goAway)).toMatch(/^more than \d+ /)
+    expect(peer.ended).toBe(true)
+    expect(server.exceeded).toEqual([bound])
+    expect(server.http2.exceededCounts[bound]).toBe(1)
+    neighbour.received()
+    neighbour.send(whole(1))
+    expect(neighbour.received().map(described)).toEqual(['HEADERS 1', 'DATA 1', 'HEADERS 1 END_STREAM'])
+  },
+)
+
+test.each(floods.filter(({ bound }) => bound !== 'header_block'))(
+  '$what: as many again are allowed in the next second',
+  ({ limits, opening, each, allowed }) => {
+    const server = new TestServer(constant(Buffer.from('hello')), limits)
+    const peer = server.connect().send(PREFACE, opening ?? Buffer.alloc(0))
+    for (let second = 0; second < 3; second++) {
+      // The first second has less room: the settings of the preface are in it, and the request that paid is not in the others.
+      peer.send(many(Math.min(19, allowed), (index) => each(second * 100 + index)))
+      server.pass(1_000)
+    }
+    expect(peer.ended).toBe(false)
+    expect(server.exceeded).toEqual([])
+  },
+)
+
+test('work that is useful pays for pings and window updates', () => {
+  const server = new TestServer(constant(Buffer.alloc(10)), control)
+  const peer = server.connect().send(PREFACE)
+  const ping = frame(FRAME.ping, { payload: Buffer.alloc(8) })
+  peer.send(many(1_000, (index) => Buffer.concat([whole(2 * index + 1), ping, ping])))
+  expect(peer.ended).toBe(false)
+})
+
+test('a header list beyond the limit reaches the application as far as it fits', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), { headerListBytes: 4_096 })
+  const peer = server.connect().send(PREFACE)
+  // A few bytes that stand for a field of 4 KB, again and again: an HPACK bomb.
+  const large = Buffer.concat([
+    Buffer.of(0x40, 1),
+    Buffer.from('a'),
+    Buffer.of(0x7f, 0x81, 0x1e),
+    Buffer.alloc(4_000, 'x'),
+  ])
+  peer.send(whole(1, Buffer.concat([request, large, Buffer.alloc(4_000, 0xbe)])))
+  expect(peer.received().map(described)).toContain('HEADERS 1')
+  expect(server.exceeded).toEqual(['header_list'])
+})
+
+test('streams beyond the limit are refused, also while handlers of streams that were reset still run', () => {
+  const app = { ...constant(Buffer.from('hello')), data: () => {}, open: () => {} }
+  const busy: { busy: boolean; finished(): void }[] = []
+  const server = new TestServer(
+    { ...app, open: (stream) => void busy.push(Object.assign(stream, { busy: true })) },
+    { streams: 3 },
+  )
+  const peer = server.connect().send(
+    PREFACE,
+    many(3, (index) => whole(2 * index + 1)),
+  )
+  peer.received()
+  peer.send(whole(7))
+  expect(peer.received().map(described)).toEqual(['RST_STREAM 7 REFUSED_STREAM'])
+  peer.send(frame(FRAME.rstStream, { stream: 1, payload: CANCEL }), whole(9))
+  expect(peer.received().map(described)).toEqual(['RST_STREAM 9 REFUSED_STREAM'])
+  busy[0]?.finished()
+  peer.send(whole(11))
+  expect(peer.received().map(described)).toEqual([])
+  expect(busy).toHaveLength(4)
+})
+
+test('connections beyond the limits are closed, and count no more when they are gone', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), { connections: 3, connectionsPerAddress: 2 })
+  const [first] = [server.connect('192.0.2.1'), server.connect('192.0.2.1')]
+  expect(server.connect('192.0.2.1').socket.destroyed).toBe(true)
+  expect(server.connect('192.0.2.2').socket.destroyed).toBe(false)
+  expect(server.connect('192.0.2.3').socket.destroyed).toBe(true)
+  expect(server.exceeded).toEqual(['connections_per_address', 'connections'])
+  first?.socket.emit('close')
+  expect(server.connect('192.0.2.1').socket.destroyed).toBe(false)
+})
+
+test.each<[what: string, bytes: Buffer, ends: boolean]>([
+  ['no preface', Buffer.alloc(0), true],
+  ['half a preface', PREFACE.subarray(0, 12), true],
+  ['half a frame', Buffer.concat([PREFACE, open(1).subarray(0, 20)]), true],
+  ['half a header block', Buffer.concat([PREFACE, frame(FRAME.headers, { stream: 1 })]), true],
+  ['the preface, and nothing to do', PREFACE, false],
+])('%s: the connection is closed after a while: %s', (_what, bytes, ends) => {
+  const server = new TestServer(constant(Buffer.from('hello')), { requestMs: 5_000 })
+  const peer = server.connect().send(bytes)
+  server.pass(4_000)
+  expect(peer.ended).toBe(false)
+  server.pass(1_500)
+  expect(peer.ended).toBe(ends)
+  if (ends) expect(server.exceeded).toEqual(['request_time'])
+})
+
+test('a peer that sends slowly but completes its frames keeps its connection', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), { requestMs: 5_000 })
+  const peer = server.connect().send(PREFACE)
+  const bytes = many(20, (index) => whole(2 * index + 1))
+  for (let at = 0; at < bytes.length; at += 50) {
+    peer.send(bytes.subarray(at, at + 50))
+    server.pass(1_000)
+  }
+  expect(peer.ended).toBe(false)
+})
+
+test('a peer that does not read is disconnected, and what waits for it stays bounded', () => {
+  const server = new TestServer(constant(Buffer.alloc(16_000)), { readerMs: 10_000 })
+  const peer = server.connect().send(PREFACE)
+  peer.send(
+    frame(FRAME.settings, { payload: Buffer.concat([Buffer.of(0, 4), number(2 ** 31 - 1)]) }),
+    frame(WINDOW_UPDATE, { payload: number(2 ** 30) }),
+  )
+  peer.socket.reads = false
+  for (let index = 0; index < 500; index++) peer.send(whole(2 * index + 1))
+  expect(peer.socket.writableLength).toBeLessThan(300_000)
+  server.pass(9_000)
+  expect(peer.ended).toBe(false)
+  server.pass(2_000)
+  expect(peer.ended).toBe(true)
+  expect(server.exceeded).toEqual(['reader_time'])
+  expect(server.http2.budget.bytes).toBe(0)
+})
+
+test('an idle connection is asked to end, and one of full age too; a stream may still end', () => {
+  const server = new TestServer(
+    { ...constant(Buffer.from('hello')), open: () => {} },
+    { idleMs: 5_000, ageMs: 20_000, keepaliveMs: 10_000_000 },
+  )
+  const idle = server.connect().send(PREFACE)
+  const used = server.connect().send(PREFACE, open(1))
+  server.pass(5_000)
+  expect(idle.received().map(described)).toContain('GOAWAY NO_ERROR')
+  server.pass(1_000)
+  expect(idle.ended).toBe(true)
+  used.received()
+  server.pass(17_000)
+  const heard = used.received()
+  // First with the largest id, so that no stream that is on its way is lost; then with the last one that is answered.
+  expect(heard.map(described)).toEqual(['GOAWAY NO_ERROR', 'PING', 'GOAWAY NO_ERROR'])
+  expect(heard.filter(({ type }) => type === 7).map(({ payload }) => payload.readUInt32BE(0))).toEqual([
+    2 ** 31 - 1,
+    1,
+  ])
+  expect(used.ended).toBe(false)
+  used.send(open(3), frame(FRAME.data, { stream: 1, flags: END_STREAM, payload: Buffer.alloc(1) }))
+  expect(used.received().map(described)).toEqual(['HEADERS 1', 'DATA 1', 'HEADERS 1 END_STREAM'])
+  expect(used.ended).toBe(true)
+})
+
+test('the peer that has read the first GOAWAY gets the second one at once, and its streams until then are answered', () => {
+  const server = new TestServer(constant(Buffer.from('hello')))
+  const peer = server.connect().send(PREFACE)
+  peer.received()
+  void server.http2.close(60_000)
+  const [goAway, ping] = peer.received()
+  expect([goAway, ping].map((each) => each && described(each))).toEqual(['GOAWAY NO_ERROR', 'PING'])
+  peer.send(whole(1))
+  expect(peer.received().map(described)).toEqual(['HEADERS 1', 'DATA 1', 'HEADERS 1 END_STREAM'])
+  peer.send(frame(FRAME.ping, { flags: ACK, payload: ping?.payload ?? Buffer.alloc(8) }))
+  expect(peer.received().map(described)).toEqual(['GOAWAY NO_ERROR'])
+  expect(peer.ended).toBe(true)
+})
+
+test('a silent peer is asked for a sign of life, and given up without one', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), {
+    keepaliveMs: 10_000,
+    keepaliveTimeoutMs: 2_000,
+  })
+  const [alive, gone] = [server.connect().send(PREFACE), server.connect().send(PREFACE)]
+  alive.received()
+  server.pass(10_250)
+  const [ping] = alive.received()
+  expect(ping && described(ping)).toBe('PING')
+  alive.send(frame(FRAME.ping, { flags: ACK, payload: ping?.payload ?? Buffer.alloc(8) }))
+  server.pass(2_500)
+  expect([alive.ended, gone.ended]).toEqual([false, true])
+})
