@@ -87,6 +87,12 @@ export class TestPeer {
     return this
   }
 
+  /** Forgets what was written, so that a long test does not keep it. */
+  forget(): void {
+    this.socket.written.length = 0
+    this.#seen = 0
+  }
+
   get ended(): boolean {
     return this.socket.writableEnded || this.socket.destroyed
   }

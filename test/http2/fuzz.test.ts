@@ -1,0 +1,52 @@
+/**
+ * Frames that were damaged: nothing throws, nothing hangs, what is held stays bounded, and a neighbour is answered. By hand, for
+ * as long as you like: HTTP2_FUZZ_FRAMES=100000000 npx vitest run test/http2/fuzz.test.ts
+ */
+import { expect, test } from 'vitest'
+import { constant } from '../support/http2/constant.ts'
+import { FrameMutator } from '../support/http2/mutations.ts'
+import { described, TestServer } from '../support/http2/peer.ts'
+import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2-frames.ts'
+
+const FRAMES = Number(process.env.HTTP2_FUZZ_FRAMES ?? 100_000)
+const FRAMES_A_CONNECTION = 40
+const SEED = Number(process.env.HTTP2_FUZZ_SEED ?? 1)
+
+test(`${FRAMES} damaged frames`, { timeout: 0 }, () => {
+  const server = new TestServer(constant(Buffer.alloc(3_000, 'x')), { bufferBytes: 1_000_000, streams: 20 })
+  const neighbour = server.connect().send(PREFACE)
+  const mutator = new FrameMutator(SEED)
+  const ends = new Map<string, number>()
+  let sent = 0
+  for (let call = 1; sent < FRAMES; call += 2) {
+    const peer = server.connect().send(PREFACE)
+    for (let index = 0; index < FRAMES_A_CONNECTION && !peer.ended; index++, sent++) peer.send(mutator.next())
+    const last = peer.received().map(described).at(-1) ?? 'nothing'
+    const key = last.replace(/ \d+/, '')
+    ends.set(key, (ends.get(key) ?? 0) + 1)
+    peer.socket.emit('close')
+    expect(server.http2.budget.bytes).toBe(0)
+    if (call % 1_000 !== 1) continue
+    neighbour.received()
+    neighbour.send(
+      frame(FRAME.headers, { flags: END_HEADERS | 0x1, stream: call, payload: callOf('/') }),
+      frame(0x8, { payload: Buffer.of(0, 0, 0x20, 0) }),
+    )
+    expect(neighbour.received().map(described)).toEqual([
+      `HEADERS ${call}`,
+      `DATA ${call}`,
+      `HEADERS ${call} END_STREAM`,
+    ])
+    neighbour.forget()
+    server.pass(250)
+  }
+  expect(server.http2.connections).toBe(1)
+  // Damage of many sorts was noticed, and some frames stayed good.
+  for (const each of [
+    'GOAWAY PROTOCOL_ERROR',
+    'GOAWAY FRAME_SIZE_ERROR',
+    'GOAWAY COMPRESSION_ERROR',
+    'HEADERS END_STREAM',
+  ])
+    expect([...ends.keys()]).toContain(each)
+})
