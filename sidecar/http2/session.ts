@@ -114,7 +114,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#app.turnEnds()
     do this.sender.pump()
     while (this.#resumeWaiting())
-    const wider = this.#window.update()
+    const wider = this.over ? 0 : this.#window.update()
     if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
     this.sender.inTurn = false
     this.sender.flush()

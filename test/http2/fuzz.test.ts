@@ -9,7 +9,8 @@ import { described, TestServer } from '../support/http2/peer.ts'
 import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2-frames.ts'
 
 const FRAMES = Number(process.env.HTTP2_FUZZ_FRAMES ?? 100_000)
-const FRAMES_A_CONNECTION = 40
+/** Most conversations on a connection before the next one. */
+const TALKS_A_CONNECTION = 30
 const SEED = Number(process.env.HTTP2_FUZZ_SEED ?? 1)
 
 test(`${FRAMES} damaged frames`, { timeout: 0 }, () => {
@@ -17,10 +18,10 @@ test(`${FRAMES} damaged frames`, { timeout: 0 }, () => {
   const neighbour = server.connect().send(PREFACE)
   const mutator = new FrameMutator(SEED)
   const ends = new Map<string, number>()
-  let sent = 0
-  for (let call = 1; sent < FRAMES; call += 2) {
+  for (let call = 1; mutator.frames < FRAMES; call += 2) {
     const peer = server.connect().send(PREFACE)
-    for (let index = 0; index < FRAMES_A_CONNECTION && !peer.ended; index++, sent++) peer.send(mutator.next())
+    mutator.begin()
+    for (let talk = 0; talk < TALKS_A_CONNECTION && !peer.ended; talk++) peer.send(mutator.next())
     const last = peer.received().map(described).at(-1) ?? 'nothing'
     const key = last.replace(/ \d+/, '')
     ends.set(key, (ends.get(key) ?? 0) + 1)

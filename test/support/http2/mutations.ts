@@ -20,77 +20,44 @@ class Random {
   }
 }
 
+/** Frames that belong together, and how many they are. Their stream is 1. */
+interface Talk {
+  readonly bytes: Buffer
+  readonly frames: number
+}
+
+function talk(...frames: Buffer[]): Talk {
+  return { bytes: Buffer.concat(frames), frames: frames.length }
+}
+
 export class FrameMutator {
   readonly #random: Random
-  readonly #frames: Buffer[]
-  #stream = 1
+  readonly #talks = allTalks()
+  #stream = -1
+  /** How many frames were made. */
+  frames = 0
 
   constructor(seed: number) {
     this.#random = new Random(seed)
-    const request = callOf('/')
-    const indexed = Buffer.concat([
-      Buffer.of(0x82, 0x86, 0x84, 0x40, 1, 0x61, 1, 0x62),
-      field('te', 'trailers'),
-    ])
-    const huffman = Buffer.of(
-      0x82,
-      0x86,
-      0x84,
-      0x41,
-      0x8c,
-      0xf1,
-      0xe3,
-      0xc2,
-      0xe5,
-      0xf2,
-      0x3a,
-      0x6b,
-      0xa0,
-      0xab,
-      0x90,
-      0xf4,
-      0xff,
-    )
-    this.#frames = [
-      frame(FRAME.headers, { flags: END_HEADERS, stream: 1, payload: request }),
-      frame(FRAME.headers, { flags: END_HEADERS | END_STREAM, stream: 1, payload: indexed }),
-      frame(FRAME.headers, { flags: END_HEADERS | END_STREAM, stream: 1, payload: huffman }),
-      frame(FRAME.headers, { flags: END_STREAM, stream: 1, payload: request.subarray(0, 30) }),
-      frame(FRAME.continuation, { flags: END_HEADERS, stream: 1, payload: request.subarray(30) }),
-      frame(FRAME.headers, {
-        flags: END_HEADERS | 0x28,
-        stream: 1,
-        payload: Buffer.concat([Buffer.of(1, 0, 0, 0, 0, 16), request, Buffer.of(0)]),
-      }),
-      frame(FRAME.data, { stream: 1, payload: Buffer.alloc(50) }),
-      frame(FRAME.data, { flags: END_STREAM, stream: 1, payload: Buffer.alloc(5) }),
-      frame(FRAME.data, { flags: 0x8, stream: 1, payload: Buffer.of(2, 1, 0, 0) }),
-      frame(0x2, { stream: 1, payload: Buffer.alloc(5) }),
-      frame(FRAME.rstStream, { stream: 1, payload: Buffer.of(0, 0, 0, 8) }),
-      frame(FRAME.settings, { payload: Buffer.of(0, 4, 0, 0, 0, 100, 0, 1, 0, 0, 0, 0) }),
-      frame(FRAME.ping, { payload: Buffer.alloc(8) }),
-      frame(0x7, { payload: Buffer.alloc(8) }),
-      frame(0x8, { payload: Buffer.of(0, 0, 1, 0) }),
-      frame(0x8, { stream: 1, payload: Buffer.of(0, 0, 1, 0) }),
-      frame(0x42, { payload: Buffer.alloc(3) }),
-    ]
   }
 
-  /** One frame: a good one half of the time, else with up to three bytes changed, cut off or repeated. */
+  /** The next connection begins with stream 1. */
+  begin(): void {
+    this.#stream = -1
+  }
+
+  /** Some frames: most often good ones, else with up to three bytes changed, cut off or repeated. */
   next(): Buffer {
     const random = this.#random
-    const bytes = Buffer.from(this.#frames[random.next(this.#frames.length)] as Buffer)
-    // Streams follow each other, so that many frames are good ones.
-    if (bytes.readUInt32BE(5) !== 0) {
-      if (bytes.readUInt8(3) === FRAME.headers) this.#stream += 2
-      bytes.writeUInt32BE(random.next(20) === 0 ? random.next(50) : this.#stream, 5)
+    const { bytes: original, frames } = this.#talks[random.next(this.#talks.length)] as Talk
+    this.frames += frames
+    this.#stream += 2
+    const bytes = onStream(original, this.#stream)
+    if (random.next(8) !== 0) return bytes
+    for (let changes = 1 + random.next(3); changes > 0; changes--) {
+      const at = random.next(bytes.length)
+      bytes[at] = random.next(3) === 0 ? random.next(256) : bytes.readUInt8(at) ^ (1 << random.next(8))
     }
-    if (random.next(2) === 0) return bytes
-    for (let changes = 1 + random.next(3); changes > 0; changes--)
-      bytes[random.next(bytes.length)] =
-        random.next(3) === 0
-          ? random.next(256)
-          : (1 << random.next(8)) ^ (bytes[random.next(bytes.length)] ?? 0)
     switch (random.next(10)) {
       case 0:
         return bytes.subarray(0, random.next(bytes.length))
@@ -100,4 +67,49 @@ export class FrameMutator {
         return bytes
     }
   }
+}
+
+/** The same frames, on another stream. */
+function onStream(frames: Buffer, stream: number): Buffer {
+  const bytes = Buffer.from(frames)
+  for (let at = 0; at < bytes.length; at += HEADER_BYTES + bytes.readUIntBE(at, 3))
+    if (bytes.readUInt32BE(at + 5) !== 0) bytes.writeUInt32BE(stream, at + 5)
+  return bytes
+}
+
+const HEADER_BYTES = 9
+
+function allTalks(): Talk[] {
+  const request = callOf('/')
+  const indexed = Buffer.concat([
+    Buffer.of(0x82, 0x86, 0x84, 0x40, 1, 0x61, 1, 0x62),
+    field('te', 'trailers'),
+  ])
+  const huffman = Buffer.from('828684418cf1e3c2e5f23a6ba0ab90f4ff', 'hex')
+  const open = frame(FRAME.headers, { flags: END_HEADERS, stream: 1, payload: request })
+  const end = frame(FRAME.data, { flags: END_STREAM, stream: 1, payload: Buffer.alloc(5) })
+  const whole = (payload: Buffer) =>
+    frame(FRAME.headers, { flags: END_HEADERS | END_STREAM, stream: 1, payload })
+  const padded = Buffer.concat([Buffer.of(1, 0, 0, 0, 0, 16), request, Buffer.of(0)])
+  const reset = frame(FRAME.rstStream, { stream: 1, payload: Buffer.of(0, 0, 0, 8) })
+  const widen = (stream: number) => frame(0x8, { stream, payload: Buffer.of(0, 0, 16, 0) })
+  return [
+    talk(open, end),
+    talk(whole(indexed)),
+    talk(whole(huffman)),
+    talk(
+      frame(FRAME.headers, { flags: END_STREAM, stream: 1, payload: request.subarray(0, 30) }),
+      frame(FRAME.continuation, { flags: END_HEADERS, stream: 1, payload: request.subarray(30) }),
+    ),
+    talk(frame(FRAME.headers, { flags: END_HEADERS | 0x28, stream: 1, payload: padded }), end),
+    talk(open, frame(FRAME.data, { stream: 1, payload: Buffer.alloc(50) }), end),
+    talk(open, frame(FRAME.data, { flags: 0x8, stream: 1, payload: Buffer.of(2, 1, 0, 0) }), end),
+    talk(open, frame(0x2, { stream: 1, payload: Buffer.alloc(5) }), end),
+    talk(open, reset),
+    talk(open, widen(1), end, widen(0)),
+    talk(frame(FRAME.settings, { payload: Buffer.of(0, 4, 0, 0, 16, 0, 0, 1, 0, 0, 0, 0) })),
+    talk(frame(FRAME.ping, { payload: Buffer.alloc(8) }), widen(0)),
+    talk(frame(0x7, { payload: Buffer.alloc(8) })),
+    talk(frame(0x42, { payload: Buffer.alloc(3) })),
+  ]
 }
