@@ -137,7 +137,7 @@ export class Frames<Head> implements FrameTaker {
     if (flags & FLAG.padded)
       this.#session.data(stream, length, endStream, bytes, start + 1, paddedEnd(bytes, start, end, 1))
     else this.#session.data(stream, length, endStream, bytes, start, end)
-    if (this.#session.hadTurn(length)) this.#turnOver = true
+    if (this.#session.turn.count(length)) this.#turnOver = true
   }
 
   #headers(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
@@ -154,7 +154,7 @@ export class Frames<Head> implements FrameTaker {
     const endStream = (flags & FLAG.endStream) !== 0
     if (flags & FLAG.endHeaders) {
       this.#session.fields(stream, endStream, bytes, from, to)
-      if (endStream && this.#session.hadTurn(0)) this.#turnOver = true
+      if (endStream && this.#session.turn.count(0)) this.#turnOver = true
     } else this.#beginBlock(stream, endStream, bytes, from, to)
     if (dependsOnItself) this.#dependsOnItself(stream)
   }

@@ -22,6 +22,7 @@ import { type Outlet, outgoingAnswer, Sender } from './sender.ts'
 import { STREAM_WINDOW_BYTES, settingsPayload } from './settings.ts'
 import { Stream, type StreamOwner } from './stream.ts'
 import { StreamIds } from './stream-ids.ts'
+import { Turn } from './turn.ts'
 
 /** What a session needs of its connection and of the server. */
 export interface Host {
@@ -37,13 +38,6 @@ export interface Host {
   /** A bound was exceeded. */
   exceeded(bound: Bound): void
 }
-
-/** How long a connection may work before the next one has its turn, in milliseconds. */
-const TURN_MS = 2
-
-/** The clock is looked at after so many requests, or after one with so many bytes. */
-const REQUESTS_A_LOOK = 8
-const LARGE_BYTES = 4_096
 
 /** With more bytes of answers than this waiting, no further request is answered on a connection. */
 const UNSENT_BYTES_MAX = 1_048_576
@@ -63,8 +57,7 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Handlers that still run although their stream is closed. */
   #orphans = 0
   readonly #window: ReceiveWindow
-  #requests = 0
-  #turnStartedMs = 0
+  readonly turn = new Turn()
   /** Frames that were asked for while another connection had its turn. */
   readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
   draining: Draining = 'no'
@@ -104,7 +97,7 @@ export class Session<Head> implements StreamOwner<Head> {
 
   beginTurn(): void {
     this.sender.inTurn = true
-    this.#turnStartedMs = performance.now()
+    this.turn.begin()
     for (const { type, stream, value } of this.#later.splice(0))
       this.sender.controlNumber(type, stream, value)
   }
@@ -121,7 +114,7 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   yields(): boolean {
-    return performance.now() - this.#turnStartedMs > TURN_MS
+    return this.turn.isOver
   }
 
   // Streams, as the application uses them.
@@ -251,11 +244,6 @@ export class Session<Head> implements StreamOwner<Head> {
 
   headerTableSize(bytes: number): void {
     this.sender.setHeaderTableSize(bytes)
-  }
-
-  /** Counts a request that was read. @returns whether the connection has had its turn */
-  hadTurn(bytes: number): boolean {
-    return (++this.#requests % REQUESTS_A_LOOK === 0 || bytes > LARGE_BYTES) && this.yields()
   }
 
   // The end.

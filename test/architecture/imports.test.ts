@@ -63,8 +63,8 @@ const ROOMS: readonly Room[] = [
     room: 'sidecar/grpc/',
     purpose: 'the contract over gRPC',
     imports: [
-      ...['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/'],
-      ...['node:', '@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection', 'pino'],
+      ...['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/http2/', 'sidecar/authority/'],
+      ...['sidecar/usecases/', 'node:', '@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection', 'pino'],
     ],
   },
   {
@@ -217,6 +217,25 @@ const RULES: readonly Rule[] = [
     invariant: 'an upstream is asked by use cases through values alone',
     files: ['sidecar/upstream/'],
     never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/directory/', 'sidecar/gen/', '@grpc/'],
+  },
+  {
+    invariant: 'the handlers of gRPC know no transport',
+    files: ['sidecar/grpc/'],
+    except: [
+      ...['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/server.ts'],
+      'sidecar/grpc/reflection.ts',
+    ],
+    never: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/http2/', '@grpc/'],
+  },
+  {
+    invariant: 'a transport knows no service',
+    files: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/'],
+    never: ['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/authority/', 'sidecar/usecases/'],
+  },
+  {
+    invariant: 'gRPC on sockets needs no library of gRPC',
+    files: ['sidecar/grpc/sockets/'],
+    never: ['@grpc/', 'node:http2'],
   },
   {
     invariant: 'the client reaches the sidecar over the wire alone',

@@ -1,20 +1,11 @@
 /** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It knows no service. */
 import type { Application, Peer } from '../../http2/application.ts'
 import type { HeaderList } from '../../http2/hpack/decoder.ts'
-import type { Stream } from '../../http2/stream.ts'
-import type { CallStatus, ClientConnection, Methods } from '../call.ts'
+import type { ClientConnection, Methods } from '../call.ts'
 import { newCall, type OpenCall } from './calls.ts'
-import { CallHead } from './head.ts'
+import { CallHead, type CallStream } from './head.ts'
 import { soleMessage } from './messages.ts'
-import { answer, runUnary } from './unary.ts'
-
-export interface GrpcSettings {
-  readonly maxMessageBytes: number
-  /** Says how a call ends whose handler has thrown. */
-  readonly statusOf: (error: unknown) => CallStatus
-}
-
-export type CallStream = Stream<CallHead>
+import { answer, type GrpcSettings, runUnary } from './unary.ts'
 
 export class GrpcApplication implements Application<CallHead> {
   readonly #methods: Methods

@@ -1,9 +1,9 @@
 /** Calls that take longer than the frame that they came with: streams, slow senders, handlers that wait. */
 import { type CallStatus, type Requests, type Responses, STATUS, StatusError } from '../call.ts'
-import type { CallStream, GrpcSettings } from './application.ts'
+import type { CallStream } from './head.ts'
 import { MessageBuffer, prefixOf } from './messages.ts'
 import { statusFields } from './text.ts'
-import { answer, failBeforeAnswer, HEADERS, runUnary, TRAILERS_OK } from './unary.ts'
+import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, runUnary, TRAILERS_OK } from './unary.ts'
 
 /** The longest timer of Node, in milliseconds. A deadline after that is none. */
 const TIMER_MS_MAX = 2 ** 31 - 1

@@ -2,6 +2,7 @@
 import type { HeaderList } from '../../http2/hpack/decoder.ts'
 import type { Field } from '../../http2/hpack/encoder.ts'
 import type { HeaderField } from '../../http2/hpack/header-field.ts'
+import type { Stream } from '../../http2/stream.ts'
 import { type CallContext, type ClientConnection, type Method, type Methods, STATUS } from '../call.ts'
 import { statusFields, timeoutMs } from './text.ts'
 
@@ -16,6 +17,8 @@ const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i
 
 /** Encodings of messages that are understood. */
 const ENCODINGS = ['identity', 'gzip']
+
+export type CallStream = Stream<CallHead>
 
 /** The head of a call. Calls with equal fields on a connection share it. */
 export class CallHead implements CallContext {

@@ -1,10 +1,15 @@
 /** The answer to one request: the path that nearly every call takes. It makes nothing that outlives the call. */
 import { RepeatedFields } from '../../http2/hpack/encoder.ts'
 import type { CallStatus, UnaryMethod } from '../call.ts'
-import type { CallStream, GrpcSettings } from './application.ts'
-import { ANSWER_FIELDS } from './head.ts'
+import { ANSWER_FIELDS, type CallStream } from './head.ts'
 import { prefixOf } from './messages.ts'
 import { statusFields } from './text.ts'
+
+export interface GrpcSettings {
+  readonly maxMessageBytes: number
+  /** Says how a call ends whose handler has thrown. */
+  readonly statusOf: (error: unknown) => CallStatus
+}
 
 export const HEADERS = new RepeatedFields(...ANSWER_FIELDS)
 export const TRAILERS_OK = new RepeatedFields(['grpc-status', '0'])
