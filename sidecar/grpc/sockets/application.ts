@@ -7,6 +7,8 @@ import { CallHead, type CallStream } from './head.ts'
 import { soleMessage } from './messages.ts'
 import { answer, type GrpcSettings, runUnary } from './unary.ts'
 
+const NO_PREFIX = Buffer.alloc(0)
+
 export class GrpcApplication implements Application<CallHead> {
   readonly #methods: Methods
   readonly #settings: GrpcSettings
@@ -26,7 +28,8 @@ export class GrpcApplication implements Application<CallHead> {
   open(stream: CallStream): void {
     const { refusal, timeoutMs } = stream.head
     if (refusal !== undefined) {
-      stream.sendHeaders(refusal)
+      stream.sendHeaders(refusal.fields)
+      if (refusal.body !== undefined) stream.sendData(NO_PREFIX, refusal.body)
       stream.end()
       return
     }

@@ -18,6 +18,13 @@ const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i
 /** Encodings of messages that are understood. */
 const ENCODINGS = ['identity', 'gzip']
 
+/** The whole answer to a call that is refused. */
+export interface Refusal {
+  readonly fields: readonly Field[]
+  /** For people. A client of gRPC gets none. */
+  readonly body: Buffer | undefined
+}
+
 export type CallStream = Stream<CallHead>
 
 /** The head of a call. Calls with equal fields on a connection share it. */
@@ -26,8 +33,7 @@ export class CallHead implements CallContext {
   readonly #fields: readonly HeaderField[]
   /** undefined: the call is refused. */
   readonly method: Method | undefined
-  /** The whole answer to a call that is refused. */
-  readonly refusal: readonly Field[] | undefined
+  readonly refusal: Refusal | undefined
   /** Until when the client waits, from the beginning of the call, in milliseconds. */
   readonly timeoutMs: number
   /** Whether messages may be compressed. */
@@ -59,16 +65,12 @@ export class CallHead implements CallContext {
   }
 
   /** A client that does not speak gRPC gets an answer of HTTP. */
-  #httpRefusal(): readonly Field[] | undefined {
-    if (this.#value(':method') !== 'POST')
-      return [
-        [':status', '405'],
-        ['allow', 'POST'],
-      ]
-    return CONTENT_TYPE.test(this.#value('content-type') ?? '') ? undefined : [[':status', '415']]
+  #httpRefusal(): Refusal | undefined {
+    if (this.#value(':method') !== 'POST') return notGrpc([':status', '405'], ['allow', 'POST'])
+    return CONTENT_TYPE.test(this.#value('content-type') ?? '') ? undefined : notGrpc([':status', '415'])
   }
 
-  #refusal(method: Method | undefined, timeout: number | undefined): readonly Field[] | undefined {
+  #refusal(method: Method | undefined, timeout: number | undefined): Refusal | undefined {
     if (method === undefined)
       return refused(
         STATUS.UNIMPLEMENTED,
@@ -81,13 +83,19 @@ export class CallHead implements CallContext {
       )
     const encoding = this.#value('grpc-encoding')
     if (encoding === undefined || ENCODINGS.includes(encoding)) return undefined
-    return [
-      ...refused(STATUS.UNIMPLEMENTED, `grpc-encoding: expected one of ${ENCODINGS.join(', ')}`),
-      ['grpc-accept-encoding', ENCODINGS.join(',')],
-    ]
+    return refused(STATUS.UNIMPLEMENTED, `grpc-encoding: expected one of ${ENCODINGS.join(', ')}`, [
+      'grpc-accept-encoding',
+      ENCODINGS.join(','),
+    ])
   }
 }
 
-function refused(code: number, message: string): readonly Field[] {
-  return [...ANSWER_FIELDS, ...statusFields({ code, message })]
+function refused(code: number, message: string, ...more: Field[]): Refusal {
+  return { fields: [...ANSWER_FIELDS, ...statusFields({ code, message }), ...more], body: undefined }
+}
+
+const NOT_GRPC = Buffer.from('expected a call of gRPC: POST with the content type application/grpc\n')
+
+function notGrpc(...fields: Field[]): Refusal {
+  return { fields: [...fields, ['content-type', 'text/plain']], body: NOT_GRPC }
 }

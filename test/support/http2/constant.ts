@@ -30,9 +30,9 @@ export function constant(body: Buffer): Application<undefined> {
   }
 }
 
-/** Listens on a free port. */
-export async function serveConstant(body: Buffer, options?: ServerOptions) {
-  const http2 = new Http2Server(constant(body), options)
+/** Serves an application on a free port. */
+export async function serve<Head>(app: Application<Head>, options?: ServerOptions) {
+  const http2 = new Http2Server(app, options)
   const server = createServer({ noDelay: true }, (socket) =>
     http2.accept(socket, { address: socket.remoteAddress }),
   )

@@ -1,0 +1,91 @@
+/** Our HTTP/2 with other people's: h2spec, curl, h2load, and Node's own client. */
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { connect } from 'node:http2'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, expect, inject, test } from 'vitest'
+import { RepeatedFields } from '../../sidecar/http2/hpack/encoder.ts'
+import type { HeaderField } from '../../sidecar/http2/hpack/header-field.ts'
+import type { Stream } from '../../sidecar/http2/stream.ts'
+import { constant, serve } from '../support/http2/constant.ts'
+import { run } from '../support/interop/command.ts'
+import { newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const [h2spec, curl, h2load] = [inject('h2spec'), inject('curl'), inject('h2load')]
+
+const server = await serve(constant(Buffer.from('hello, world')))
+afterAll(() => server.close())
+
+test.skipIf(!h2spec.ok)('h2spec: all of its cases, on HTTP/2 alone and on gRPC', async () => {
+  const { address } = await runSidecar({ flags: { 'grpc.transport': 'sockets' } })
+  for (const port of [String(server.port), address.split(':')[1] ?? '']) {
+    const said = await run(commandOf(h2spec), ['--host', '127.0.0.1', '--port', port, '--strict'])
+    expect(said).toMatch(/^(\d+) tests, \1 passed, 0 skipped, 0 failed$/m)
+  }
+})
+
+test.skipIf(!curl.ok)('curl gets an answer, and a large body is taken', async () => {
+  const body = join(newFolder(), 'body')
+  writeFileSync(body, Buffer.alloc(3_000_000))
+  const url = `http://127.0.0.1:${server.port}/`
+  expect(await run(commandOf(curl), ['-sS', '--http2-prior-knowledge', url])).toBe('hello, world')
+  expect(
+    await run(commandOf(curl), ['-sS', '--http2-prior-knowledge', '--data-binary', `@${body}`, url]),
+  ).toBe('hello, world')
+})
+
+test.skipIf(!h2load.ok)('h2load gets 20,000 answers on connections with small windows', async () => {
+  const said = await run(commandOf(h2load), [
+    ...['-n', '20000', '-c', '4', '-m', '50', '-w', '10', '-W', '12'],
+    `http://127.0.0.1:${server.port}/`,
+  ])
+  expect(said).toMatch(/20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored/)
+})
+
+function commandOf(program: { ok: true; command: readonly string[] } | { ok: false }): string {
+  return (program.ok && program.command[0]) || ''
+}
+
+test("header fields survive the way through Node's encoder and ours, and back", async () => {
+  let seen: readonly HeaderField[] = []
+  let answer: [string, string][] = []
+  const repeated = new RepeatedFields([':status', '200'], ['x-repeated', 'again and again'])
+  const respond = (stream: Stream<undefined>) => {
+    if (answer.length === 0) stream.sendHeaders(repeated)
+    else stream.sendHeaders([[':status', '200'], ...answer])
+    stream.end()
+  }
+  const app = {
+    ...constant(Buffer.alloc(0)),
+    readHead: ({ fields }: { fields: HeaderField[] }) => {
+      seen = fields
+      return undefined
+    },
+    open: respond,
+  }
+  const echo = await serve(app)
+  const client = connect(`http://127.0.0.1:${echo.port}`)
+  const field = fc.tuple(
+    fc.stringMatching(/^x-[a-z0-9-]{1,20}$/),
+    fc.stringMatching(/^(?:[!-~](?:[ -~]{0,60}[!-~])?)?$/),
+  )
+  const fields = fc.uniqueArray(field, { maxLength: 20, selector: ([name]) => name })
+  await fc.assert(
+    fc.asyncProperty(fields, fields, async (sent, answered) => {
+      answer = answered
+      const stream = client.request({ ':path': '/', ...Object.fromEntries(sent) })
+      const [received] = await once(stream, 'response')
+      stream.resume()
+      await once(stream, 'close')
+      const custom = seen.filter(({ name }) => name.startsWith('x-'))
+      expect(custom.map(({ name, value }) => [name, value])).toEqual(sent)
+      const expected = answered.length === 0 ? [['x-repeated', 'again and again']] : answered
+      expect(Object.entries(received).filter(([name]) => name.startsWith('x-'))).toEqual(expected)
+    }),
+    { numRuns: 300 },
+  )
+  client.close()
+  await echo.close()
+})
