@@ -36,11 +36,12 @@ export class Connection<Head> implements Host {
   readonly #frames: Frames<Head>
   readonly peer: Peer
   readonly #endsAtMs: number
-  /** When something arrived last, when a stream was open last, and when the peer read something last. */
+  /** When something arrived last, when a stream was in use last, and when the peer read something last. */
   #heardMs: number
   #usedMs: number
   #readMs: number
   #readBytes = 0
+  #lastStream = 0
   #askedMs = 0
   #announcedMs = 0
   #endedMs = 0
@@ -128,7 +129,9 @@ export class Connection<Head> implements Host {
       if (nowMs - this.#endedMs >= LINGER_MS) this.#socket.destroy()
       return
     }
-    if (this.#session.openStreams > 0) this.#usedMs = nowMs
+    const { openStreams, lastStream } = this.#session
+    if (openStreams > 0 || lastStream !== this.#lastStream) this.#usedMs = nowMs
+    this.#lastStream = lastStream
     if (nowMs - this.#usedMs >= limits.idleMs || nowMs >= this.#endsAtMs) this.drain()
     this.#turn(() => {
       this.#frames.checkTimes(nowMs, limits.requestMs)

@@ -38,9 +38,10 @@ export class FrameReader {
     return this.#at < this.#chunk.length
   }
 
-  /** Takes what has arrived. Only to be called when the reader is not paused. */
+  /** Takes what has arrived. */
   read(chunk: Buffer): void {
-    this.#chunk = chunk
+    // A socket that was paused may have had something on its way.
+    this.#chunk = this.paused ? Buffer.concat([this.#chunk.subarray(this.#at), chunk]) : chunk
     this.#at = 0
     this.resume()
   }

@@ -23,6 +23,18 @@ export interface Sink {
 export class FrameWriter {
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
   #at = 0
+  #claimed = false
+
+  /** A connection begins its turn. @throws Error if another one has not ended its own: their bytes must never mix */
+  claim(): void {
+    if (this.#claimed) throw new Error('two connections have their turn at the same time')
+    this.#claimed = true
+  }
+
+  /** The turn is over, and everything is flushed. */
+  release(): void {
+    this.#claimed = false
+  }
 
   /** How many bytes were written and not flushed. */
   get length(): number {
@@ -32,11 +44,6 @@ export class FrameWriter {
   /** Whether so many bytes can be written without a flush. */
   hasRoom(bytes: number): boolean {
     return this.#at + bytes <= BUFFER_BYTES
-  }
-
-  /** The most that can be written at once. */
-  get capacity(): number {
-    return BUFFER_BYTES
   }
 
   header(length: number, type: number, flags: number, stream: number): void {

@@ -9,7 +9,7 @@ export interface Limits {
   readonly streams: number
   /** Largest list of header fields in bytes (RFC 9113, §6.5.2). */
   readonly headerListBytes: number
-  /** Most bytes of requests that one connection may have in flight: its flow-control window. */
+  /** Most bytes of requests that one connection may have in flight. Its flow-control window is as large. */
   readonly connectionBufferBytes: number
   /** Most bytes of requests and answers that all connections may have in flight. */
   readonly bufferBytes: number
@@ -35,7 +35,7 @@ export const DEFAULT_LIMITS: Limits = {
   connectionsPerAddress: 4_096,
   streams: 1_000,
   headerListBytes: 16_384,
-  connectionBufferBytes: 8_388_608,
+  connectionBufferBytes: 16_777_216,
   bufferBytes: 134_217_728,
   resetsPerSecond: 500,
   controlFramesPerSecond: 1_000,

@@ -1,49 +1,52 @@
-/** How much a peer may send on a connection (RFC 9113, §6.9), and what of it is still held in memory. */
+/** How much a peer may send on a connection at a time (RFC 9113, §6.9), and what of it is held in memory. */
 import type { Budget } from './budget.ts'
 import { ConnectionError, ERROR, WINDOW_DEFAULT } from './protocol.ts'
 
+/**
+ * The window opens again with everything that arrives. If it waited for requests to be complete, requests that are large
+ * together could wait for each other for ever. What is held is bounded by refusing streams.
+ */
 export class ReceiveWindow {
   readonly #most: number
   readonly #budget: Budget
   #left = WINDOW_DEFAULT
-  /** Bytes that are no longer held, and that the peer has not been told about. */
-  #released: number
+  /** Bytes that have arrived and that the peer has not been told about. */
+  #arrived: number
+  #held = 0
 
-  /** @param most bytes that the peer may have in flight */
+  /** @param most bytes that may be held */
   constructor(most: number, budget: Budget) {
     this.#most = most
     this.#budget = budget
-    this.#released = most - WINDOW_DEFAULT
+    this.#arrived = most - WINDOW_DEFAULT
   }
 
   /** @throws ConnectionError if the peer may not send so much */
   take(bytes: number): void {
     this.#left -= bytes
+    this.#arrived += bytes
     if (this.#left < 0)
       throw new ConnectionError(ERROR.FLOW_CONTROL_ERROR, 'more bytes than the window of the connection')
   }
 
-  /** The bytes belong to a stream now. */
-  hold(bytes: number): void {
+  /** The bytes belong to a stream now. @returns false if they are too many, for this connection or for all of them */
+  hold(bytes: number): boolean {
+    this.#held += bytes
     this.#budget.bytes += bytes
+    return this.#held <= this.#most && !this.#budget.exhausted
   }
 
   /** The stream needs them no longer. */
   release(bytes: number): void {
+    this.#held -= bytes
     this.#budget.bytes -= bytes
-    this.#released += bytes
-  }
-
-  /** The bytes came for a stream that does not take them. */
-  skip(bytes: number): void {
-    this.#released += bytes
   }
 
   /** How much the peer may send in addition, if that is worth a frame; else 0. */
   update(): number {
-    if (this.#released < this.#most / 2) return 0
-    const bytes = this.#released
-    this.#released = 0
+    if (this.#arrived < this.#most / 2) return 0
+    const bytes = this.#arrived
+    this.#arrived = 0
     this.#left += bytes
     return bytes
   }

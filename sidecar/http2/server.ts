@@ -32,6 +32,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly #perAddress = new Map<string, number>()
   #nowMs: number
   #ticks = 0
+  #closing = false
   #timer: NodeJS.Timeout | undefined
   #whenEmpty: (() => void) | undefined
 
@@ -65,8 +66,8 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   accept(socket: Duplex, peer: Peer): void {
     const { address } = peer
     const bound = this.boundReached(address)
-    if (bound !== undefined) {
-      this.exceeded(bound)
+    if (bound !== undefined || this.#closing) {
+      if (bound !== undefined) this.exceeded(bound)
       socket.on('error', () => {})
       socket.destroy()
       return
@@ -105,6 +106,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
 
   /** Lets streams end for up to `drainMs`, then closes the connections that are left. */
   async close(drainMs: number): Promise<void> {
+    this.#closing = true
     if (this.#connections.size === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#whenEmpty = resolve

@@ -82,6 +82,11 @@ export class Session<Head> implements StreamOwner<Head> {
     return this.#streams.size
   }
 
+  /** The last stream that the peer has opened. */
+  get lastStream(): number {
+    return this.#ids.last
+  }
+
   get nowMs(): number {
     return this.#host.nowMs
   }
@@ -96,6 +101,7 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   beginTurn(): void {
+    this.#host.writer.claim()
     this.sender.inTurn = true
     this.turn.begin()
     for (const { type, stream, value } of this.#later.splice(0))
@@ -111,6 +117,7 @@ export class Session<Head> implements StreamOwner<Head> {
     if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
     this.sender.inTurn = false
     this.sender.flush()
+    this.#host.writer.release()
   }
 
   yields(): boolean {
@@ -176,17 +183,16 @@ export class Session<Head> implements StreamOwner<Head> {
     if (start === end && !endStream) this.rates.idleFrame()
     const stream = this.#streams.get(id)
     if (stream === undefined) {
-      this.#window.skip(length)
       this.#onClosed(id, 'DATA')
       return
     }
     stream.receiveWindow -= length
     stream.unreleased += length
-    this.#window.hold(length)
+    const fits = this.#window.hold(length)
     if (stream.remoteEnded) this.reset(stream, ERROR.STREAM_CLOSED)
     else if (stream.receiveWindow < 0) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
     else if (!stream.takesBody(end - start, endStream)) this.reset(stream, ERROR.PROTOCOL_ERROR)
-    else if (this.#host.budget.exhausted) {
+    else if (!fits) {
       this.#host.exceeded('buffered_bytes')
       this.reset(stream, ERROR.ENHANCE_YOUR_CALM)
     } else {
@@ -246,8 +252,6 @@ export class Session<Head> implements StreamOwner<Head> {
     this.sender.setHeaderTableSize(bytes)
   }
 
-  // The end.
-
   /** Asks the peer to open no more streams (§6.8): first with a warning, because streams may be on their way. */
   announceEnd(): void {
     if (this.draining !== 'no') return
@@ -260,7 +264,7 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.draining === 'last_stream_told') return
     this.draining = 'last_stream_told'
     this.sender.goAway(this.#ids.last, ERROR.NO_ERROR, reason)
-    this.#endIfDone()
+    this.over ||= this.draining === 'last_stream_told' && this.#streams.size === 0
   }
 
   /** Ends the connection because of an error (§5.4.1). */
@@ -374,7 +378,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.sender.drop(stream)
     if (stream.busy) this.#orphans++
     if (!answered && stream.state !== undefined) this.#app.aborted(stream)
-    if (this.draining === 'last_stream_told') this.#endIfDone()
+    this.over ||= this.draining === 'last_stream_told' && this.#streams.size === 0
   }
 
   /** @returns whether something went on, so that there may be more to send */
@@ -392,9 +396,5 @@ export class Session<Head> implements StreamOwner<Head> {
       resumed = true
     }
     return resumed
-  }
-
-  #endIfDone(): void {
-    if (this.#streams.size === 0) this.over = true
   }
 }

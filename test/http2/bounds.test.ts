@@ -249,6 +249,16 @@ test('a peer that does not read is disconnected, and what waits for it stays bou
   expect(server.http2.budget.bytes).toBe(0)
 })
 
+test('a connection with calls is not idle, even if none of them lasts', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), { idleMs: 5_000 })
+  const peer = server.connect().send(PREFACE)
+  for (let second = 0; second < 20; second++) {
+    peer.send(whole(2 * second + 1))
+    server.pass(1_000)
+  }
+  expect(peer.received().map(described)).not.toContain('GOAWAY NO_ERROR')
+})
+
 test('an idle connection is asked to end, and one of full age too; a stream may still end', () => {
   const server = new TestServer(
     { ...constant(Buffer.from('hello')), open: () => {} },

@@ -30,17 +30,17 @@ type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{
 at the same time from one IP address, in each worker. Only with the transport sockets.",type:"integer",minimum:1,
 maximum:1e6,default:4096},max_header_list_bytes:{description:"Size of the metadata of a call, in bytes as RFC \
 9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,maximum:1048576,default:16384},
-max_connection_buffer_bytes:{description:"Most bytes of requests that one connection may have in flight; at le\
-ast two messages of max_message_bytes always fit. Only with the transport sockets.",type:"integer",minimum:65536,
-maximum:1073741824,default:8388608},max_buffer_bytes:{description:"Most bytes of requests and answers that all\
- connections may have in flight, in each worker. Further requests are refused. Only with the transport sockets\
-.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},max_resets_per_second:{description:"M\
-ost calls that a connection may cancel in a second. Beyond that it is closed. Only with the transport sockets.",
-type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{description:"Most pings, most\
- settings, and most other frames that bring no call further, that a connection may send in a second, beside th\
-ose that its calls need. Beyond that it is closed. Only with the transport sockets.",type:"integer",minimum:10,
-maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may take to arrive, in millisecon\
-ds. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{
+max_connection_buffer_bytes:{description:"Most bytes of requests that one connection may have in flight; two m\
+essages of max_message_bytes always fit. Further ones are refused. Only with the transport sockets.",type:"int\
+eger",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"Most bytes of requests\
+ and answers that all connections may have in flight, in each worker. Further requests are refused. Only with \
+the transport sockets.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},max_resets_per_second:{
+description:"Most calls that a connection may cancel in a second. Beyond that it is closed. Only with the tran\
+sport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{description:"\
+Most pings, most settings, and most other frames that bring no call further, that a connection may send in a s\
+econd, beside those that its calls need. Beyond that it is closed. Only with the transport sockets.",type:"int\
+eger",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may take to arri\
+ve, in milliseconds. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{
 description:"How long a client may leave answers unread, in milliseconds. Beyond that its connection is closed\
 . Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:6e4},tls:{description:"Req\
 uired if other machines can reach the address. The files are PEM files. Every client must present a certificat\

@@ -1,4 +1,5 @@
 /** Frames as clients send them, with some of their bytes changed. The same seed makes the same frames. */
+import { gzipSync } from 'node:zlib'
 import { callOf, END_HEADERS, FRAME, field, frame } from '../http2-frames.ts'
 
 const END_STREAM = 0x1
@@ -87,9 +88,14 @@ function allTalks(): Talk[] {
   ])
   const huffman = Buffer.from('828684418cf1e3c2e5f23a6ba0ab90f4ff', 'hex')
   const open = frame(FRAME.headers, { flags: END_HEADERS, stream: 1, payload: request })
-  const end = frame(FRAME.data, { flags: END_STREAM, stream: 1, payload: Buffer.alloc(5) })
+  const end = frame(FRAME.data, { flags: END_STREAM, stream: 1 })
   const whole = (payload: Buffer) =>
     frame(FRAME.headers, { flags: END_HEADERS | END_STREAM, stream: 1, payload })
+  const call = (path: string, more: Buffer = Buffer.alloc(0)) =>
+    frame(FRAME.headers, { flags: END_HEADERS, stream: 1, payload: Buffer.concat([callOf(path), more]) })
+  const message = frame(FRAME.data, { stream: 1, payload: Buffer.of(0, 0, 0, 0, 3, 1, 2, 3) })
+  const compressed = gzipSync('compressed')
+  const gzipped = Buffer.concat([Buffer.of(1, 0, 0, 0, compressed.length), compressed])
   const padded = Buffer.concat([Buffer.of(1, 0, 0, 0, 0, 16), request, Buffer.of(0)])
   const reset = frame(FRAME.rstStream, { stream: 1, payload: Buffer.of(0, 0, 0, 8) })
   const widen = (stream: number) => frame(0x8, { stream, payload: Buffer.of(0, 0, 16, 0) })
@@ -106,6 +112,14 @@ function allTalks(): Talk[] {
     talk(open, frame(FRAME.data, { flags: 0x8, stream: 1, payload: Buffer.of(2, 1, 0, 0) }), end),
     talk(open, frame(0x2, { stream: 1, payload: Buffer.alloc(5) }), end),
     talk(open, reset),
+    ...['/unary', '/later', '/fails', '/stream', '/bidi'].map((path) => talk(call(path), message, end)),
+    talk(call('/bidi'), message, message, end),
+    talk(call('/unary', field('grpc-timeout', '10m')), message),
+    talk(
+      call('/unary', field('grpc-encoding', 'gzip')),
+      frame(FRAME.data, { stream: 1, payload: gzipped }),
+      end,
+    ),
     talk(open, widen(1), end, widen(0)),
     talk(frame(FRAME.settings, { payload: Buffer.of(0, 4, 0, 0, 16, 0, 0, 1, 0, 0, 0, 0) })),
     talk(frame(FRAME.ping, { payload: Buffer.alloc(8) }), widen(0)),
