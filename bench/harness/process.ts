@@ -49,11 +49,12 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     program: string,
     programArguments: readonly string[],
     nodeFlags: readonly string[] = [],
+    environment: Readonly<Record<string, string>> = {},
   ): Promise<ServerProcess<Ready>> {
     const child = spawn(
       process.execPath,
       ['--expose-gc', ...nodeFlags, '--import', REPORT_USAGE, program, ...programArguments],
-      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env: { ...process.env, ...environment } },
     )
     if (child.stdout === null) throw new Error('expected a pipe for what the server prints')
     const line = await Promise.race([

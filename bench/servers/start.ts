@@ -30,6 +30,8 @@ export interface SidecarOptions {
   readonly launcher?: string
   /** Flags of Node itself. */
   readonly nodeFlags?: readonly string[]
+  /** What carries the calls; absent: the default. */
+  readonly transport?: 'sockets' | 'grpc-js'
 }
 
 const LAUNCHER = join(ROOT, 'sidecar', 'portcullis.js')
@@ -42,8 +44,10 @@ export function startSidecar({
   flags = [],
   launcher = LAUNCHER,
   nodeFlags = [],
+  transport,
 }: SidecarOptions = {}): Promise<ServerProcess<SidecarReady>> {
-  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags], nodeFlags)
+  const environment = transport && { PORTCULLIS_GRPC_TRANSPORT: transport }
+  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags], nodeFlags, environment)
 }
 
 /** Starts a sidecar on an existing data folder. */

@@ -6,6 +6,7 @@ import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
+import { socketsSuite } from './sockets.ts'
 import { startSuite } from './start.ts'
 import { tokensSuite } from './tokens.ts'
 import { upstreamSuite } from './upstream.ts'
@@ -14,6 +15,7 @@ import { workersSuite } from './workers.ts'
 export const suites: readonly Suite[] = [
   engineSuite,
   sidecarSuite,
+  socketsSuite,
   tokensSuite,
   issueSuite,
   upstreamSuite,

@@ -29,6 +29,14 @@ const SIDECAR_ROWS = [
   'constant-nghttpd',
 ]
 
+const SOCKETS_ROWS = [
+  'check-claims',
+  'check-iam-token',
+  'check-claims-grpc-js',
+  'check-batch',
+  'check-claims-nghttpd',
+]
+
 /** Suite → the rows that it must produce, and how many answers it must check before. */
 export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>([
   [
@@ -59,6 +67,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       alone: [],
       timed: SIDECAR_ROWS,
       optional: ['constant-nghttpd'],
+    },
+  ],
+  [
+    'sockets',
+    {
+      answersChecked: 90 + 90 + 90 + 100,
+      compared: [...SOCKETS_ROWS, 'alone-p50', 'alone-p99', 'used-memory'],
+      alone: [],
+      timed: SOCKETS_ROWS,
+      optional: ['check-claims-nghttpd'],
     },
   ],
   ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [], timed: ['unseen-token'] }],
