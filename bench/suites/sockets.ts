@@ -29,7 +29,7 @@ interface Effort {
 }
 
 const SIZES: Record<Size, Effort> = {
-  full: { warmUpCalls: 30_000, pairs: 3, calls: 30_000, batches: 200, alone: 2_000, many: 200_000 },
+  full: { warmUpCalls: 30_000, pairs: 15, calls: 30_000, batches: 400, alone: 3_000, many: 1_000_000 },
   smoke: { warmUpCalls: 100, pairs: 1, calls: 15_000, batches: 2, alone: 50, many: 200 },
 }
 

@@ -7,16 +7,12 @@ import { FRAME_HEADER_BYTES } from './protocol.ts'
 /** Larger than the answers of most turns. */
 const BUFFER_BYTES = 65_536
 
-/**
- * Less than this is copied before it is written. A socket whose peer does not read would otherwise hold the whole buffer
- * for a few bytes.
- */
-const COPIED_BYTES_MAX = BUFFER_BYTES / 4
-
 /** Where the bytes go: a socket. */
 export interface Sink {
   /** How many bytes wait for the operating system to take them. */
   readonly writableLength: number
+  /** Whether the bytes are encrypted before the operating system gets them. */
+  readonly encrypted?: boolean
   write(bytes: Uint8Array): unknown
 }
 
@@ -87,7 +83,8 @@ export class FrameWriter {
     if (this.#at === 0) return
     const written = this.#buffer.subarray(0, this.#at)
     this.#at = 0
-    if (written.length < COPIED_BYTES_MAX) sink.write(Buffer.from(written))
+    // Bytes that are sure to wait are copied, so that a peer that does not read holds no more than it must.
+    if (sink.encrypted || sink.writableLength > 0) sink.write(Buffer.from(written))
     else {
       sink.write(written)
       // The socket keeps what the operating system did not take at once. Then the buffer is the socket's.
