@@ -34,6 +34,7 @@ async function newAccount(): Promise<void> {
     permissions: [{ scope: 2, projects: ['alpha', 'beta'] }],
     roles: ['iam.admin'],
   }))
+  await admin.setServiceUserValidator({ account, name: 'worker', validator: true })
   await admin.createControlPanelUser({ account, name: 'olga', owner: true })
   await admin.createControlPanelUser({ account, name: 'igor', roles: ['iam.admin'] })
   await admin.createStaticToken({ account, userName: 'olga', name: 'reporting' })
@@ -79,6 +80,10 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
   [
     'address-restriction set ACCOUNT 10.0.0.0/8',
     'Restrict account ACCOUNT to 10.0.0.0/8? That locks out callers on the machine of the sidecar, which have the address 127.0.0.1.',
+  ],
+  [
+    'service-user withdraw-validator ACCOUNT worker',
+    'Withdraw the right to validate tokens from service user worker of account ACCOUNT? What validates the tokens of other accounts with this user stops working.',
   ],
   [
     'service-user disable ACCOUNT worker',
