@@ -7,8 +7,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { CommandFailed, run } from '../support/interop/command.ts'
+import { run } from '../support/interop/command.ts'
 import { generateGo, installGo, installGrpcurl, installH2spec } from '../support/interop/go.ts'
+import { available, type Outcome } from '../support/interop/obtain.ts'
 import { generatePython, installPython, pythonProgram } from '../support/interop/python.ts'
 import { installFish, installZsh, type Shell } from '../support/interop/shells.ts'
 
@@ -101,25 +102,6 @@ export default async function setup(project: TestProject): Promise<() => void> {
     throw error
   }
   return remove
-}
-
-type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
-
-/** Obtains some software and prepares it. Obtaining may fail, and then its tests are skipped. Preparing must not fail. */
-async function available<Obtained, T>(
-  name: string,
-  obtain: () => Promise<Obtained>,
-  prepare: (obtained: Obtained) => Promise<T>,
-): Promise<Outcome<T>> {
-  let obtained: Obtained
-  try {
-    obtained = await obtain()
-  } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error
-    process.stderr.write(`interop: every test that needs ${name} is skipped: ${error.message}\n`)
-    return { ok: false, why: error.message }
-  }
-  return { ok: true, value: await prepare(obtained) }
 }
 
 function programOf<T>(

@@ -6,7 +6,7 @@ import { installed, interopFolder, run, runBuf } from './command.ts'
 const program = join(interopFolder, 'go')
 
 /** The module's own go.mod decides, nothing around it. */
-const ENVIRONMENT = { GOFLAGS: '-mod=readonly', GOWORK: 'off', CGO_ENABLED: '0' }
+export const ENVIRONMENT = { GOFLAGS: '-mod=readonly', GOWORK: 'off', CGO_ENABLED: '0' }
 
 /** It has no go.mod, so that `go` must choose its modules. */
 const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible'

@@ -11,22 +11,6 @@ import { startSidecar } from './sidecar.ts'
 
 const programs = join(interopFolder, 'identity')
 
-/** Something that was obtained, or the reason why there is none. */
-export type Obtained<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly why: string }
-
-/** Obtains foreign software. Where that fails, what needs it is skipped, and a printed line says so. */
-export async function obtained<T>(name: string, obtain: () => Promise<T>): Promise<Obtained<T>> {
-  try {
-    return { ok: true, value: await obtain() }
-  } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error
-    process.stderr.write(`interop: every test that needs ${name} is skipped: ${error.message}\n`)
-    return { ok: false, why: error.message }
-  }
-}
-
 /** A virtual environment with Keystone's clients. @returns its folder of programs */
 export async function installKeystoneClients(): Promise<string> {
   const requirements = join(programs, 'python', 'requirements.txt')

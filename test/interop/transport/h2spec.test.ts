@@ -1,0 +1,85 @@
+/**
+ * Every case of h2spec, against each transport. A case that a transport does not pass is named here with the reason, and has
+ * to go on failing: so the list says what is true.
+ */
+import { describe, expect, test } from 'vitest'
+import { runH2spec, type SpecOutcome } from '../../support/interop/h2spec.ts'
+import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
+import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
+
+/** How many cases there are. Fewer would mean that h2spec gave up. */
+const CASES = 146
+
+/** What h2spec asks for. Its requests are no calls, so any path gets the same answer. */
+const PATH = '/portcullis.v1.AuthorizationService/Check'
+
+interface Left {
+  readonly outcome: 'failed' | 'skipped'
+  readonly why: string
+}
+
+/** Why grpc-js leaves cases. */
+const IGNORED = failed('Node ignores a frame of a stream that is closed, where the case expects an error')
+const DISCONNECTED = failed('Node ends the connection, where the case expects less')
+const PRIORITY = failed('Node ignores what is wrong with a PRIORITY frame')
+const BODY_AWAITED = failed('what is no call gets an answer without a body, and the case waits for one')
+const BODY_NEEDED = { ...BODY_AWAITED, outcome: 'skipped' } as const
+const QUEUED = failed(
+  'grpc-js advertises a limit for streams, and Node answers those beyond it if they come at once',
+)
+
+const LEFT: Readonly<Record<Transport, Readonly<Record<string, Left>>>> = {
+  'grpc-js': {
+    'generic/2 Sends a WINDOW_UPDATE frame on half-closed (remote) stream': BODY_AWAITED,
+    'generic/2 Sends a PRIORITY frame on half-closed (remote) stream': BODY_AWAITED,
+    'http2/5.1 closed: Sends a DATA frame after sending RST_STREAM frame': IGNORED,
+    'http2/5.1 closed: Sends a HEADERS frame after sending RST_STREAM frame': IGNORED,
+    'http2/5.1 closed: Sends a DATA frame': IGNORED,
+    'http2/5.1 closed: Sends a HEADERS frame': IGNORED,
+    'http2/5.1.1 Sends stream identifier that is numerically smaller than previous': IGNORED,
+    'http2/5.1.2 Sends HEADERS frames that causes their advertised concurrent stream limit to be exceeded':
+      QUEUED,
+    'http2/5.3.1 Sends PRIORITY frame that depend on itself': PRIORITY,
+    'http2/6.3 Sends a PRIORITY frame with 0x0 stream identifier': PRIORITY,
+    'http2/6.5.3 Sends multiple values of SETTINGS_INITIAL_WINDOW_SIZE': BODY_NEEDED,
+    'http2/6.7 Sends a PING frame with ACK': DISCONNECTED,
+    'http2/6.9.1 Sends SETTINGS frame to set the initial window size to 1 and sends HEADERS frame':
+      BODY_NEEDED,
+    'http2/6.9.1 Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream':
+      DISCONNECTED,
+    'http2/6.9.2 Changes SETTINGS_INITIAL_WINDOW_SIZE after sending HEADERS frame': BODY_NEEDED,
+    'http2/6.9.2 Sends a SETTINGS frame for window size to be negative': BODY_NEEDED,
+  },
+  sockets: {},
+}
+
+function failed(why: string): Left {
+  return { outcome: 'failed', why }
+}
+
+const tools = await obtainTransportTools()
+
+describe.skipIf(!tools.ok).each(transports)('%s', async (transport) => {
+  const left = LEFT[transport]
+  const outcomes = tools.ok ? await outcomesOn(transport, tools.value.h2spec) : []
+
+  test('h2spec has run all of its cases, and the ones that are left out are among them', () => {
+    const names = outcomes.map(({ name }) => name)
+    expect(new Set(names).size).toBe(CASES)
+    expect(names).toEqual(expect.arrayContaining(Object.keys(left)))
+  })
+
+  for (const { name, outcome, saw } of outcomes)
+    test(`${name}${left[name] === undefined ? '' : `: left, because ${left[name].why}`}`, () => {
+      expect({ outcome, saw }).toEqual({ outcome: left[name]?.outcome ?? 'passed', saw })
+    })
+})
+
+async function outcomesOn(transport: Transport, program: string): Promise<SpecOutcome[]> {
+  const sidecar = await serveDemoOn(transport)
+  try {
+    return await runH2spec(program, sidecar.ready.grpc, PATH)
+  } finally {
+    await sidecar.stop()
+  }
+}
