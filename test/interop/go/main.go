@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -22,6 +24,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	// Imported so that requests can be compressed.
+	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -39,6 +43,8 @@ type row struct {
 	DeadlineMilliseconds int64             `json:"deadline_ms"`
 	// The number of responses after which a stream is cancelled; 0: it is not cancelled.
 	ResponsesMax int `json:"responses_max"`
+	// The encoding of the requests; empty: none.
+	Compression string `json:"compression"`
 }
 
 type line struct {
@@ -54,7 +60,7 @@ type failure struct {
 }
 
 // Makes a call and passes each response to `each`, which returns whether to continue.
-type caller func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error
+type caller func(ctx context.Context, question row, each func(proto.Message) bool) error
 
 func main() {
 	connection := connect()
@@ -89,9 +95,9 @@ func ask(call caller, question row) {
 	deadline := time.Duration(question.DeadlineMilliseconds) * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	ctx = metadata.NewOutgoingContext(ctx, metadata.New(question.Metadata))
+	ctx = metadata.NewOutgoingContext(ctx, sent(question.Metadata))
 	number := 0
-	err := call(ctx, question.Requests, func(response proto.Message) bool {
+	err := call(ctx, question, func(response proto.Message) bool {
 		write(line{Response: toJSON(response)})
 		number++
 		return number != question.ResponsesMax
@@ -100,6 +106,27 @@ func ask(call caller, question row) {
 		write(line{Error: describe(err)})
 	}
 	write(line{End: true})
+}
+
+// The metadata as gRPC takes it: binary values come as base64.
+func sent(values map[string]string) metadata.MD {
+	found := metadata.MD{}
+	for name, value := range values {
+		if strings.HasSuffix(name, "-bin") {
+			bytes, err := base64.StdEncoding.DecodeString(value)
+			must(err)
+			value = string(bytes)
+		}
+		found.Set(name, value)
+	}
+	return found
+}
+
+func (question row) options() []grpc.CallOption {
+	if question.Compression == "" {
+		return nil
+	}
+	return []grpc.CallOption{grpc.UseCompressor(question.Compression)}
 }
 
 func write(printed line) {
@@ -126,8 +153,8 @@ type message[T any] interface {
 func unary[T any, Request message[T], Response proto.Message](
 	call func(context.Context, Request, ...grpc.CallOption) (Response, error),
 ) caller {
-	return func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error {
-		response, err := call(ctx, fromJSON[T, Request](requests[0]))
+	return func(ctx context.Context, question row, each func(proto.Message) bool) error {
+		response, err := call(ctx, fromJSON[T, Request](question.Requests[0]), question.options()...)
 		if err == nil {
 			each(response)
 		}
@@ -138,8 +165,8 @@ func unary[T any, Request message[T], Response proto.Message](
 func serverStream[T any, Request message[T], U any, Response message[U]](
 	call func(context.Context, Request, ...grpc.CallOption) (grpc.ServerStreamingClient[U], error),
 ) caller {
-	return func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error {
-		stream, err := call(ctx, fromJSON[T, Request](requests[0]))
+	return func(ctx context.Context, question row, each func(proto.Message) bool) error {
+		stream, err := call(ctx, fromJSON[T, Request](question.Requests[0]), question.options()...)
 		if err != nil {
 			return err
 		}
@@ -150,13 +177,13 @@ func serverStream[T any, Request message[T], U any, Response message[U]](
 func bidirectional[T any, Request message[T], U any, Response message[U]](
 	call func(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[T, U], error),
 ) caller {
-	return func(ctx context.Context, requests []json.RawMessage, each func(proto.Message) bool) error {
-		stream, err := call(ctx)
+	return func(ctx context.Context, question row, each func(proto.Message) bool) error {
+		stream, err := call(ctx, question.options()...)
 		if err != nil {
 			return err
 		}
 		go func() {
-			for _, request := range requests {
+			for _, request := range question.Requests {
 				// If the stream has failed, reading from it returns the error.
 				if stream.Send(fromJSON[T, Request](request)) != nil {
 					return

@@ -5,6 +5,7 @@ the end.
 """
 
 import argparse
+import base64
 import json
 import sys
 
@@ -20,6 +21,8 @@ SERVICES = {
     "AuthorizationService": (authorization_pb2, authorization_pb2_grpc.AuthorizationServiceStub),
     "Health": (health_pb2, health_pb2_grpc.HealthStub),
 }
+
+COMPRESSIONS = {None: grpc.Compression.NoCompression, "gzip": grpc.Compression.Gzip}
 
 
 def main():
@@ -40,7 +43,8 @@ def ask(channel, row):
         answer = getattr(stub(channel), method_name)(
             iter(requests) if method.client_streaming else requests[0],
             timeout=row["deadline_ms"] / 1000,
-            metadata=list(row.get("metadata", {}).items()),
+            metadata=[sent(*entry) for entry in row.get("metadata", {}).items()],
+            compression=COMPRESSIONS[row.get("compression")],
         )
         for number, response in enumerate(answer if method.server_streaming else [answer], start=1):
             yield {"response": to_json(response)}
@@ -50,6 +54,11 @@ def ask(channel, row):
     except grpc.RpcError as error:
         yield {"error": describe(error)}
     yield {"end": True}
+
+
+def sent(name, value):
+    """The metadata as gRPC takes it: binary values come as base64."""
+    return (name, base64.b64decode(value)) if name.endswith("-bin") else (name, value)
 
 
 def describe(error):

@@ -7,10 +7,13 @@ export interface Row {
   readonly call: `${'AuthorizationService' | 'Health'}/${string}`
   /** One, or for `CheckStream` any number. */
   readonly requests: readonly object[]
+  /** Values of `-bin` are base64. */
   readonly metadata?: Readonly<Record<string, string>>
   readonly deadline_ms?: number
   /** How many responses of a stream are read before it is left; absent: all. */
   readonly responses_max?: number
+  /** The encoding of the requests; absent: none. */
+  readonly compression?: 'gzip'
 }
 
 export interface Answer {

@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { type Ended, run as runCommand, startProcess } from '../processes.ts'
 import { newFile, newFolder } from '../resources.ts'
 import { makeAuthority, makeCertificate } from './certificates.ts'
-import { CommandFailed, installed, interopFolder, run } from './command.ts'
+import { installed, interopFolder, run } from './command.ts'
 import { ownAddress } from './own-address.ts'
 import { startSidecar } from './sidecar.ts'
 

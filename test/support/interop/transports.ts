@@ -1,7 +1,7 @@
 /** The transports that gRPC is served on. What is proved of one is proved of each. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Demo, type Served, serve, serveDemo } from '../processes.ts'
+import { type Demo, type Served, serveDemo } from '../processes.ts'
 import { newFolder } from '../resources.ts'
 import { repository } from './command.ts'
 
@@ -20,21 +20,22 @@ export interface TransportOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
+/** A sidecar, with what its data folder says. */
+interface Started {
+  /** The data folder. */
+  readonly data: string
+  /** The caller token of its administrator. */
+  readonly administratorToken: string
+}
+
 /** Starts a development sidecar whose gRPC runs on the transport. */
-export function serveDemoOn(
+export async function serveDemoOn(
   transport: Transport,
-  options: TransportOptions = {},
-): Promise<Served & { readonly demo: Demo }> {
-  return serveDemo(...started(transport, options))
-}
-
-/** Starts a sidecar whose gRPC runs on the transport. */
-export function serveOn(transport: Transport, options: TransportOptions = {}): Promise<Served> {
-  return serve(...started(transport, options))
-}
-
-function started(transport: Transport, { flags = [], environment = {} }: TransportOptions) {
+  { flags = [], environment = {} }: TransportOptions = {},
+): Promise<Served & Started & { readonly demo: Demo }> {
   const data = join(newFolder(), 'data')
   const chosen = transports.length > 1 ? { PORTCULLIS_GRPC_TRANSPORT: transport } : {}
-  return [['--data', data, ...flags], { environment: { ...environment, ...chosen } }] as const
+  const served = await serveDemo(['--data', data, ...flags], { environment: { ...environment, ...chosen } })
+  const administratorToken = readFileSync(join(data, 'administrator-token'), 'utf8').trim()
+  return { ...served, data, administratorToken }
 }

@@ -1,0 +1,83 @@
+/**
+ * Calls the sidecar with grpc-js. Messages are built from the contract's descriptors, so nothing is generated. The input is a
+ * line of JSON. The output has a line for each response, a line for the error if there is one, and a line for the end.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import {
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { loadFileDescriptorSetFromBuffer, type MethodDefinition } from '@grpc/proto-loader'
+import type { Row } from '../../support/interop/client.ts'
+
+const OPTIONS = { keepCase: true, longs: String, enums: String, bytes: String, defaults: true, oneofs: true }
+
+const flags = process.argv
+const flag = (name: string) => flags[flags.indexOf(name) + 1] ?? ''
+const definitions = Object.assign(
+  {},
+  ...['portcullis', 'health', 'google_rpc'].map((name) =>
+    loadFileDescriptorSetFromBuffer(readFileSync(join(flag('--protos'), `${name}.binpb`)), OPTIONS),
+  ),
+)
+const client = new Client(flag('--address'), credentials.createInsecure())
+
+for await (const line of createInterface(process.stdin)) {
+  const error = await ask(JSON.parse(line))
+  if (error !== undefined) print({ error: describe(error) })
+  print({ end: true })
+}
+client.close()
+
+/** Every call is made as a stream in both directions, which on the wire all calls are. */
+function ask({ call, requests, metadata = {}, deadline_ms = 0, responses_max, compression }: Row) {
+  const [service = '', name = ''] = call.split('/')
+  const scope = service === 'Health' ? 'grpc.health.v1' : 'portcullis.v1'
+  const method: MethodDefinition<object, object> = definitions[`${scope}.${service}`][name]
+  const sent = new Metadata()
+  for (const [key, value] of Object.entries(metadata))
+    sent.set(key, key.endsWith('-bin') ? Buffer.from(value, 'base64') : value)
+  if (compression !== undefined) sent.set('grpc-internal-encoding-request', compression)
+  const stream: ClientDuplexStream<object, object> = client.makeBidiStreamRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    sent,
+    { deadline: Date.now() + deadline_ms },
+  )
+  return new Promise<ServiceError | undefined>((resolve) => {
+    let number = 0
+    stream.on('data', (response) => {
+      print({ response })
+      if (++number === responses_max) stream.cancel()
+    })
+    stream.once('error', (error: ServiceError) => resolve(number === responses_max ? undefined : error))
+    stream.once('end', () => resolve(undefined))
+    for (const request of requests) stream.write(request)
+    stream.end()
+  })
+}
+
+function describe({ code, details: message, metadata }: ServiceError): object {
+  const decode = (name: string, bytes: Buffer) => {
+    const type = definitions[`google.rpc.${name}`]
+    return type.deserialize(bytes)
+  }
+  const [bytes] = metadata.get('grpc-status-details-bin')
+  const stated = Buffer.isBuffer(bytes) ? decode('Status', bytes).details : []
+  const details = stated.map(({ type_url: url, value }: { type_url: string; value: string }) => ({
+    '@type': url,
+    ...decode(url.slice(url.lastIndexOf('.') + 1), Buffer.from(value, 'base64')),
+  }))
+  return { code: status[code], message, details }
+}
+
+function print(line: object): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}

