@@ -40,5 +40,6 @@ process.once('SIGTERM', () => process.exit(0))
 
 async function serve(): Promise<number> {
   if (transport === 'grpc-js') return (await import('./grpc-js.ts')).serveOnGrpcJs(methods, wishes)
+  if (transport === 'sockets') return (await import('./sockets.ts')).serveOnSockets(methods, wishes)
   throw new Error(`no transport ${transport}`)
 }

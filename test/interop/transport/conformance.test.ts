@@ -1,0 +1,72 @@
+/**
+ * Every case of Connect's conformance suite for a gRPC server, against each transport. What the runner complains of, and why
+ * that is left, is named here. A complaint that no case has any more fails too: so the list says what is true.
+ */
+import { describe, expect, test } from 'vitest'
+import { type ConformanceOutcome, runConformance } from '../../support/interop/conformance.ts'
+import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
+import { type Transport, transports } from '../../support/interop/transports.ts'
+
+/** How many cases there are at least. Fewer would mean that the runner left some out. */
+const CASES: Readonly<Record<Transport, number>> = { 'grpc-js': 570, sockets: 376 }
+
+interface Left {
+  readonly complaint: RegExp
+  /** The cases that may have it; absent: any. */
+  readonly cases?: RegExp
+  readonly why: string
+}
+
+const LEFT: Readonly<Record<Transport, readonly Left[]>> = {
+  'grpc-js': [
+    {
+      complaint: /^trailers include a non-empty 'grpc-message' value with zero\/okay 'grpc-status'$/,
+      why: 'grpc-js says OK where nothing has to be said',
+    },
+    {
+      complaint: /^trailers include '.*-bin' value with padding but servers should emit unpadded/,
+      why: 'grpc-js pads base64',
+    },
+    {
+      complaint: /^(expecting an error but received none|expecting 0 response messages but instead got 1)$/,
+      cases: /\/(client-stream\/incomplete-message|unexpected-(codec|verb|compressed-message))/,
+      why: 'grpc-js takes what it should refuse: half a message, another codec, GET, a compression that was not announced',
+    },
+    {
+      complaint: /^actual error \{code: 13 .*\} does not match expected code 12 \(unimplemented\)$/,
+      cases: /\/unexpected-compression$/,
+      why: 'grpc-js hands over a message that it cannot decompress',
+    },
+  ],
+  sockets: [
+    {
+      complaint: /^actual response (headers|trailers) missing "x-custom-(header|trailer)"$/,
+      why: 'the handlers of the sidecar have no header fields of their own',
+    },
+  ],
+}
+
+const tools = await obtainTransportTools()
+
+describe.skipIf(!tools.ok).each(transports)('%s', async (transport) => {
+  const outcomes: ConformanceOutcome[] = tools.ok ? await runConformance(tools.value, transport) : []
+  const left = LEFT[transport]
+  const isLeft = (name: string, complaint: string) =>
+    left.filter((each) => each.complaint.test(complaint) && (each.cases?.test(name) ?? true))
+
+  test('the runner has run all of its cases', () => {
+    expect(outcomes.length).toBeGreaterThanOrEqual(CASES[transport])
+  })
+
+  test.each(left)('what is left: $why', (each) => {
+    const complaints = outcomes.flatMap(({ name, complaints }) =>
+      complaints.flatMap((complaint) => isLeft(name, complaint)),
+    )
+    expect(complaints).toContain(each)
+  })
+
+  for (const { name, complaints } of outcomes)
+    test(name, () => {
+      expect(complaints.filter((complaint) => isLeft(name, complaint).length === 0)).toEqual([])
+    })
+})

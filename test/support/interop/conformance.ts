@@ -1,0 +1,73 @@
+/** Connect's conformance runner against our reference service on a transport. */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { newFolder } from '../resources.ts'
+import { interopFolder } from './command.ts'
+import type { TransportTools } from './transport-tools.ts'
+import type { Transport } from './transports.ts'
+
+/** gRPC with all that it has: every kind of call, compression, TLS with client certificates, a limit for messages. */
+const FEATURES = {
+  versions: ['HTTP_VERSION_2'],
+  protocols: ['PROTOCOL_GRPC'],
+  codecs: ['CODEC_PROTO'],
+  compressions: ['COMPRESSION_IDENTITY', 'COMPRESSION_GZIP'],
+  supportsH2c: true,
+  supportsTls: true,
+  supportsTlsClientCerts: true,
+  supportsTrailers: true,
+  supportsMessageReceiveLimit: true,
+}
+
+/** What a transport does not have. */
+const EXCLUDED: Readonly<Record<Transport, readonly object[]>> = {
+  'grpc-js': [],
+  // With TLS every client presents a certificate.
+  sockets: [{ useTls: true, useTlsClientCerts: false }],
+}
+
+/** The runner takes seconds. It only ends what hangs. */
+const RUN_MS_MAX = 100_000
+
+export interface ConformanceOutcome {
+  /** The suite, the permutation and the case. */
+  readonly name: string
+  /** What the runner complains of. */
+  readonly complaints: readonly string[]
+}
+
+/** @returns one outcome for each case */
+export async function runConformance(
+  { connectconformance, conformanceProtos }: TransportTools,
+  transport: Transport,
+): Promise<ConformanceOutcome[]> {
+  const configuration = join(newFolder(), 'features.yaml')
+  // JSON is YAML.
+  writeFileSync(configuration, JSON.stringify({ features: FEATURES, excludeCases: EXCLUDED[transport] }))
+  const server = [join(interopFolder, 'transport', 'conformance', 'server.ts'), transport, conformanceProtos]
+  const printed = await new Promise<string>((resolve) => {
+    const args = ['--mode', 'server', '--vv', '--conf', configuration, '--', process.execPath, ...server]
+    const options = { timeout: RUN_MS_MAX, maxBuffer: 64 * 1024 * 1024 }
+    // It fails where a case fails. The output says which one.
+    execFile(connectconformance, args, options, (_error, stdout, stderr) => resolve(stdout + stderr))
+  })
+  const names = new Set(
+    Array.from(printed.matchAll(/^Sending request for "(.*)"\.\.\.$/gm), ([, name = '']) => name),
+  )
+  const failed = new Map(
+    Array.from(printed.matchAll(/^FAILED: (.*):\n((?:\t.*\n)+)/gm), ([, name = '', text = '']) => [
+      name,
+      text
+        .split('\n')
+        .map((line) => line.replace(/^[\s;]+/, ''))
+        .filter((line) => line !== ''),
+    ]),
+  )
+  if (!/^Total cases: \d+$/m.test(printed))
+    throw new Error(`the runner has not come to its end: ${printed.slice(-2000)}`)
+  return Array.from(new Set([...names, ...failed.keys()]), (name) => ({
+    name,
+    complaints: failed.get(name) ?? [],
+  }))
+}
