@@ -16,9 +16,11 @@ import (
 type line struct {
 	Encode [][3]string `json:"encode"`
 	Decode *string     `json:"decode"`
-	// The size that the decoder's peer may use from now on.
+	// The size of the dynamic table that the encoder uses from now on, and the one that the decoder allows.
 	EncoderTable *uint32 `json:"encoder_table"`
 	DecoderTable *uint32 `json:"decoder_table"`
+	// Whether the block is the first one of a connection.
+	Fresh bool `json:"fresh"`
 }
 
 type answer struct {
@@ -42,6 +44,9 @@ func main() {
 		if asked.EncoderTable != nil {
 			encoder.SetMaxDynamicTableSizeLimit(*asked.EncoderTable)
 			encoder.SetMaxDynamicTableSize(*asked.EncoderTable)
+		}
+		if asked.Fresh {
+			decoder = hpack.NewDecoder(4096, nil)
 		}
 		if asked.DecoderTable != nil {
 			decoder.SetAllowedMaxDynamicTableSize(*asked.DecoderTable)
