@@ -4,15 +4,20 @@
 export const FRAME = {
   data: 0x0,
   headers: 0x1,
+  priority: 0x2,
   rstStream: 0x3,
   settings: 0x4,
   ping: 0x6,
+  goAway: 0x7,
+  windowUpdate: 0x8,
   continuation: 0x9,
 } as const
 
 /** Flags (§6): the same bit means another thing in another frame. */
 export const ACK = 0x1
+export const END_STREAM = 0x1
 export const END_HEADERS = 0x4
+export const PADDED = 0x8
 
 /** The length of what precedes a payload (§4.1). */
 const HEADER_BYTES = 9
@@ -56,6 +61,28 @@ export function callOf(path: string): Buffer {
     field('content-type', 'application/grpc'),
     field('te', 'trailers'),
   ])
+}
+
+/** A message of gRPC with its prefix. */
+export function messageFrame(message: Uint8Array, compressed = 0): Buffer {
+  const prefix = Buffer.alloc(5)
+  prefix.writeUInt8(compressed)
+  prefix.writeUInt32BE(message.length, 1)
+  return Buffer.concat([prefix, message])
+}
+
+/** A number of four bytes: of WINDOW_UPDATE, of RST_STREAM. */
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+/** Settings by their numbers (§6.5.2). */
+export function settingsOf(settings: Readonly<Record<number, number>>): Buffer {
+  return Buffer.concat(
+    Object.entries(settings).map(([id, value]) => Buffer.concat([Buffer.of(0, Number(id)), uint32(value)])),
+  )
 }
 
 /** Reads frames from bytes as they arrive, cut anywhere. */
