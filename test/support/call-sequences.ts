@@ -131,7 +131,7 @@ const PLANS: readonly ((random: Random) => Plan)[] = [
   () => ({
     what: 'a watch until its deadline',
     path: 'WatchMatrix',
-    headers: { 'grpc-timeout': '60m' },
+    headers: { 'grpc-timeout': '400m' },
     messages: [messageFrame(Buffer.alloc(0))],
   }),
   () => ({
@@ -410,7 +410,7 @@ export async function compareServers(
   return { kinds: kinds.size, calls: made, differences }
 }
 
-const CONNECTIONS_AT_A_TIME = 4
+const CONNECTIONS_AT_A_TIME = 8
 
 /** How many kinds of calls there are. */
 export const KINDS = PLANS.length
