@@ -3,7 +3,8 @@
  * framings, slow readers, resets, deadlines, compression, and what no client should send. test/interop/transport makes more.
  */
 import { expect, test } from 'vitest'
-import { compareServers, KINDS, MESSAGE_BYTES_MAX } from '../support/call-sequences.ts'
+import { MESSAGE_BYTES_MAX } from '../support/call-kinds.ts'
+import { compareServers, KINDS } from '../support/call-sequences.ts'
 import { randomFrom } from '../support/random.ts'
 import { runSidecar } from '../support/sidecar.ts'
 

@@ -1,6 +1,7 @@
 /** The same calls at two sidecars, one on each transport: same messages, same order, same statuses, same details. */
 import { expect, test } from 'vitest'
-import { compareServers, KINDS, MESSAGE_BYTES_MAX } from '../../support/call-sequences.ts'
+import { MESSAGE_BYTES_MAX } from '../../support/call-kinds.ts'
+import { compareServers, KINDS } from '../../support/call-sequences.ts'
 import { serveDemoOn } from '../../support/interop/transports.ts'
 import { randomFrom } from '../../support/random.ts'
 
