@@ -77,8 +77,18 @@ describe.skipIf(!tools.ok).each(transports)('%s', async (transport) => {
 
 async function outcomesOn(transport: Transport, program: string): Promise<SpecOutcome[]> {
   const sidecar = await serveDemoOn(transport)
+  const run = (parts?: readonly string[]) => runH2spec(program, sidecar.ready.grpc, PATH, parts)
   try {
-    return await runH2spec(program, sidecar.ready.grpc, PATH)
+    const outcomes = await run()
+    if (transport === 'sockets') return outcomes
+    // On a busy machine Node closes a connection now before and now after what a case waits for.
+    const isSurprise = ({ name, outcome }: SpecOutcome) =>
+      outcome !== (LEFT[transport][name]?.outcome ?? 'passed')
+    const parts = new Set(outcomes.filter(isSurprise).map(({ name }) => name.split(' ')[0] ?? ''))
+    const again = parts.size === 0 ? [] : await run([...parts])
+    return outcomes.map(
+      (first) => (isSurprise(first) && again.find(({ name }) => name === first.name)) || first,
+    )
   } finally {
     await sidecar.stop()
   }
