@@ -72,7 +72,9 @@ export class GrpcApplication implements Application<CallHead> {
     if (this.#timed.length === 0) return
     const timed = this.#timed
     this.#timed = []
-    for (const stream of timed) if (!stream.closed) this.#call(stream).setDeadline()
+    for (const stream of timed)
+      // An answer that is complete and waits to be sent has no deadline any more.
+      if (!stream.closed && stream.outgoing?.ends !== true) this.#call(stream).setDeadline()
   }
 
   #fits({ length }: Buffer): boolean {

@@ -60,6 +60,8 @@ export abstract class OpenCall {
 
   /** Starts the timer of a call that is not answered at once. */
   setDeadline(): void {
+    // It may have ended in the turn in which it came.
+    if (this.over) return
     const { timeoutMs } = this.stream.head
     if (timeoutMs <= TIMER_MS_MAX)
       this.#timer ??= setTimeout(() => this.fail(DEADLINE_EXCEEDED), Math.ceil(timeoutMs))
