@@ -17,22 +17,34 @@ export type DerivedConflict = Pick<Conflict, 'type' | 'cells' | 'apis' | 'kinds'
 export function deriveConflicts(input: MatrixInput): DerivedConflict[] {
   const matrix = completeMatrix(input)
   const table = new Table(matrix)
-  const merged = new Map<string, DerivedConflict>()
+  const merged = new Map<string, { readonly conflict: DerivedConflict; readonly statements: Set<string> }>()
   for (const statement of matrix.statements)
     for (const conflict of conflictsOf(statement, matrix, table)) {
       const key = subjectKey(conflict)
-      const statements = new Set([...(merged.get(key)?.statements ?? []), ...conflict.statements])
-      merged.set(key, { ...conflict, statements: [...statements] })
+      const earlier = merged.get(key)
+      if (earlier === undefined) merged.set(key, { conflict, statements: new Set(conflict.statements) })
+      else for (const id of conflict.statements) earlier.statements.add(id)
     }
-  return [...merged.values()]
+  return Array.from(merged.values(), ({ conflict, statements }) => ({
+    ...conflict,
+    statements: [...statements],
+  }))
 }
 
-/** The rows: which cells they mark as accepted. */
+/** The rows: which cells they mark as accepted; and the APIs that the statements list. Each is found once. */
 class Table {
   readonly #accepts: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #apisOf = new Map<string, readonly string[]>()
+  readonly #listed = new Map<string, Set<string>>()
 
   constructor(matrix: Matrix) {
     this.#accepts = new Map(matrix.apis.map((api) => [api.id, new Set(api.accepts)]))
+    for (const { claim } of matrix.statements) {
+      if (claim.type !== 'manages') continue
+      const listed = this.#listed.get(claim.kind) ?? new Set()
+      this.#listed.set(claim.kind, listed)
+      for (const api of claim.apis) listed.add(api)
+    }
   }
 
   accepts(api: string, kind: string): boolean {
@@ -43,8 +55,18 @@ class Table {
     return this.#accepts.get(api) ?? new Set()
   }
 
-  apisOf(kind: string): string[] {
-    return [...this.#accepts.keys()].filter((api) => this.accepts(api, kind))
+  apisOf(kind: string): readonly string[] {
+    let apis = this.#apisOf.get(kind)
+    if (apis === undefined) {
+      apis = [...this.#accepts.keys()].filter((api) => this.accepts(api, kind))
+      this.#apisOf.set(kind, apis)
+    }
+    return apis
+  }
+
+  /** APIs that some statement says a token of the kind manages. */
+  listed(kind: string): ReadonlySet<string> {
+    return this.#listed.get(kind) ?? new Set()
   }
 }
 
@@ -55,9 +77,7 @@ function conflictsOf(statement: Statement, matrix: Matrix, table: Table): Derive
   switch (claim.type) {
     case 'manages': {
       const { kind } = claim
-      const listed = new Set(
-        claimsOf(matrix, 'manages').flatMap((one) => (one.kind === kind ? one.apis : [])),
-      )
+      const listed = table.listed(kind)
       const rejected = claim.apis.filter((api) => !table.accepts(api, kind))
       const unlisted = claim.complete ? table.apisOf(kind).filter((api) => !listed.has(api)) : []
       return [
@@ -71,13 +91,14 @@ function conflictsOf(statement: Statement, matrix: Matrix, table: Table): Derive
         .map((api) => inCell('contradiction')({ api, kind: claim.kind }))
     case 'only_option': {
       const { kind } = claim
+      const named = new Set(claim.apis)
       const wrong = claim.apis.flatMap((api) => [
         ...(table.accepts(api, kind) ? [] : [{ api, kind }]),
         ...[...table.kindsOf(api)].filter((other) => other !== kind).map((other) => ({ api, kind: other })),
       ])
       const unlisted = table
         .apisOf(kind)
-        .filter((api) => table.kindsOf(api).size === 1 && !claim.apis.includes(api))
+        .filter((api) => table.kindsOf(api).size === 1 && !named.has(api))
         .map((api) => ({ api, kind }))
       return [...wrong.map(inCell('contradiction')), ...unlisted.map(inCell('omission'))]
     }
@@ -127,12 +148,6 @@ function holderConflicts(
   if (kinds.size === 0) return []
   const ordered = matrix.tokenKinds.map((kind) => kind.id).filter((kind) => kinds.has(kind))
   return [conflict('contradiction', { kinds: ordered, statements: [...against, statement.id] })]
-}
-
-function claimsOf<T extends Claim['type']>(matrix: Matrix, type: T): Extract<Claim, { type: T }>[] {
-  return matrix.statements
-    .map((statement) => statement.claim)
-    .filter((claim): claim is Extract<Claim, { type: T }> => claim.type === type)
 }
 
 function conflict(type: ConflictType, parts: Partial<Omit<DerivedConflict, 'type'>>): DerivedConflict {

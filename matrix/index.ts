@@ -9,7 +9,7 @@ import type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matr
 import shipped from './support-matrix.json' with { type: 'json' }
 
 export { type DerivedConflict, deriveConflicts } from './derive.ts'
-export { type Problem, problemText } from './document/index.ts'
+export { PROBLEMS_MAX, type Problem, problemText } from './document/index.ts'
 export type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 export { type LintReport, lintMatrix } from './lint.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'

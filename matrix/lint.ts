@@ -2,44 +2,48 @@
  * The linter: compares the conflicts that a matrix declares with those that follow from its rows and statements. A matrix
  * passes when it declares each of them, and no other.
  */
-import { type Conflict, completeMatrix, type Matrix, type MatrixInput } from '../engine/index.ts'
+import { type Cell, type Conflict, completeMatrix, type Matrix, type MatrixInput } from '../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, subjectKey } from './derive.ts'
-import { type Problem, pathOf } from './document/index.ts'
+import { type Problem, Problems, pathOf } from './document/index.ts'
 
 export interface LintReport {
   /** Every conflict that follows from rows and statements, with its declaration where there is one. */
   readonly conflicts: readonly { readonly derived: DerivedConflict; readonly declared?: Conflict }[]
-  /** Conflicts that are not declared, that do not follow, or that are declared wrongly. Empty: the matrix passes. */
+  /**
+   * Conflicts that are not declared, that do not follow, or that are declared wrongly: the first 100, and an entry that says
+   * how many more there are. Empty: the matrix passes.
+   */
   readonly problems: readonly Problem[]
 }
 
 /** Derives the conflicts of a matrix and compares them with the declared ones. */
 export function lintMatrix(input: MatrixInput): LintReport {
   const matrix = completeMatrix(input)
-  const { declared, problems } = declarationsOf(matrix)
-  problems.push(...opposedResolutions(matrix))
-  const takenIds = new Set(matrix.conflicts.map(({ id }) => id))
+  const problems = new Problems()
+  const declared = declarationsOf(matrix, problems)
+  findOpposedResolutions(matrix, problems)
+  const declarations = new NewDeclarations(matrix)
   const conflicts = deriveConflicts(matrix).map((derived) => {
     const key = subjectKey(derived)
     const found = declared.get(key)
     declared.delete(key)
     if (found === undefined) {
-      problems.push(undeclared(derived, matrix, takenIds))
+      problems.add(() => declarations.problem(derived))
       return { derived }
     }
     if (!sameIds(found.conflict.statements, derived.statements))
-      problems.push({
+      problems.add(() => ({
         path: pathOf(['conflicts', found.index, 'statements']),
         expected: `expected the statements that take part: ${derived.statements.map((id) => `\`${id}\``).join(', ')}`,
-      })
+      }))
     return { derived, declared: found.conflict }
   })
   for (const { conflict, index } of declared.values())
-    problems.push({
+    problems.add(() => ({
       path: pathOf(['conflicts', index]),
       expected: `expected a conflict that follows from the rows and the statements; no ${describe(conflict)} does, so remove it`,
-    })
-  return { conflicts, problems }
+    }))
+  return { conflicts, problems: problems.list() }
 }
 
 interface Declaration {
@@ -48,45 +52,56 @@ interface Declaration {
 }
 
 /** The declared conflicts by what they are about. Of two about the same, the later one is a problem. */
-function declarationsOf({ conflicts }: Matrix): { declared: Map<string, Declaration>; problems: Problem[] } {
+function declarationsOf({ conflicts }: Matrix, problems: Problems): Map<string, Declaration> {
   const declared = new Map<string, Declaration>()
-  const problems: Problem[] = []
   for (const [index, conflict] of conflicts.entries()) {
     const key = subjectKey(conflict)
     const earlier = declared.get(key)
     if (earlier === undefined) declared.set(key, { conflict, index })
     else
-      problems.push({
+      problems.add(() => ({
         path: pathOf(['conflicts', index]),
         expected: `expected each conflict once; \`${earlier.conflict.id}\` declares the same`,
-      })
+      }))
   }
-  return { declared, problems }
+  return declared
 }
 
-/** A conflict that the file has to declare, with the JSON that declares it: only the reason is left to write. */
-function undeclared(derived: DerivedConflict, matrix: Matrix, takenIds: Set<string>): Problem {
-  const { type, cells, apis, kinds, statements } = derived
-  const id = freeId(derived, takenIds)
-  takenIds.add(id)
-  const declaration: Conflict = {
-    ...{ id, type, cells, apis, kinds, statements },
-    resolution: resolutionOf(derived, matrix),
-    reason: 'write the reason here',
+/** Declarations of conflicts that the file has to declare: only the reason is left to write. */
+class NewDeclarations {
+  readonly #takenIds: Set<string>
+  /** Cells of which a declared conflict says that the prose rules them. */
+  readonly #ruledByProse: ReadonlySet<string>
+
+  constructor({ conflicts }: Matrix) {
+    this.#takenIds = new Set(conflicts.map(({ id }) => id))
+    const byProse = conflicts.filter(({ resolution }) => resolution === 'prose')
+    this.#ruledByProse = new Set(byProse.flatMap(({ cells }) => cells.map(cellKey)))
   }
-  return {
-    path: 'conflicts',
-    expected: `expected a declaration with a resolution and a reason for the ${describe(derived)}; add to the list: ${JSON.stringify(declaration)}`,
+
+  /** The problem that the declaration is missing, with the JSON of it. */
+  problem(derived: DerivedConflict): Problem {
+    const { type, cells, apis, kinds, statements } = derived
+    const id = freeId(derived, this.#takenIds)
+    this.#takenIds.add(id)
+    const declaration: Conflict = {
+      ...{ id, type, cells, apis, kinds, statements },
+      resolution: this.#resolutionOf(derived),
+      reason: 'write the reason here',
+    }
+    return {
+      path: 'conflicts',
+      expected: `expected a declaration with a resolution and a reason for the ${describe(derived)}; add to the list: ${JSON.stringify(declaration)}`,
+    }
+  }
+
+  /** The table rules, unless another conflict about the same cell is resolved for the prose. */
+  #resolutionOf({ cells: [cell] }: DerivedConflict): Conflict['resolution'] {
+    return cell !== undefined && this.#ruledByProse.has(cellKey(cell)) ? 'prose' : 'table'
   }
 }
 
-/** The table rules, unless another conflict about the same cell is resolved for the prose. */
-function resolutionOf({ cells: [cell] }: DerivedConflict, matrix: Matrix): Conflict['resolution'] {
-  const others = matrix.conflicts.filter(({ cells }) =>
-    cells.some(({ api, kind }) => api === cell?.api && kind === cell.kind),
-  )
-  return others.some(({ resolution }) => resolution === 'prose') ? 'prose' : 'table'
-}
+const cellKey = ({ api, kind }: Cell): string => `${api} ${kind}`
 
 /** Longest id that the schema takes, in characters. */
 const ID_LENGTH_MAX = 64
@@ -113,20 +128,18 @@ function describe({ type, cells, apis, kinds }: DerivedConflict): string {
 }
 
 /** One cell cannot be ruled by the table and by the prose at once. */
-function opposedResolutions(matrix: Matrix): Problem[] {
+function findOpposedResolutions(matrix: Matrix, problems: Problems): void {
   const ruled = new Map<string, Conflict>()
-  const problems: Problem[] = []
   for (const [index, conflict] of matrix.conflicts.entries())
-    for (const { api, kind } of conflict.cells) {
-      const earlier = ruled.get(`${api} ${kind}`)
+    for (const cell of conflict.cells) {
+      const earlier = ruled.get(cellKey(cell))
       if (earlier !== undefined && earlier.resolution !== conflict.resolution)
-        problems.push({
+        problems.add(() => ({
           path: pathOf(['conflicts', index, 'resolution']),
           expected: `expected \`${earlier.resolution}\`, as \`${earlier.id}\` rules the same cell`,
-        })
-      else ruled.set(`${api} ${kind}`, conflict)
+        }))
+      else ruled.set(cellKey(cell), conflict)
     }
-  return problems
 }
 
 function sameIds(one: readonly string[], other: readonly string[]): boolean {

@@ -1,26 +1,24 @@
 /** Reads a matrix from the text of its file, and refuses it where any detail is wrong. */
 import { completeMatrix, type Matrix, type MatrixInput, matrixProblems } from '../engine/index.ts'
-import { type Problem, problemsBy, problemText, readJson } from './document/index.ts'
+import { firstProblems, type Problem, problemsBy, problemText, readJson } from './document/index.ts'
 import { validate } from './gen/support-matrix.ts'
 import { lintMatrix } from './lint.ts'
 
 /** Largest matrix file that is read, in bytes. */
 export const MATRIX_BYTES_MAX = 32 * 1024 * 1024
 
-/** How many problems the message of an error lists. */
-const PROBLEMS_SHOWN_MAX = 50
-
-/** A matrix that is not valid. `problems` says where and what was expected, in the order of the parts of the file. */
+/**
+ * A matrix that is not valid. `problems` says where and what was expected, in the order of the parts of the file: the first
+ * 100, and an entry that says how many more there are.
+ */
 export class MatrixError extends Error {
   override readonly name = 'MatrixError'
   readonly problems: readonly Problem[]
 
   /** @param file what the message calls the matrix, where it is in a file */
   constructor(problems: readonly Problem[], file?: string | undefined) {
-    const shown = problems.slice(0, PROBLEMS_SHOWN_MAX).map((problem) => `  ${problemText(problem)}`)
-    const more = problems.length - shown.length
     const first = `${file === undefined ? '' : `${file}: `}the matrix is not valid:`
-    super([first, ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n'))
+    super([first, ...problems.map((problem) => `  ${problemText(problem)}`)].join('\n'))
     this.problems = problems
   }
 }
@@ -47,7 +45,7 @@ export function parseMatrix(file: string | Uint8Array): Matrix {
   const misfits = problemsBy(validate, reading.value)
   if (misfits.length > 0) throw new MatrixError(misfits)
   const { $schema: _, ...matrix } = reading.value as MatrixInput & { readonly $schema?: string }
-  const problems = matrixProblems(matrix)
+  const problems = firstProblems(matrixProblems(matrix))
   if (problems.length > 0) throw new MatrixError(problems)
   return completeMatrix(matrix)
 }

@@ -28,8 +28,10 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   const asked = [...new Set(apis)]
   const unknown = asked.filter((api) => !engine.apis.has(api))
   const known = asked.filter((api) => engine.apis.has(api))
-  const opens = (kind: TokenKind, api: string) =>
-    engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id) === true
+  const openedBy = new Map(
+    known.map((api) => [api, new Set(engine.apis.get(api)?.accepted.map(({ kind }) => kind))]),
+  )
+  const opens = (kind: TokenKind, api: string) => openedBy.get(api)?.has(kind.id) === true
   const candidates = [...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))
   const open = known.filter((api) => candidates.some((kind) => opens(kind, api)))
 
@@ -56,7 +58,7 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   const kinds = candidates.filter((kind) => forced.includes(kind) || chosen.includes(kind))
   return {
     tokens: kinds.map((kind) => ({ kind, apis: open.filter((api) => chosenFor(kinds, api) === kind) })),
-    unopened: known.filter((api) => !open.includes(api)),
+    unopened: known.filter((api) => !candidates.some((kind) => opens(kind, api))),
     unknown,
   }
 }

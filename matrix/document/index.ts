@@ -1,4 +1,11 @@
 /** Reading strict JSON documents: the text, the schema, and what is wrong in words. Nothing here knows what a matrix is. */
 export { type JsonReading, readJson } from './json.ts'
-export { type Problem, pathOf, problemText } from './problems.ts'
+export {
+  firstProblems,
+  PROBLEMS_MAX,
+  type Problem,
+  Problems,
+  pathOf,
+  problemText,
+} from './problems.ts'
 export { problemsBy, type Validator } from './schema.ts'

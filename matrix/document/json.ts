@@ -1,6 +1,6 @@
 /** Reads JSON strictly: it refuses what `JSON.parse` accepts without a word, such as a key that repeats. */
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
-import { type Problem, pathOf } from './problems.ts'
+import { type Problem, Problems, pathOf } from './problems.ts'
 
 export type JsonReading =
   | { readonly ok: true; readonly value: unknown }
@@ -9,7 +9,7 @@ export type JsonReading =
 /** Deepest nesting that is read. */
 const DEPTH_MAX = 64
 
-/** Parses JSON text. Refuses duplicate keys, the key `__proto__`, half surrogate pairs, and more than 64 levels of nesting. */
+/** Parses JSON text, in time linear in its length. Refuses duplicate keys, the key `__proto__`, half surrogate pairs, and more than 64 levels of nesting. */
 export function readJson(text: string): JsonReading {
   const scan = new Scan()
   try {
@@ -21,7 +21,8 @@ export function readJson(text: string): JsonReading {
       problems: [{ path: '', expected: `expected at most ${DEPTH_MAX} levels of nesting` }],
     }
   }
-  if (scan.problems.length > 0) return { ok: false, problems: scan.problems }
+  const problems = scan.problems.list()
+  if (problems.length > 0) return { ok: false, problems }
   try {
     return { ok: true, value: JSON.parse(text) }
   } catch {
@@ -35,7 +36,7 @@ const TOO_DEEP = Symbol('too deep')
 
 /** Walks the text once and notes what is wrong. */
 class Scan {
-  readonly problems: Problem[] = []
+  readonly problems = new Problems()
   readonly #keys: Set<string>[] = []
   #broken = false
 
@@ -46,7 +47,8 @@ class Scan {
     onArrayEnd: () => void this.#keys.pop(),
     onObjectProperty: (key, _offset, _length, _line, _column, parents) => {
       const seen = this.#keys.at(-1)
-      const note = (expected: string) => this.problems.push({ path: pathOf([...parents(), key]), expected })
+      const note = (expected: string) =>
+        this.problems.add(() => ({ path: pathOf([...parents(), key]), expected }))
       if (seen?.has(key)) note('expected each key once, this one repeats')
       if (key === '__proto__') note('expected another key: this one is reserved')
       if (!key.isWellFormed()) note(WELL_FORMED)
@@ -54,14 +56,14 @@ class Scan {
     },
     onLiteralValue: (value, _offset, _length, _line, _column, parents) => {
       if (typeof value === 'string' && !value.isWellFormed())
-        this.problems.push({ path: pathOf([...parents()]), expected: WELL_FORMED })
+        this.problems.add(() => ({ path: pathOf([...parents()]), expected: WELL_FORMED }))
     },
     onError: (code, _offset, _length, line, column) => {
       // What follows the first error follows from it.
       if (this.#broken) return
       this.#broken = true
       const place = `line ${line + 1}, column ${column + 1}`
-      this.problems.push({ path: '', expected: `expected JSON; ${inWords(code)} at ${place}` })
+      this.problems.add(() => ({ path: '', expected: `expected JSON; ${inWords(code)} at ${place}` }))
     },
   }
 

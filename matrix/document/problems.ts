@@ -8,6 +8,54 @@ export interface Problem {
   readonly expected: string
 }
 
+/** Most problems of a document that are reported. The others are counted. */
+export const PROBLEMS_MAX = 100
+
+/** How many characters of a key, of a path and of a text are shown. A document can have keys of a megabyte. */
+const KEY_LENGTH_MAX = 100
+const PATH_LENGTH_MAX = 500
+const TEXT_LENGTH_MAX = 4_000
+
+/** Collects the first problems of a document, and counts the others. */
+export class Problems {
+  readonly #first: Problem[] = []
+  #count = 0
+
+  /** @param describe makes the problem. It is not called for a problem that is only counted. */
+  add(describe: () => Problem): void {
+    this.#count++
+    if (this.#first.length < PROBLEMS_MAX) this.#first.push(describe())
+  }
+
+  /** Counts a problem that is not worth describing. */
+  count(): void {
+    this.#count++
+  }
+
+  /** The problems. Where there are too many, the last entry says how many more there are. */
+  list(): Problem[] {
+    const shown = this.#first.map(
+      ({ path, expected }): Problem => ({
+        path: shortened(path, PATH_LENGTH_MAX),
+        expected: shortened(expected, TEXT_LENGTH_MAX),
+      }),
+    )
+    const more = this.#count - shown.length
+    return more === 0 ? shown : [...shown, { path: '', expected: `and ${more} more` }]
+  }
+}
+
+/** The first of a list of problems, which may be long. */
+export function firstProblems(problems: readonly Problem[]): readonly Problem[] {
+  const first = new Problems()
+  for (const problem of problems) first.add(() => problem)
+  return first.list()
+}
+
+function shortened(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text
+}
+
 /** `path: expected …`; without a path where the whole document is meant. */
 export function problemText(problem: Problem): string {
   return problem.path === '' ? problem.expected : `${problem.path}: ${problem.expected}`
@@ -18,8 +66,9 @@ export function pathOf(segments: readonly (string | number)[]): string {
   let path = ''
   for (const segment of segments) {
     if (typeof segment === 'number') path += `[${segment}]`
-    else if (/^[A-Za-z_$][\w$]*$/.test(segment)) path += path === '' ? segment : `.${segment}`
-    else path += `[${JSON.stringify(segment.slice(0, 100))}]`
+    else if (segment.length <= KEY_LENGTH_MAX && /^[A-Za-z_$][\w$]*$/.test(segment))
+      path += path === '' ? segment : `.${segment}`
+    else path += `[${JSON.stringify(segment.slice(0, KEY_LENGTH_MAX))}]`
   }
   return path
 }
@@ -38,16 +87,28 @@ export interface SchemaError {
   readonly parentSchema?: { readonly properties?: object }
 }
 
+/** Most errors of a schema that are described. Several of them can be about one place. */
+const ERRORS_DESCRIBED_MAX = 5 * PROBLEMS_MAX
+
 /** A schema's errors as problems; one for each place. */
 export function schemaProblems(errors: readonly SchemaError[], document: unknown): Problem[] {
-  const problems = new Map<string, Problem>()
+  const places = new Set<string>()
+  const problems = new Problems()
+  let described = 0
   for (const error of errors) {
     // The branches of a union repeat what its discriminator says.
     if (error.keyword === 'oneOf' || error.keyword === 'if' || error.keyword === 'propertyNames') continue
+    // To describe an error takes as long as its path is, so the rest is counted by error and not by place.
+    if (places.size >= PROBLEMS_MAX || described++ >= ERRORS_DESCRIBED_MAX) {
+      problems.count()
+      continue
+    }
     const problem = schemaProblem(error, document)
-    if (!problems.has(problem.path)) problems.set(problem.path, problem)
+    if (places.has(problem.path)) continue
+    places.add(problem.path)
+    problems.add(() => problem)
   }
-  return [...problems.values()]
+  return problems.list()
 }
 
 function schemaProblem(error: SchemaError, document: unknown): Problem {

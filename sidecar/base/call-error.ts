@@ -323,6 +323,11 @@ export function callError<Reason extends CallErrorReason>(
 
 /** The request is not well formed. The error names every violation, up to a maximum. */
 export function invalidArgument(...violations: readonly FieldViolation[]): CallError {
+  return invalidFields(violations)
+}
+
+/** As `invalidArgument`, for a list that may be longer than a function can have arguments. */
+export function invalidFields(violations: readonly FieldViolation[]): CallError {
   const named = violations.slice(0, VIOLATIONS_MAX)
   const more = violations.length - named.length
   const parts = named.map(({ field, expected }) => `${field}: expected ${expected}`)

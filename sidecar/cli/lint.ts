@@ -17,7 +17,9 @@ export function addLintCommand(program: Command): void {
     examples: ['lint', 'lint matrix.json'],
     exitCodes: '0 no problem, 1 problems, 2 the file cannot be read',
   }).action(async (file: string | undefined, options: { json?: boolean }) => {
-    const { lintMatrix, MatrixError, parseMatrix, supportMatrix } = await import('../../matrix/index.ts')
+    const { lintMatrix, MatrixError, PROBLEMS_MAX, parseMatrix, supportMatrix } = await import(
+      '../../matrix/index.ts'
+    )
     const { readMatrixFile } = await import('../rules.ts')
     const bytes = file === undefined ? undefined : readMatrixFile(file)
     let report: LintReport
@@ -28,12 +30,13 @@ export function addLintCommand(program: Command): void {
       report = { conflicts: [], problems: error.problems }
     }
     if (options.json) printJson(report)
-    else print(describe(file ?? 'the shipped matrix', report))
+    else print(describe(file ?? 'the shipped matrix', report, PROBLEMS_MAX))
     process.exitCode = report.problems.length === 0 ? EXIT.done : EXIT.denied
   })
 }
 
-function describe(file: string, { conflicts, problems }: LintReport): string {
+/** @param problemsMax how many problems are listed at most */
+function describe(file: string, { conflicts, problems }: LintReport, problemsMax: number): string {
   const rows = conflicts.map(({ derived, declared }) => [
     declared?.id ?? paint('red', 'NOT DECLARED'),
     derived.type,
@@ -42,10 +45,11 @@ function describe(file: string, { conflicts, problems }: LintReport): string {
     ),
     declared === undefined ? '' : `the ${declared.resolution} decides`,
   ])
+  const count = problems.length > problemsMax ? `more than ${problemsMax}` : `${problems.length}`
   const verdict =
     problems.length === 0
       ? paint('green', 'no problem')
-      : paint('red', `${problems.length} problem${problems.length > 1 ? 's' : ''}`)
+      : paint('red', `${count} problem${problems.length > 1 ? 's' : ''}`)
   return [
     ...(rows.length > 0
       ? [paint('bold', 'conflicts between the rows and the statements:'), columns(rows)]

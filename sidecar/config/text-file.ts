@@ -1,4 +1,7 @@
-/** Reads YAML or JSON files strictly: no duplicate keys and no aliases. Errors never quote the file. */
+/**
+ * Reads YAML or JSON files strictly, in time linear in their length: no duplicate keys and no aliases. Errors never quote
+ * the file.
+ */
 import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Problem } from '../../matrix/document/index.ts'
@@ -22,20 +25,78 @@ export function readTextFile(path: string): FileReading {
 }
 
 /** Loaded only if there is a file to read: the package has 72 files, and most sidecars use only flags and variables. */
-const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
+let loaded: typeof import('yaml') | undefined
+const yaml = () => {
+  loaded ??= createRequire(import.meta.url)('yaml') as typeof import('yaml')
+  return loaded
+}
+
+/** Deepest nesting that is read: that of JSON. */
+const DEPTH_MAX = 64
 
 function parseText(text: string): FileReading {
-  const document = yaml().parseDocument(text, { uniqueKeys: true, prettyErrors: false })
+  const lineOf = (offset: number) => text.slice(0, offset).split('\n').length
+  const { parseDocument } = yaml()
+  // The parser compares each key with all others of its object. `faultIn` looks for them in a set.
+  const document = withoutStacks(() => parseDocument(text, { uniqueKeys: false, prettyErrors: false }))
   const [error] = document.errors
-  if (error !== undefined) {
-    const line = text.slice(0, error.pos[0]).split('\n').length
-    return failure(`expected YAML or JSON; ${error.code} at line ${line}`)
+  if (error !== undefined)
+    return error.code === 'RESOURCE_EXHAUSTION'
+      ? failure(TOO_DEEP)
+      : failure(`expected YAML or JSON; ${error.code} at line ${lineOf(error.pos[0])}`)
+  const fault = faultIn(document.contents, 1)
+  if (fault !== undefined)
+    return failure(
+      fault.offset === undefined ? fault.expected : `${fault.expected} at line ${lineOf(fault.offset)}`,
+    )
+  // An empty file is an empty configuration.
+  return { ok: true, value: document.toJS({ maxAliasCount: 0 }) ?? {} }
+}
+
+const TOO_DEEP = `expected at most ${DEPTH_MAX} levels of nesting`
+
+interface Fault {
+  readonly expected: string
+  /** Where it is in the text. */
+  readonly offset?: number | undefined
+}
+
+/** The first fault of a document that the parser passes over. */
+function faultIn(node: unknown, depth: number): Fault | undefined {
+  const { isAlias, isMap, isSeq } = yaml()
+  // A few lines of aliases can expand to gigabytes.
+  if (isAlias(node)) return { expected: 'expected YAML without aliases' }
+  if (!isMap(node) && !isSeq(node)) return undefined
+  if (depth > DEPTH_MAX) return { expected: TOO_DEEP }
+  const keys = new Set<string>()
+  for (const item of node.items) {
+    const fault = isMap(node) ? faultOfPair(item as Pair, keys, depth) : faultIn(item, depth + 1)
+    if (fault !== undefined) return fault
   }
+  return undefined
+}
+
+/** @param keys of the object so far */
+function faultOfPair({ key, value }: Pair, keys: Set<string>, depth: number): Fault | undefined {
+  const { isScalar } = yaml()
+  if (!isScalar(key)) return faultIn(key, depth + 1) ?? { expected: 'expected keys that are texts' }
+  // As the parser makes the key of an object from it: `1` and `"1"` are one key.
+  const name = String(key.value ?? '')
+  if (keys.has(name)) return { expected: 'expected YAML or JSON; DUPLICATE_KEY', offset: key.range?.[0] }
+  keys.add(name)
+  return faultIn(value, depth + 1)
+}
+
+type Pair = import('yaml').Pair
+
+/** Without stack traces, which take longer than all the rest where a text has an error in every place. */
+function withoutStacks<T>(work: () => T): T {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
   try {
-    // An empty file is an empty configuration. Aliases are refused, because a few lines of them can expand to gigabytes.
-    return { ok: true, value: document.toJS({ maxAliasCount: 0 }) ?? {} }
-  } catch {
-    return failure('expected YAML without aliases')
+    return work()
+  } finally {
+    Error.stackTraceLimit = limit
   }
 }
 

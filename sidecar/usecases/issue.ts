@@ -8,7 +8,7 @@ import {
 } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
 import type { IssuedToken, PasswordRequester } from '../authority/authority.ts'
-import { type CallError, callError, invalidArgument } from '../base/call-error.ts'
+import { type CallError, callError, invalidArgument, invalidFields } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
@@ -179,7 +179,7 @@ export function refuseUnknownApis(engine: Engine, apis: readonly string[], field
   const unknown = apis.flatMap((api, index) =>
     engine.apis.has(api) ? [] : [{ field: `${field}[${index}]`, expected: 'the id of an API of the matrix' }],
   )
-  if (unknown.length > 0) throw invalidArgument(...unknown)
+  if (unknown.length > 0) throw invalidFields(unknown)
 }
 
 function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose, { type: 'apis' }>): Scope {
@@ -188,21 +188,30 @@ function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose
 
 function noSingleKind(engine: Engine, apis: readonly string[]): CallError {
   const { tokens, unopened } = planTokens(engine, apis)
-  const plan = tokens.map((token) => `${withArticle(token.kind.title)} for ${token.apis.join(', ')}`)
+  const plan = tokens.map((token) => `${withArticle(token.kind.title)} for ${firstOf(token.apis, ', ')}`)
   const parts = [
     ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
-    ...(unopened.length > 0 ? [`no kind opens ${unopened.join(', ')}`] : []),
+    ...(unopened.length > 0 ? [`no kind opens ${firstOf(unopened, ', ')}`] : []),
   ]
   return callError(
     'NO_SINGLE_KIND',
     { plan: parts.join('; ') },
     {
       metadata: {
-        ...Object.fromEntries(tokens.map((token) => [`plan_${token.kind.id}`, token.apis.join(',')])),
-        ...(unopened.length > 0 && { unopened: unopened.join(',') }),
+        ...Object.fromEntries(tokens.map((token) => [`plan_${token.kind.id}`, firstOf(token.apis, ',')])),
+        ...(unopened.length > 0 && { unopened: firstOf(unopened, ',') }),
       },
     },
   )
+}
+
+/** Most APIs that an error names for one token. They travel in trailers, and clients limit the size of trailers. */
+const APIS_NAMED_MAX = 40
+
+function firstOf(apis: readonly string[], separator: string): string {
+  const named = apis.slice(0, APIS_NAMED_MAX).join(separator)
+  const more = apis.length - APIS_NAMED_MAX
+  return more > 0 ? `${named}${separator}and ${more} more` : named
 }
 
 function notIssuable(kind: TokenKind): CallError {

@@ -1,5 +1,5 @@
 /** The directory as a file: brings the records to what it says. */
-import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
+import { callError, type FieldViolation, invalidFields } from '../../base/call-error.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { AccountRecord, Permission, UserRecord, UserType } from '../../directory/directory.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
@@ -216,7 +216,7 @@ export function refuseRepetitions({ accounts }: DirectoryFile): void {
       ...repeated(`accounts[${index}].control_panel_users`, control_panel_users, 'name'),
     ]),
   ]
-  if (violations.length > 0) throw invalidArgument(...violations)
+  if (violations.length > 0) throw invalidFields(violations)
 }
 
 function repeated<Key extends string>(
