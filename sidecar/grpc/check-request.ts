@@ -21,13 +21,23 @@ import { notAMessage } from './handler.ts'
 /** A check for one of the two use cases. */
 export type CheckQuestion =
   | { readonly type: 'claims'; readonly question: ClaimsQuestion }
-  | { readonly type: 'credentials'; readonly question: CredentialsQuestion }
+  | {
+      readonly type: 'credentials'
+      readonly question: CredentialsQuestion & { readonly headers: readonly Header[] }
+    }
 
 type Header = [name: string, value: string]
 type Claims = Pick<ClaimsQuestion, 'kind' | 'scope'>
 
 /** The position of a check in its request: its index in a batch, or else its path. Used in errors. */
 type Position = string | number
+
+/**
+ * Most headers of one check, and of all checks of a batch. Each takes only two bytes, so millions of them would fit into a
+ * message, and reading them would delay all other calls. HTTP servers accept some 100 headers in a request.
+ */
+const HEADERS_MAX = 10_000
+const BATCH_HEADERS_MAX = 100_000
 
 /** @throws CallError if the bytes are not such a message, or do not follow the contract */
 export function readCheck(bytes: Buffer): CheckQuestion {
@@ -37,6 +47,7 @@ export function readCheck(bytes: Buffer): CheckQuestion {
 /** @throws CallError with the index of the invalid check */
 export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[] {
   const questions: CheckQuestion[] = []
+  let headers = 0
   const fields = new Fields(bytes)
   try {
     while (fields.next()) {
@@ -44,8 +55,15 @@ export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[
       else if (questions.length === lengthMax) throw tooMany(bytes, lengthMax)
       else {
         const end = fields.enter()
-        questions.push(readAt(fields, questions.length))
+        const checked = readAt(fields, questions.length)
         fields.leave(end)
+        questions.push(checked)
+        if (checked.type === 'credentials') headers += checked.question.headers.length
+        if (headers > BATCH_HEADERS_MAX)
+          throw invalidArgument({
+            field: 'checks',
+            expected: `at most ${BATCH_HEADERS_MAX} headers in all checks of a batch`,
+          })
       }
     }
   } catch (error) {
@@ -94,7 +112,7 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
   while (fields.next()) {
     const { number } = fields
     if (number === CHECK_REQUEST.api) api = fields.text()
-    else if (number === CHECK_REQUEST.credentials) headers = readHeaders(fields, headers)
+    else if (number === CHECK_REQUEST.credentials) headers = readHeaders(fields, headers, position)
     else if (number === CHECK_REQUEST.token) claims = readClaims(fields, claims)
     else if (number === CHECK_REQUEST.target) target = readScope(fields, target)
     else if (number === CHECK_REQUEST.clientAddress) clientAddress = fields.text()
@@ -121,13 +139,18 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
   }
 }
 
-function readHeaders(fields: Fields, earlier: Header[] | undefined): Header[] {
+function readHeaders(fields: Fields, earlier: Header[] | undefined, position: Position): Header[] {
   if (earlier !== undefined) throw repeated('credentials')
   const headers: Header[] = []
   const end = fields.enter()
   while (fields.next()) {
-    if (fields.number === CREDENTIALS.headers) headers.push(readHeader(fields))
-    else fields.skip()
+    if (fields.number !== CREDENTIALS.headers) fields.skip()
+    else if (headers.length === HEADERS_MAX)
+      throw invalidArgument({
+        field: `${pathOf(position)}credentials.headers`,
+        expected: `at most ${HEADERS_MAX} headers`,
+      })
+    else headers.push(readHeader(fields))
   }
   fields.leave(end)
   return headers

@@ -1,4 +1,5 @@
 /** `portcullis.v1.DirectoryService`: one row a call, which reads the request and writes the answer. */
+import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import {
   administer,
@@ -201,18 +202,18 @@ function directoryHandler<Name extends OperationName>(
   return async (bytes, context) => {
     const current = forCall(services)
     const requester = await requesterOf(current, operation, presentedIn(context, reachable))
-    const request = decode(decoded(() => requestDeserialize(bytes)))
+    const request = decode(decoded(bytes, requestDeserialize))
     return responseSerialize(encode(await administer(current, { requester, operation, request })))
   }
 }
 
 /** Generated code that reads and writes a call of this name. */
 interface Codec<Name extends OperationName> {
-  readonly requestDeserialize: (bytes: Buffer) => Parameters<Row<Name>['decode']>[0]
+  readonly requestDeserialize: (reader: BinaryReader) => Parameters<Row<Name>['decode']>[0]
   readonly responseSerialize: (message: ReturnType<Row<Name>['encode']>) => Buffer
 }
 
-/** TypeScript does not see that the method of a name has the messages of that name. */
+/** TypeScript does not see that the method of a name has the messages of that name, nor that the code reads a reader too. */
 function codecOf<Name extends OperationName>(name: Name): Codec<Name> {
   return wire.DirectoryServiceService[name] as unknown as Codec<Name>
 }

@@ -15,6 +15,7 @@ export class Fields {
   /** One character for each byte. An ASCII text is a slice of it, which costs a third of decoding a new string. */
   readonly #characters: string
   #position = 0
+  #reader: BinaryReader | undefined
   /** End of the current message. */
   #end: number
   /** Number and wire type of the current field, which `next` sets. */
@@ -73,9 +74,9 @@ export class Fields {
       this.#position = this.#endOfField()
       return
     }
-    const reader = this.#reader()
+    const reader = this.#readerHere()
     reader.skip(this.type, this.number)
-    this.#position = reader.pos
+    this.#moveTo(reader.pos)
   }
 
   /** Reads the length of the field, and returns the field's end. */
@@ -92,9 +93,9 @@ export class Fields {
   }
 
   #longTag(): void {
-    const reader = this.#reader()
+    const reader = this.#readerHere()
     const [number, type] = reader.tag()
-    this.#position = reader.pos
+    this.#moveTo(reader.pos)
     this.number = number
     this.type = type
   }
@@ -107,17 +108,23 @@ export class Fields {
       this.#position += 2
       return (low & 0x7f) | (high << 7)
     }
-    const reader = this.#reader()
+    const reader = this.#readerHere()
     const length = reader.uint32()
-    this.#position = reader.pos
+    this.#moveTo(reader.pos)
     return length
   }
 
-  /** The library's reader at this position. It cannot read beyond the message. */
-  #reader(): BinaryReader {
-    const reader = new BinaryReader(this.#bytes.subarray(0, this.#end))
-    reader.pos = this.#position
-    return reader
+  /** The library's reader at this position. One serves the whole request, which can have millions of fields. */
+  #readerHere(): BinaryReader {
+    this.#reader ??= new BinaryReader(this.#bytes)
+    this.#reader.pos = this.#position
+    return this.#reader
+  }
+
+  /** @throws RangeError if the position is beyond the message: the reader knows the end of the request alone */
+  #moveTo(position: number): void {
+    if (position > this.#end) throw new RangeError('a field is truncated, or longer than its message')
+    this.#position = position
   }
 }
 

@@ -1,7 +1,8 @@
 /** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
+import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/address.ts'
-import { CallError, callError } from '../base/call-error.ts'
+import { CallError, callError, invalidArgument } from '../base/call-error.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import { type CallContext, type CallStatus, StatusError } from './call.ts'
@@ -16,10 +17,35 @@ export function failure(log: Logger, error: unknown): CallStatus {
   return statusOfError(error)
 }
 
-/** Decodes a message. @throws CallError if the bytes are not a message of that type */
-export function decoded<T>(decode: () => T): T {
+/**
+ * Most fields in one request, those of inner messages included. Each takes only two bytes, so millions of them would fit
+ * into a message, and reading them would delay all other calls.
+ */
+const FIELDS_MAX = 50_000
+
+/** The library's reader, which stops at a request with too many fields. */
+class BoundedReader extends BinaryReader {
+  constructor(bytes: Uint8Array) {
+    super(bytes)
+    const read = this.uint32
+    // It reads the tag of each field, and the length of those that have one.
+    let reads = 0
+    this.uint32 = () => {
+      if (++reads > 2 * FIELDS_MAX)
+        throw invalidArgument({ field: 'the request', expected: `at most ${FIELDS_MAX} fields` })
+      return read.call(this)
+    }
+  }
+}
+
+/**
+ * Decodes a message.
+ *
+ * @throws CallError if the bytes are not a message of that type, or have too many fields
+ */
+export function decoded<T>(bytes: Uint8Array, decode: (reader: BinaryReader) => T): T {
   try {
-    return decode()
+    return decode(new BoundedReader(bytes))
   } catch (error) {
     throw notAMessage(error)
   }

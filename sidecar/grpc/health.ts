@@ -65,7 +65,7 @@ export function healthMethods(
 }
 
 function serviceIn(request: Buffer): string {
-  return decoded(() => HealthCheckRequest.decode(request)).service
+  return decoded(request, HealthCheckRequest.decode).service
 }
 
 function encoded(response: HealthCheckResponse): Buffer {

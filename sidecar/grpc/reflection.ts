@@ -54,7 +54,7 @@ function conversation({ method, handler }: Loaded, responses: Responses): Reques
     next: (request) => {
       call.emit(
         'data',
-        decoded(() => method.requestDeserialize(request)),
+        decoded(request, () => method.requestDeserialize(request)),
       )
     },
     end: () => {

@@ -1,5 +1,5 @@
 /** Reads requests into values. A request that does not follow the contract is refused with the path of the field. */
-import { BinaryReader } from '@bufbuild/protobuf/wire'
+import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Scope } from '../../engine/index.ts'
 import type { PasswordRequester } from '../authority/authority.ts'
 import { PASSWORD_LENGTH_MAX } from '../authority/password.ts'
@@ -33,8 +33,8 @@ export interface IssueQuestion {
 }
 
 export function readIssueRequest(bytes: Uint8Array): IssueQuestion {
-  const { requester, purpose, rejectedValue } = decoded(() => wire.IssueRequest.decode(bytes))
-  const fields = decoded(() => fieldNumbers(bytes))
+  const { requester, purpose, rejectedValue } = decoded(bytes, wire.IssueRequest.decode)
+  const fields = decoded(bytes, fieldNumbers)
   const violations: FieldViolation[] = []
   const requireText = (field: string, value: string | undefined, expected: string) => {
     if (value === undefined || value === '') violations.push({ field, expected })
@@ -75,8 +75,8 @@ export function readIssueRequest(bytes: Uint8Array): IssueQuestion {
 }
 
 export function readRevokeRequest(bytes: Uint8Array): TokenToRevoke {
-  const { token } = decoded(() => wire.RevokeRequest.decode(bytes))
-  const fields = decoded(() => fieldNumbers(bytes))
+  const { token } = decoded(bytes, wire.RevokeRequest.decode)
+  const fields = decoded(bytes, fieldNumbers)
   if (
     (fields.has(REVOKE_REQUEST.value) && fields.has(REVOKE_REQUEST.tokenId)) ||
     token === undefined ||
@@ -95,10 +95,8 @@ export function readRevokeRequest(bytes: Uint8Array): TokenToRevoke {
 }
 
 export function readPlanRequest(bytes: Uint8Array): { apis: string[] } {
-  const { apis } = decoded(() => {
-    fieldNumbers(bytes)
-    return wire.PlanRequest.decode(bytes)
-  })
+  decoded(bytes, fieldNumbers)
+  const { apis } = decoded(bytes, wire.PlanRequest.decode)
   const violations = apiListViolations('apis', apis)
   if (violations.length > 0) throw invalidArgument(...violations)
   return { apis }
@@ -119,9 +117,8 @@ function scopeOf(scope: WireScope | undefined): Scope | undefined {
  * Returns the numbers of the fields that are present. If both fields of a `oneof` arrive, the decoder silently keeps the
  * last one. With these numbers the request can be refused instead.
  */
-function fieldNumbers(bytes: Uint8Array): ReadonlySet<number> {
+function fieldNumbers(reader: BinaryReader): ReadonlySet<number> {
   const found = new Set<number>()
-  const reader = new BinaryReader(bytes)
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag()
     found.add(field)

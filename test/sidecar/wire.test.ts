@@ -1,7 +1,7 @@
 /** Bytes that no generated code would send: the sidecar refuses them and keeps answering. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BlackBox, type Message, type Refusal, refusalOf, refused } from '../support/black-box.ts'
+import { BlackBox, invalid, type Message, type Refusal, refusalOf, refused } from '../support/black-box.ts'
 import { encoded, field, joined, tag, varint } from '../support/protobuf-bytes.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
@@ -144,10 +144,39 @@ describe('sizes', () => {
     })
   })
 
-  test('a credential after ten thousand headers is read', async () => {
+  test('a credential behind 9,999 headers is read, and one header more is refused', async () => {
     const headers = Array.from({ length: 10_000 }, (_, index) => ({ name: `X-${index}`, value: 'any' }))
-    const credentials = { headers: [...headers, { name: 'X-Token', value: secrets.staticToken }] }
-    expect(await box.ask('check', { api: 'balance', credentials })).toMatchObject(ALLOWED)
+    const token = { name: 'X-Token', value: secrets.staticToken }
+    const ask = (others: typeof headers) =>
+      box.ask('check', { api: 'balance', credentials: { headers: [...others, token] } })
+    expect(await ask(headers.slice(1))).toMatchObject(ALLOWED)
+    expect(await refused(ask(headers))).toEqual(
+      invalid(['credentials.headers', 'expected at most 10000 headers']),
+    )
+  })
+
+  test('the checks of a batch have at most 100,000 headers in all', async () => {
+    const check = (count: number) => ({
+      api: 'balance',
+      credentials: { headers: Array.from({ length: count }, () => ({ name: 'A', value: '' })) },
+    })
+    const full = Array.from({ length: 10 }, () => check(10_000))
+    expect((await box.ask('checkBatch', { checks: full })).results).toHaveLength(10)
+    expect(await refused(box.ask('checkBatch', { checks: [...full, check(1)] }))).toEqual(
+      invalid(['checks', 'expected at most 100000 headers in all checks of a batch']),
+    )
+  })
+
+  test.each<[method: string, at: number]>([
+    ['plan', 1],
+    ['issue', 4],
+    ['revoke', 1],
+  ])('%s refuses a request of 500,000 fields before it has read them all', async (method, at) => {
+    const fields = Buffer.alloc(1_000_000, Buffer.from([10, 0]))
+    const request = method === 'issue' ? field(at, fields) : fields
+    expect(await refused(box.ask(method, request))).toEqual(
+      invalid(['the request', 'expected at most 50000 fields']),
+    )
   })
 })
 

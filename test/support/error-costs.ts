@@ -11,7 +11,7 @@ import { readConfig } from '../../sidecar/config/config.ts'
 import { readTextFile } from '../../sidecar/config/text-file.ts'
 import { readCheck, readCheckBatch } from '../../sidecar/grpc/check-request.ts'
 import { readIssueRequest, readPlanRequest } from '../../sidecar/grpc/requests.ts'
-import { serviceError } from '../../sidecar/grpc/status.ts'
+import { statusOfError } from '../../sidecar/grpc/status.ts'
 import { closeAll, newFolder } from './resources.ts'
 import { smallMatrix } from './small-matrix.ts'
 import { stepsOf } from './work.ts'
@@ -90,8 +90,7 @@ const INPUTS: Readonly<Record<string, (size: number) => () => unknown>> = {
 
 /** The characters of everything that is said, and that travels in trailers. */
 function lengthOf(error: unknown): number {
-  const { metadata } = serviceError(error)
-  return (error as Error).message.length + String(metadata.get('grpc-status-details-bin')[0]).length
+  return (error as Error).message.length + (statusOfError(error).details?.length ?? 0)
 }
 
 async function cost(input: () => unknown): Promise<{ steps: number; characters: number }> {

@@ -41,7 +41,7 @@ export interface Header {
 
 /** Request headers as they arrived. The credential in them is verified, and other headers are ignored. */
 export interface Credentials {
-  /** All headers of the request, or only the credential headers. Repeated headers must be included. */
+  /** All headers of the request, or only the credential headers. Repeated headers must be included. At most 10,000. */
   headers: Header[];
 }
 
@@ -151,7 +151,7 @@ export interface CheckResponse {
 
 /** Several checks. */
 export interface CheckBatchRequest {
-  /** The checks. Their maximum number is configured; the default is 1,000. */
+  /** The checks. Their maximum number is configured; the default is 1,000. All of them together have at most 100,000 headers. */
   checks: CheckRequest[];
 }
 
