@@ -1,10 +1,14 @@
 /** The rules for names of records: their length and their characters. */
 import { invalidArgument } from '../base/call-error.ts'
+import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
 
 /** Length of the longest name of a record, in characters. */
 export const NAME_LENGTH_MAX = 255
 
-/** Whether a record can have this name. Stores are never queried for other texts, because some stores fail on them. */
+/**
+ * Whether some record can have this name. Stores are never queried for other texts, because some stores fail on them. Records of
+ * earlier versions can have names that no new record gets (`checkName`); they are found, changed and deleted like others.
+ */
 export function canBeName(text: string): boolean {
   return (
     text.length >= 1 &&
@@ -14,10 +18,13 @@ export function canBeName(text: string): boolean {
   )
 }
 
-/** @param field the field of the request, for the error @throws CallError if no record can have this name */
+/** @param field the field of the request, for the error @throws CallError if a new record cannot have this name */
 export function checkName(field: string, name: string): void {
-  if (!canBeName(name))
-    throw invalidArgument({ field, expected: 'a name of 1 to 255 characters without control characters' })
+  if (!canBeName(name) || !isVisible(name))
+    throw invalidArgument({
+      field,
+      expected: `a name of 1 to ${NAME_LENGTH_MAX} characters ${VISIBLE_EXPECTED}`,
+    })
 }
 
 /** @throws CallError if no account can have this number */

@@ -316,9 +316,19 @@ export function callError<Reason extends CallErrorReason>(
   details?: CallErrorDetails,
 ): CallError {
   const message = CALL_ERRORS[reason].message.replace(/\{(\w+)\}/g, (_, name: string) =>
-    String((values as Readonly<Record<string, string | number>>)[name]),
+    shortened(name, String((values as Readonly<Record<string, string | number>>)[name])),
   )
   return new CallError(reason, message, details)
+}
+
+/** Longest value in a message, in characters. The longest name of a record fits twice. */
+const VALUE_LENGTH_MAX = 600
+
+/** A message travels in a trailer, but the name of a request can be as long as the request. */
+function shortened(name: string, value: string): string {
+  // These two are lists, which are bounded by their number.
+  if (name === 'violations' || name === 'plan' || value.length <= VALUE_LENGTH_MAX) return value
+  return `${value.slice(0, VALUE_LENGTH_MAX)}…`
 }
 
 /** The request is not well formed. The error names every violation, up to a maximum. */

@@ -1,8 +1,10 @@
 /** Text in columns, for terminals. */
 import { stripVTControlCharacters } from 'node:util'
+import { escaped } from './visible-text.ts'
 
-/** Formats rows as columns. Each column is as wide as its widest cell; escape codes for colours have no width. */
-export function columns(rows: readonly (readonly string[])[], gap = '  '): string {
+/** Formats rows as columns; a line break in a cell is written as an escape. Each column is as wide as its widest cell; escape codes for colours have no width. */
+export function columns(cells: readonly (readonly string[])[], gap = '  '): string {
+  const rows = cells.map((row) => row.map((cell) => cell.replaceAll('\n', escaped('\n'))))
   const widths: number[] = []
   for (const row of rows)
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, widthOf(cell))

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { DNS_EXPECTED, dnsName, URI_EXPECTED, uriName } from '../base/certificate-name.ts'
+import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
 import { isRight, RIGHT_EXPECTED } from '../config/caller-rights.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
@@ -47,6 +48,7 @@ export function addCallerCommand(program: Command): void {
     ],
   }).action((name: string, options: NewCallerOptions) => {
     if (name.trim() === '') throw usageError('<name>: expected a name that is not empty')
+    if (!isVisible(name)) throw usageError(`<name>: expected a name ${VISIBLE_EXPECTED}`)
     for (const right of options.right ?? [])
       if (!isRight(right)) throw usageError(`--right: expected ${RIGHT_EXPECTED}`)
     const certificate = certificateOf(options)

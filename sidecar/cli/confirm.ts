@@ -1,7 +1,7 @@
 /** Asking before something is destroyed. */
 import type { Command } from 'commander'
 import { CommandError } from './errors.ts'
-import type { Terminal } from './terminal.ts'
+import { forTerminal, type Terminal } from './terminal.ts'
 
 export interface ConfirmOptions {
   readonly yes?: boolean
@@ -26,7 +26,7 @@ export async function confirm(
   if (yes || !terminal.interactive) return
   const text = await question()
   if (text === undefined) return
-  const answer = await terminal.ask(`${text} [y/N] `)
+  const answer = await terminal.ask(`${forTerminal(text)} [y/N] `)
   if (!/^y(es)?$/i.test(answer.trim()))
     throw new CommandError('NOT_CONFIRMED', 'not confirmed, so nothing was changed')
 }

@@ -5,8 +5,9 @@
 import { CommanderError } from 'commander'
 import type { Problem } from '../../matrix/index.ts'
 import { CallError } from '../base/call-error.ts'
+import { escaped, escapedJson } from '../base/visible-text.ts'
 import { PortcullisError } from '../client/error.ts'
-import { paint } from './terminal.ts'
+import { forTerminal, paint } from './terminal.ts'
 
 export const EXIT = { done: 0, denied: 1, noAnswer: 2 } as const
 
@@ -72,11 +73,11 @@ export interface FailureOptions {
 
 /** Prints why there is no answer and sets the exit code. Never prints a stack: the message says what went wrong. */
 export function failWith(error: unknown, { json, flags = [], hint }: FailureOptions): void {
-  if (json) process.stderr.write(`${JSON.stringify({ error: errorShown(error, flags) })}\n`)
+  if (json) process.stderr.write(`${escapedJson(JSON.stringify({ error: errorShown(error, flags) }))}\n`)
   else {
     const prefix = paint('red', 'portcullis:', process.stderr)
     const lines = [`${prefix} ${errorText(error, flags)}`, ...(hint === undefined ? [] : [hint])]
-    process.stderr.write(`${lines.join('\n')}\n`)
+    process.stderr.write(`${forTerminal(lines.join('\n'))}\n`)
   }
   process.exitCode = EXIT.noAnswer
 }
@@ -85,8 +86,8 @@ export function failWith(error: unknown, { json, flags = [], hint }: FailureOpti
 export function warn(text: string, json: boolean): void {
   process.stderr.write(
     json
-      ? `${JSON.stringify({ warning: { message: text } })}\n`
-      : `${paint('yellow', 'portcullis: warning:', process.stderr)} ${text}\n`,
+      ? `${escapedJson(JSON.stringify({ warning: { message: text } }))}\n`
+      : `${paint('yellow', 'portcullis: warning:', process.stderr)} ${forTerminal(text)}\n`,
   )
 }
 
@@ -114,7 +115,7 @@ function errorText(error: unknown, flags: readonly string[]): string {
   if (!(error instanceof PortcullisError)) return message
   // Any other error is an answer of the sidecar: it says why it cannot answer the question.
   const prefix = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'].includes(code) ? 'no answer, ' : ''
-  return `${prefix}${code}${reason === code ? '' : ` ${reason}`}: ${message}`
+  return `${prefix}${code}${reason === code ? '' : ` ${reason}`}: ${message.replaceAll('\n', escaped('\n'))}`
 }
 
 function errorShown(error: unknown, flags: readonly string[]): ErrorShown {

@@ -4,7 +4,7 @@ import type { IssuedToken, IssueQuestion, PortcullisError } from '../client/inde
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { addConnectionOptions, type ConnectionOptions, collect, print, printJson } from './output.ts'
-import { paint } from './terminal.ts'
+import { forTerminal, paint } from './terminal.ts'
 
 interface IssueOptions extends ConnectionOptions {
   readonly account?: string
@@ -37,7 +37,7 @@ export function addIssueCommand(program: Command): void {
     if (options.json) printJson(issued)
     else {
       print(options.value ? issued.value : `${issued.header}: ${issued.value}`)
-      process.stderr.write(`${describe(issued)}\n`)
+      process.stderr.write(`${forTerminal(describe(issued))}\n`)
     }
   })
 }

@@ -1,15 +1,18 @@
 /** What every command prints, and the options that every command with a connection has. */
 import type { Command } from 'commander'
 import { DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
+import { escapedJson } from '../base/visible-text.ts'
 import { usageError } from './errors.ts'
+import { forTerminal } from './terminal.ts'
 
+/** Prints a text for people. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${forTerminal(text)}\n`)
 }
 
 /** Prints the value as one line of JSON, as `jsonOf` makes it. */
 export function printJson(value: unknown, fields?: FieldsShown): void {
-  print(JSON.stringify(jsonOf(value, fields)))
+  process.stdout.write(`${escapedJson(JSON.stringify(jsonOf(value, fields)))}\n`)
 }
 
 /** How to show the fields that JSON shows in another form. By their names in the JSON. */

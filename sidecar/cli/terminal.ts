@@ -1,6 +1,7 @@
 /** The terminal: colours, and questions to the person who sits at it. */
 import { createInterface } from 'node:readline'
 import { styleText } from 'node:util'
+import { escaped } from '../base/visible-text.ts'
 
 /** A style of `util.styleText`. */
 export type Style = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>
@@ -11,6 +12,20 @@ export type Style = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>
  */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   return styleText(style, text, { stream })
+}
+
+/** Line breaks, tabs, and the escape codes of the styles that `paint` is used with. */
+const OWN_CONTROLS = /(\n|\t|\u001b\[(?:1|2|22|31|32|33|39)m)/
+
+/**
+ * A text as it may be shown on a terminal. Whatever came from a server or a file can have characters that move the cursor,
+ * hide text or turn its direction. They are written as escapes; what `paint` added stays.
+ */
+export function forTerminal(text: string): string {
+  return text
+    .split(OWN_CONTROLS)
+    .map((part, index) => (index % 2 === 0 ? escaped(part) : part))
+    .join('')
 }
 
 /** `--no-color`: no colour from now on, in this process and in those that it starts. */

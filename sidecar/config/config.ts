@@ -1,7 +1,8 @@
 /** The configuration: combines a file, environment variables and flags into one validated value, or an error with the key. */
-import { problemsBy, problemText } from '../../matrix/document/index.ts'
+import { type Problem, Problems, pathOf, problemsBy, problemText } from '../../matrix/document/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
+import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
@@ -250,7 +251,24 @@ export function throttleLimitsOf({ login_throttle: { failures, pause_ms: pauseMs
   return { failures, pauseMs }
 }
 
-const problemsOf = (document: unknown) => problemsBy(validate, document)
+function problemsOf(document: unknown): readonly Problem[] {
+  const problems = problemsBy(validate, document)
+  return problems.length > 0 ? problems : invisibleTexts(document)
+}
+
+/** Names, paths and URLs are shown in logs and errors. */
+function invisibleTexts(document: unknown): readonly Problem[] {
+  const problems = new Problems()
+  const look = (value: unknown, path: readonly (string | number)[]): void => {
+    if (typeof value === 'string' && !isVisible(value))
+      problems.add(() => ({ path: pathOf(path), expected: `expected a text ${VISIBLE_EXPECTED}` }))
+    if (typeof value !== 'object' || value === null) return
+    for (const [key, each] of Object.entries(value))
+      look(each, [...path, Array.isArray(value) ? Number(key) : key])
+  }
+  look(document, [])
+  return problems.list()
+}
 
 /**
  * Rejects variables whose names are almost one of ours. Using a default instead could allow what the operator meant to deny.

@@ -3,6 +3,7 @@ import { callError, type FieldViolation, invalidFields } from '../../base/call-e
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { AccountRecord, Permission, UserRecord, UserType } from '../../directory/directory.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
+import { checkAccountNumber, checkName } from '../names.ts'
 import type { HashedPassword, NewSecret, SecretMaker } from './secrets.ts'
 
 /** What a directory file says; its schema is `config/directory.schema.json`. */
@@ -95,6 +96,7 @@ export class DirectoryFileChange {
   async #account(account: string): Promise<AccountRecord> {
     const there = await this.#change.records.account(account)
     if (there !== undefined) return there
+    checkAccountNumber('account', account)
     await this.#change.createAccount(account)
     this.#created.accounts++
     return (await this.#change.records.account(account)) as AccountRecord
@@ -102,6 +104,7 @@ export class DirectoryFileChange {
 
   async #project(account: AccountRecord, name: string): Promise<void> {
     if ((await this.#change.records.project(account.account, name)) !== undefined) return
+    checkName('projects', name)
     await this.#change.createProject(account, name)
     this.#created.projects++
   }
@@ -154,6 +157,7 @@ export class DirectoryFileChange {
     if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
     for (const key of static_tokens) {
       if ((await this.#change.records.activeStaticToken(user.id, key)) !== undefined) continue
+      checkName('static_tokens', key)
       const value = await this.#maker.addStaticToken(this.#change, user, key)
       this.#created.static_tokens++
       this.#secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
@@ -175,6 +179,7 @@ export class DirectoryFileChange {
         found: other,
         expected: type,
       })
+    checkName(`${type}s: name`, name)
     const made =
       type === 'service_user' ? this.#passwords.get(JSON.stringify([account.account, name])) : undefined
     await this.#change.createUser(account, { name, type, passwordHash: made?.hash })

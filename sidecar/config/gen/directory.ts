@@ -7,14 +7,14 @@ e<=56319&&g<j&&(e=w.charCodeAt(g),(e&64512)===56320&&g++);return $}t.default=a}}
 -schema.org/draft/2020-12/schema",title:"Portcullis directory file",description:"The desired state of accounts\
 : their projects, users, permissions and static tokens. The file contains no secret.",type:"object",additionalProperties:!1,
 required:["accounts"],properties:{accounts:{type:"array",items:{$ref:"#/$defs/account"}}},$defs:{name:{description:"\
-A name without control characters. Names are compared byte for byte.",type:"string",minLength:1,maxLength:255,
-pattern:"^[^\\u0000-\\u001f\\u007f]+$"},roles:{description:"Roles of the user, for example iam.admin.",type:"a\
-rray",uniqueItems:!0,items:{type:"string",pattern:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",maxLength:64}},account:{
-type:"object",additionalProperties:!1,required:["account"],properties:{account:{description:"Account number (`\
-<account_id>`), as a string.",type:"string",pattern:"^[0-9A-Za-z][0-9A-Za-z._-]*$",maxLength:64},projects:{type:"\
-array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}},service_users:{type:"array",items:{$ref:"#/$d\
-efs/serviceUser"}},control_panel_users:{type:"array",items:{$ref:"#/$defs/controlPanelUser"}}}},serviceUser:{type:"\
-object",additionalProperties:!1,required:["name","permissions"],properties:{name:{$ref:"#/$defs/name"},enabled:{
+A name without control and other invisible characters. Names are compared byte for byte.",type:"string",minLength:1,
+maxLength:255,pattern:"^[^\\u0000-\\u001f\\u007f]+$"},roles:{description:"Roles of the user, for example iam.a\
+dmin.",type:"array",uniqueItems:!0,items:{type:"string",pattern:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",maxLength:64}},
+account:{type:"object",additionalProperties:!1,required:["account"],properties:{account:{description:"Account \
+number (`<account_id>`), as a string.",type:"string",pattern:"^[0-9A-Za-z][0-9A-Za-z._-]*$",maxLength:64},projects:{
+type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}},service_users:{type:"array",items:{$ref:"\
+#/$defs/serviceUser"}},control_panel_users:{type:"array",items:{$ref:"#/$defs/controlPanelUser"}}}},serviceUser:{
+type:"object",additionalProperties:!1,required:["name","permissions"],properties:{name:{$ref:"#/$defs/name"},enabled:{
 type:"boolean"},permissions:{description:"All permissions of the user. Permissions that are not in the list ar\
 e removed.",type:"array",items:{$ref:"#/$defs/permission"}},roles:{$ref:"#/$defs/roles"},validator:{description:"\
 Whether the user may validate the tokens of every account, and nothing else by this.",type:"boolean"}}},permission:{
@@ -29,81 +29,81 @@ f={type:"object",additionalProperties:!1,required:["account"],properties:{accoun
  (`<account_id>`), as a string.",type:"string",pattern:"^[0-9A-Za-z][0-9A-Za-z._-]*$",maxLength:64},projects:{
 type:"array",uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}},service_users:{type:"array",items:{$ref:"\
 #/$defs/serviceUser"}},control_panel_users:{type:"array",items:{$ref:"#/$defs/controlPanelUser"}}}},h={description:"\
-A name without control characters. Names are compared byte for byte.",type:"string",minLength:1,maxLength:255,
-pattern:"^[^\\u0000-\\u001f\\u007f]+$"},b=T().default,Z=new RegExp("^[0-9A-Za-z][0-9A-Za-z._-]*$","u"),z=new RegExp(
-"^[^\\u0000-\\u001f\\u007f]+$","u"),k={type:"object",additionalProperties:!1,required:["name","permissions"],properties:{
-name:{$ref:"#/$defs/name"},enabled:{type:"boolean"},permissions:{description:"All permissions of the user. Per\
-missions that are not in the list are removed.",type:"array",items:{$ref:"#/$defs/permission"}},roles:{$ref:"#\
-/$defs/roles"},validator:{description:"Whether the user may validate the tokens of every account, and nothing \
-else by this.",type:"boolean"}}},v={description:"Roles of the user, for example iam.admin.",type:"array",uniqueItems:!0,
-items:{type:"string",pattern:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",maxLength:64}},I=new RegExp("^[a-z][a-\
-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$","u"),u={type:"object",required:["scope"],properties:{scope:{type:"string"}},discriminator:{
-propertyName:"scope"},oneOf:[{additionalProperties:!1,properties:{scope:{const:"account"}}},{additionalProperties:!1,
-required:["projects"],properties:{scope:{const:"projects"},projects:{type:"array",minItems:1,uniqueItems:!0,items:{
-type:"string",$ref:"#/$defs/name"}}}}]};function S(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:$=t,
-dynamicAnchors:g={}}={}){let e=null,n=0;const l=S.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&
-(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.scope===void 0){const o={instancePath:a,schemaPath:"\
-#/required",keyword:"required",params:{missingProperty:"scope"},message:"must have required property 'scope'",
-schema:u.required,parentSchema:u,data:t};e===null?e=[o]:e.push(o),n++}if(t.scope!==void 0){let o=t.scope;if(typeof o!=
-"string"){const c={instancePath:a+"/scope",schemaPath:"#/properties/scope/type",keyword:"type",params:{type:"s\
-tring"},message:"must be string",schema:u.properties.scope.type,parentSchema:u.properties.scope,data:o};e===null?
-e=[c]:e.push(c),n++}}const r=t.scope;if(typeof r=="string")if(r==="account"){if(t&&typeof t=="object"&&!Array.
-isArray(t)){for(const o in t)if(o!=="scope"){const c={instancePath:a,schemaPath:"#/oneOf/0/additionalPropertie\
-s",keyword:"additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",
-schema:!1,parentSchema:u.oneOf[0],data:t};e===null?e=[c]:e.push(c),n++}if(t.scope!==void 0){let o=t.scope;if(o!==
-"account"){const c={instancePath:a+"/scope",schemaPath:"#/oneOf/0/properties/scope/const",keyword:"const",params:{
-allowedValue:"account"},message:"must be equal to constant",schema:"account",parentSchema:u.oneOf[0].properties.
-scope,data:o};e===null?e=[c]:e.push(c),n++}}}var s=!0}else if(r==="projects"){if(t&&typeof t=="object"&&!Array.
-isArray(t)){if(t.projects===void 0){const o={instancePath:a,schemaPath:"#/oneOf/1/required",keyword:"required",
-params:{missingProperty:"projects"},message:"must have required property 'projects'",schema:u.oneOf[1].required,
-parentSchema:u.oneOf[1],data:t};e===null?e=[o]:e.push(o),n++}for(const o in t)if(!(o==="scope"||o==="projects")){
-const c={instancePath:a,schemaPath:"#/oneOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
-message:"must NOT have additional properties",schema:!1,parentSchema:u.oneOf[1],data:t};e===null?e=[c]:e.push(
-c),n++}if(t.scope!==void 0){let o=t.scope;if(o!=="projects"){const c={instancePath:a+"/scope",schemaPath:"#/on\
-eOf/1/properties/scope/const",keyword:"const",params:{allowedValue:"projects"},message:"must be equal to const\
-ant",schema:"projects",parentSchema:u.oneOf[1].properties.scope,data:o};e===null?e=[c]:e.push(c),n++}}if(t.projects!==
-void 0){let o=t.projects;if(Array.isArray(o)){if(o.length<1){const i={instancePath:a+"/projects",schemaPath:"#\
-/oneOf/1/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1\
- items",schema:1,parentSchema:u.oneOf[1].properties.projects,data:o};e===null?e=[i]:e.push(i),n++}const c=o.length;
-for(let i=0;i<c;i++){let d=o[i];if(typeof d!="string"){const y={instancePath:a+"/projects/"+i,schemaPath:"#/on\
-eOf/1/properties/projects/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:u.
-oneOf[1].properties.projects.items.type,parentSchema:u.oneOf[1].properties.projects.items,data:d};e===null?e=[
-y]:e.push(y),n++}if(typeof d=="string"){if(b(d)>255){const y={instancePath:a+"/projects/"+i,schemaPath:"#/$def\
-s/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
-parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}if(b(d)<1){const y={instancePath:a+"/projects/"+i,schemaPath:"\
-#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}if(!z.test(d)){const y={instancePath:a+"/projects/"+i,schemaPath:"\
-#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'must match pa\
-ttern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:d};e===null?e=
-[y]:e.push(y),n++}}else{const y={instancePath:a+"/projects/"+i,schemaPath:"#/$defs/name/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:h.type,parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}}let m=o.
-length,p;if(m>1){const i={};for(;m--;){let d=o[m];if(typeof d=="string"){if(typeof i[d]=="number"){p=i[d];const y={
-instancePath:a+"/projects",schemaPath:"#/oneOf/1/properties/projects/uniqueItems",keyword:"uniqueItems",params:{
-i:m,j:p},message:"must NOT have duplicate items (items ## "+p+" and "+m+" are identical)",schema:!0,parentSchema:u.
-oneOf[1].properties.projects,data:o};e===null?e=[y]:e.push(y),n++;break}i[d]=m}}}}else{const c={instancePath:a+
-"/projects",schemaPath:"#/oneOf/1/properties/projects/type",keyword:"type",params:{type:"array"},message:"must\
- be array",schema:u.oneOf[1].properties.projects.type,parentSchema:u.oneOf[1].properties.projects,data:o};e===
-null?e=[c]:e.push(c),n++}}}s!==!0&&(s=!0)}else{const o={instancePath:a,schemaPath:"#/discriminator",keyword:"d\
-iscriminator",params:{error:"mapping",tag:"scope",tagValue:r},message:'value of tag "scope" must be in oneOf',
-schema:u.discriminator,parentSchema:u,data:t};e===null?e=[o]:e.push(o),n++}else{const o={instancePath:a,schemaPath:"\
-#/discriminator",keyword:"discriminator",params:{error:"tag",tag:"scope",tagValue:r},message:'tag "scope" must\
- be string',schema:u.discriminator,parentSchema:u,data:t};e===null?e=[o]:e.push(o),n++}}else{const r={instancePath:a,
-schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:u.type,parentSchema:u,
-data:t};e===null?e=[r]:e.push(r),n++}return S.errors=e,l.props=s,n===0}S.evaluated={dynamicProps:!0,dynamicItems:!1};
-function q(t,{instancePath:a="",parentData:w,parentDataProperty:j,rootData:$=t,dynamicAnchors:g={}}={}){let e=null,
-n=0;const l=q.evaluated;if(l.dynamicProps&&(l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t=="obj\
-ect"&&!Array.isArray(t)){if(t.name===void 0){const s={instancePath:a,schemaPath:"#/required",keyword:"required",
-params:{missingProperty:"name"},message:"must have required property 'name'",schema:k.required,parentSchema:k,
-data:t};e===null?e=[s]:e.push(s),n++}if(t.permissions===void 0){const s={instancePath:a,schemaPath:"#/required",
-keyword:"required",params:{missingProperty:"permissions"},message:"must have required property 'permissions'",
-schema:k.required,parentSchema:k,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)if(!(s==="name"||s==="e\
-nabled"||s==="permissions"||s==="roles"||s==="validator")){const r={instancePath:a,schemaPath:"#/additionalPro\
-perties",keyword:"additionalProperties",params:{additionalProperty:s},message:"must NOT have additional proper\
-ties",schema:!1,parentSchema:k,data:t};e===null?e=[r]:e.push(r),n++}if(t.name!==void 0){let s=t.name;if(typeof s==
-"string"){if(b(s)>255){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",
-params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:h,data:s};e===null?
-e=[r]:e.push(r),n++}if(b(s)<1){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/minLength",keyword:"mi\
-nLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:h,data:s};e===
+A name without control and other invisible characters. Names are compared byte for byte.",type:"string",minLength:1,
+maxLength:255,pattern:"^[^\\u0000-\\u001f\\u007f]+$"},b=T().default,Z=new RegExp("^[0-9A-Za-z][0-9A-Za-z._-]*$",
+"u"),z=new RegExp("^[^\\u0000-\\u001f\\u007f]+$","u"),k={type:"object",additionalProperties:!1,required:["name",
+"permissions"],properties:{name:{$ref:"#/$defs/name"},enabled:{type:"boolean"},permissions:{description:"All p\
+ermissions of the user. Permissions that are not in the list are removed.",type:"array",items:{$ref:"#/$defs/p\
+ermission"}},roles:{$ref:"#/$defs/roles"},validator:{description:"Whether the user may validate the tokens of \
+every account, and nothing else by this.",type:"boolean"}}},v={description:"Roles of the user, for example iam\
+.admin.",type:"array",uniqueItems:!0,items:{type:"string",pattern:"^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$",maxLength:64}},
+I=new RegExp("^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$","u"),u={type:"object",required:["scope"],properties:{scope:{
+type:"string"}},discriminator:{propertyName:"scope"},oneOf:[{additionalProperties:!1,properties:{scope:{const:"\
+account"}}},{additionalProperties:!1,required:["projects"],properties:{scope:{const:"projects"},projects:{type:"\
+array",minItems:1,uniqueItems:!0,items:{type:"string",$ref:"#/$defs/name"}}}}]};function S(t,{instancePath:a="",
+parentData:w,parentDataProperty:j,rootData:$=t,dynamicAnchors:g={}}={}){let e=null,n=0;const l=S.evaluated;if(l.
+dynamicProps&&(l.props=void 0),l.dynamicItems&&(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.
+scope===void 0){const o={instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"sc\
+ope"},message:"must have required property 'scope'",schema:u.required,parentSchema:u,data:t};e===null?e=[o]:e.
+push(o),n++}if(t.scope!==void 0){let o=t.scope;if(typeof o!="string"){const c={instancePath:a+"/scope",schemaPath:"\
+#/properties/scope/type",keyword:"type",params:{type:"string"},message:"must be string",schema:u.properties.scope.
+type,parentSchema:u.properties.scope,data:o};e===null?e=[c]:e.push(c),n++}}const r=t.scope;if(typeof r=="strin\
+g")if(r==="account"){if(t&&typeof t=="object"&&!Array.isArray(t)){for(const o in t)if(o!=="scope"){const c={instancePath:a,
+schemaPath:"#/oneOf/0/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"\
+must NOT have additional properties",schema:!1,parentSchema:u.oneOf[0],data:t};e===null?e=[c]:e.push(c),n++}if(t.
+scope!==void 0){let o=t.scope;if(o!=="account"){const c={instancePath:a+"/scope",schemaPath:"#/oneOf/0/propert\
+ies/scope/const",keyword:"const",params:{allowedValue:"account"},message:"must be equal to constant",schema:"a\
+ccount",parentSchema:u.oneOf[0].properties.scope,data:o};e===null?e=[c]:e.push(c),n++}}}var s=!0}else if(r==="\
+projects"){if(t&&typeof t=="object"&&!Array.isArray(t)){if(t.projects===void 0){const o={instancePath:a,schemaPath:"\
+#/oneOf/1/required",keyword:"required",params:{missingProperty:"projects"},message:"must have required propert\
+y 'projects'",schema:u.oneOf[1].required,parentSchema:u.oneOf[1],data:t};e===null?e=[o]:e.push(o),n++}for(const o in t)
+if(!(o==="scope"||o==="projects")){const c={instancePath:a,schemaPath:"#/oneOf/1/additionalProperties",keyword:"\
+additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:u.
+oneOf[1],data:t};e===null?e=[c]:e.push(c),n++}if(t.scope!==void 0){let o=t.scope;if(o!=="projects"){const c={instancePath:a+
+"/scope",schemaPath:"#/oneOf/1/properties/scope/const",keyword:"const",params:{allowedValue:"projects"},message:"\
+must be equal to constant",schema:"projects",parentSchema:u.oneOf[1].properties.scope,data:o};e===null?e=[c]:e.
+push(c),n++}}if(t.projects!==void 0){let o=t.projects;if(Array.isArray(o)){if(o.length<1){const i={instancePath:a+
+"/projects",schemaPath:"#/oneOf/1/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"m\
+ust NOT have fewer than 1 items",schema:1,parentSchema:u.oneOf[1].properties.projects,data:o};e===null?e=[i]:e.
+push(i),n++}const c=o.length;for(let i=0;i<c;i++){let d=o[i];if(typeof d!="string"){const y={instancePath:a+"/\
+projects/"+i,schemaPath:"#/oneOf/1/properties/projects/items/type",keyword:"type",params:{type:"string"},message:"\
+must be string",schema:u.oneOf[1].properties.projects.items.type,parentSchema:u.oneOf[1].properties.projects.items,
+data:d};e===null?e=[y]:e.push(y),n++}if(typeof d=="string"){if(b(d)>255){const y={instancePath:a+"/projects/"+
+i,schemaPath:"#/$defs/name/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
+255 characters",schema:255,parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}if(b(d)<1){const y={instancePath:a+
+"/projects/"+i,schemaPath:"#/$defs/name/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have\
+ fewer than 1 characters",schema:1,parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}if(!z.test(d)){const y={
+instancePath:a+"/projects/"+i,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern:"^[^\\u0000-\\\
+u001f\\u007f]+$"},message:'must match pattern "^[^\\u0000-\\u001f\\u007f]+$"',schema:"^[^\\u0000-\\u001f\\u007f]+\
+$",parentSchema:h,data:d};e===null?e=[y]:e.push(y),n++}}else{const y={instancePath:a+"/projects/"+i,schemaPath:"\
+#/$defs/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:h.type,parentSchema:h,
+data:d};e===null?e=[y]:e.push(y),n++}}let m=o.length,p;if(m>1){const i={};for(;m--;){let d=o[m];if(typeof d=="\
+string"){if(typeof i[d]=="number"){p=i[d];const y={instancePath:a+"/projects",schemaPath:"#/oneOf/1/properties\
+/projects/uniqueItems",keyword:"uniqueItems",params:{i:m,j:p},message:"must NOT have duplicate items (items ##\
+ "+p+" and "+m+" are identical)",schema:!0,parentSchema:u.oneOf[1].properties.projects,data:o};e===null?e=[y]:
+e.push(y),n++;break}i[d]=m}}}}else{const c={instancePath:a+"/projects",schemaPath:"#/oneOf/1/properties/projec\
+ts/type",keyword:"type",params:{type:"array"},message:"must be array",schema:u.oneOf[1].properties.projects.type,
+parentSchema:u.oneOf[1].properties.projects,data:o};e===null?e=[c]:e.push(c),n++}}}s!==!0&&(s=!0)}else{const o={
+instancePath:a,schemaPath:"#/discriminator",keyword:"discriminator",params:{error:"mapping",tag:"scope",tagValue:r},
+message:'value of tag "scope" must be in oneOf',schema:u.discriminator,parentSchema:u,data:t};e===null?e=[o]:e.
+push(o),n++}else{const o={instancePath:a,schemaPath:"#/discriminator",keyword:"discriminator",params:{error:"t\
+ag",tag:"scope",tagValue:r},message:'tag "scope" must be string',schema:u.discriminator,parentSchema:u,data:t};
+e===null?e=[o]:e.push(o),n++}}else{const r={instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"ob\
+ject"},message:"must be object",schema:u.type,parentSchema:u,data:t};e===null?e=[r]:e.push(r),n++}return S.errors=
+e,l.props=s,n===0}S.evaluated={dynamicProps:!0,dynamicItems:!1};function q(t,{instancePath:a="",parentData:w,parentDataProperty:j,
+rootData:$=t,dynamicAnchors:g={}}={}){let e=null,n=0;const l=q.evaluated;if(l.dynamicProps&&(l.props=void 0),l.
+dynamicItems&&(l.items=void 0),t&&typeof t=="object"&&!Array.isArray(t)){if(t.name===void 0){const s={instancePath:a,
+schemaPath:"#/required",keyword:"required",params:{missingProperty:"name"},message:"must have required propert\
+y 'name'",schema:k.required,parentSchema:k,data:t};e===null?e=[s]:e.push(s),n++}if(t.permissions===void 0){const s={
+instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"permissions"},message:"must\
+ have required property 'permissions'",schema:k.required,parentSchema:k,data:t};e===null?e=[s]:e.push(s),n++}for(const s in t)
+if(!(s==="name"||s==="enabled"||s==="permissions"||s==="roles"||s==="validator")){const r={instancePath:a,schemaPath:"\
+#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:s},message:"must NOT have ad\
+ditional properties",schema:!1,parentSchema:k,data:t};e===null?e=[r]:e.push(r),n++}if(t.name!==void 0){let s=t.
+name;if(typeof s=="string"){if(b(s)>255){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/maxLength",keyword:"\
+maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:h,data:s};
+e===null?e=[r]:e.push(r),n++}if(b(s)<1){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:h,data:s};e===
 null?e=[r]:e.push(r),n++}if(!z.test(s)){const r={instancePath:a+"/name",schemaPath:"#/$defs/name/pattern",keyword:"\
 pattern",params:{pattern:"^[^\\u0000-\\u001f\\u007f]+$"},message:'must match pattern "^[^\\u0000-\\u001f\\u007f]+\
 $"',schema:"^[^\\u0000-\\u001f\\u007f]+$",parentSchema:h,data:s};e===null?e=[r]:e.push(r),n++}}else{const r={instancePath:a+

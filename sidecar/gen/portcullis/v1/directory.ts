@@ -276,7 +276,7 @@ export interface DeleteAccountResponse {
 export interface CreateProjectRequest {
   /** Account number. */
   account: string;
-  /** Project name: 1 to 255 characters without control characters. */
+  /** Project name: 1 to 255 characters without control and other invisible characters. */
   name: string;
 }
 
@@ -350,7 +350,7 @@ export interface DeleteProjectResponse {
 export interface CreateServiceUserRequest {
   /** Account number. */
   account: string;
-  /** Name: 1 to 255 characters without control characters. */
+  /** Name: 1 to 255 characters without control and other invisible characters. */
   name: string;
   /** The permissions of the user. They decide which tokens the user may get. */
   permissions: Permission[];
@@ -470,7 +470,7 @@ export interface SetServiceUserValidatorResponse {
 export interface CreateControlPanelUserRequest {
   /** Account number. */
   account: string;
-  /** Name: 1 to 255 characters without control characters. */
+  /** Name: 1 to 255 characters without control and other invisible characters. */
   name: string;
   /** Whether the user owns the account. */
   owner: boolean;

@@ -1,0 +1,34 @@
+/** Characters that nobody sees. In a name they can hide a part of it, or change the order in which a line is read. */
+
+/**
+ * Control characters (C0 and C1), format characters (text direction, zero width, byte order mark, tags), line and paragraph
+ * separators, and the fillers of Hangul, which look like blanks.
+ */
+const INVISIBLE = '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\u115f\\u1160\\u3164\\uffa0]'
+
+const ONE_INVISIBLE = new RegExp(INVISIBLE, 'u')
+const EVERY_INVISIBLE = new RegExp(INVISIBLE, 'gu')
+
+/** What a name is like, for errors. */
+export const VISIBLE_EXPECTED =
+  'without control characters, text direction marks and other invisible characters'
+
+/** Whether a person sees every character of the text. */
+export function isVisible(text: string): boolean {
+  return !ONE_INVISIBLE.test(text)
+}
+
+/** The text with every invisible character written as `\u{202e}`. */
+export function escaped(text: string): string {
+  return text.replace(EVERY_INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}
+
+/** JSON with every invisible character written as an escape of JSON, so that its value stays the same. */
+export function escapedJson(json: string): string {
+  return json.replace(EVERY_INVISIBLE, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
+}

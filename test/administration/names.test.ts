@@ -1,0 +1,155 @@
+/** Characters that nobody sees: refused in new names, and shown as escapes where an earlier version let them in. */
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../sidecar/config/config.ts'
+import { openSqlite } from '../../sidecar/directory/sqlite.ts'
+import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { TESTER } from '../support/actor.ts'
+import { account, administer, client, directory, running } from '../support/administration.ts'
+import { command, FakeTerminal } from '../support/command-line.ts'
+import { newFile } from '../support/resources.ts'
+
+administer()
+
+const INVISIBLE: readonly [name: string, character: string][] = [
+  ['the bell', '\u0007'],
+  ['a line break', '\n'],
+  ['delete', '\u007f'],
+  ['the control sequence introducer of C1', '\u009b'],
+  ['next line of C1', '\u0085'],
+  ['a soft hyphen', '\u00ad'],
+  ['an Arabic letter mark', '\u061c'],
+  ['a Hangul filler', '\u3164'],
+  ['a zero width space', '\u200b'],
+  ['a zero width joiner', '\u200d'],
+  ['a right-to-left mark', '\u200f'],
+  ['a line separator', '\u2028'],
+  ['a paragraph separator', '\u2029'],
+  ['a right-to-left override', '\u202e'],
+  ['a left-to-right embedding', '\u202a'],
+  ['a word joiner', '\u2060'],
+  ['a right-to-left isolate', '\u2067'],
+  ['a pop directional isolate', '\u2069'],
+  ['a byte order mark', '\ufeff'],
+  ['a tag character', '\u{e0041}'],
+]
+
+describe.each(INVISIBLE)('a name with %s', (_name, character) => {
+  const name = `ev${character}il`
+
+  test.each<[what: string, create: () => Promise<unknown>]>([
+    ['an account', () => directory.createAccount({ account: name })],
+    ['a project', () => directory.createProject({ account, name })],
+    ['a service user', () => directory.createServiceUser({ account, name, permissions: [] })],
+    ['a control panel user', () => directory.createControlPanelUser({ account, name })],
+    ['a role', () => directory.createControlPanelUser({ account, name: 'olga', roles: [name] })],
+    [
+      'a static token',
+      async () => {
+        await directory.createControlPanelUser({ account, name: 'olga' })
+        await directory.createStaticToken({ account, userName: 'olga', name })
+      },
+    ],
+    [
+      'a project of a directory file',
+      () => running.sidecar.administration.apply(TESTER, { accounts: [{ account, projects: [name] }] }),
+    ],
+    [
+      'a user of a directory file',
+      () =>
+        running.sidecar.administration.apply(TESTER, {
+          accounts: [{ account, control_panel_users: [{ name }] }],
+        }),
+    ],
+    [
+      'a static token of a directory file',
+      () =>
+        running.sidecar.administration.apply(TESTER, {
+          accounts: [{ account, control_panel_users: [{ name: 'olga', static_tokens: [name] }] }],
+        }),
+    ],
+  ])('is refused for %s', async (_what, create) => {
+    await expect(create()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
+  test.each<[key: string, config: object]>([
+    ['callers[0].name', { callers: [{ name, token_sha256: 'a'.repeat(64) }] }],
+    ['http.catalog[0].name', { http: { catalog: [{ type: 'x', name, url: 'http://x' }] } }],
+    ['http.region', { http: { region: name } }],
+    ['profiles.job.user_name', { profiles: { job: { account: 'a', user_name: name, password_file: 'p' } } }],
+  ])('is refused for %s of the configuration', (key, config) => {
+    const file = newFile(JSON.stringify(config), 'portcullis.yaml')
+    expect(() => readConfig({ file })).toThrow(`${file}: ${key}: expected a text without control characters`)
+  })
+
+  test('is refused for a new caller', async () => {
+    const { code, stderr } = await command(['caller', 'new', name])
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('<name>: expected a name without control characters'),
+    })
+  })
+})
+
+/** As an earlier version could write it. */
+async function oldProject(name: string): Promise<void> {
+  const store = new DirectoryStore(openSqlite(join(running.folder, 'directory.sqlite')), Date.now)
+  try {
+    const record = await store.records.account(account)
+    if (record === undefined) throw new Error('the account is missing')
+    await store.change('an earlier version', (change) => change.createProject(record, name))
+  } finally {
+    await store.close()
+  }
+}
+
+test('a record of an earlier version with such a name is found, listed, disabled and deleted', async () => {
+  const name = 'alpha\u202e\u009b2J\u200b'
+  await oldProject(name)
+  expect((await directory.getProject({ account, name })).project).toMatchObject({ name })
+  const { projects } = await directory.listProjects({ account })
+  expect(projects.map((project) => project.name)).toEqual([name])
+  await directory.updateProject({ account, name, enabled: false })
+  await directory.deleteProject({ account, name })
+  expect((await directory.listProjects({ account })).projects).toEqual([])
+})
+
+describe('on a terminal', () => {
+  const name = 'alpha\u202e\u009b2J\u200b\u{e0041}'
+  const escapes = 'alpha\\u{202e}\\u{9b}2J\\u{200b}\\u{e0041}'
+  const data = () => ['--data', running.folder, '--address', running.address]
+
+  test('a name is shown with escapes, in tables, records and errors', async () => {
+    await oldProject(name)
+    expect((await command(['project', 'list', account, ...data()])).stdout).toContain(` ${escapes} `)
+    expect((await command(['project', 'show', account, name, ...data()])).stdout).toContain(escapes)
+    expect((await command(['directory', 'show', '--data', running.folder])).stdout).toContain(escapes)
+    const { stderr } = await command(['project', 'show', account, `no ${name}`, ...data()])
+    expect(stderr).toContain(`project \`no ${escapes}\``)
+  })
+
+  test('a question has escapes too', async () => {
+    await oldProject(name)
+    const terminal = new FakeTerminal('yes')
+    await command(['project', 'delete', account, name, ...data()], terminal)
+    expect(terminal.questions).toEqual([expect.stringContaining(escapes)])
+    expect((await directory.listProjects({ account })).projects).toEqual([])
+  })
+
+  test('JSON is ASCII where a character is invisible, and has the same value', async () => {
+    await oldProject(name)
+    const { stdout } = await command(['project', 'list', account, '--json', ...data()])
+    expect(stdout).toContain('"alpha\\u202e\\u009b2J\\u200b\\udb40\\udc41"')
+    expect(JSON.parse(stdout).projects[0].name).toBe(name)
+    const failed = await command(['project', 'show', account, `no ${name}`, '--json', ...data()])
+    expect(failed.stderr).toContain('no alpha\\u202e')
+    expect(JSON.parse(failed.stderr).error.message).toContain(name)
+  })
+})
+
+test('an error that repeats a name of a request has a bounded length', async () => {
+  const name = 'x'.repeat(1_000_000)
+  const refused = await client.directory.getProject({ account, name }).catch((error: unknown) => error)
+  expect(refused).toMatchObject({ reason: 'NOT_FOUND' })
+  expect((refused as Error).message.length).toBeLessThan(1_000)
+})
