@@ -10,6 +10,8 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
   process.stderr.write(`portcullis: expected Node 24 or later, this is ${process.version}\n${advice()}\n`)
   process.exit(2)
 }
+// By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
+process.on('SIGUSR1', () => {})
 import(checkout ? sources.href : './dist/sidecar/cli/main.js').then(({ main }) => main(process.argv))
 
 /** How to come to a newer Node. */

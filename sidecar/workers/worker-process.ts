@@ -60,7 +60,8 @@ export class WorkerProcess implements Receiver {
   constructor(program: string, command: Extract<FromPrimary, { type: 'start' }>, shared: SharedServices) {
     this.#shared = shared
     this.#logins = new WorkerLogins(shared.failedLogins)
-    this.#process = fork(program)
+    // SIGUSR1 must not open the inspector. The launcher sees to that in the primary.
+    this.#process = fork(program, { execArgv: [...process.execArgv, '--disable-sigusr1'] })
     // A rejection that nobody awaits would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})
     this.#process.on('message', (message: FromWorker) => {
