@@ -33,7 +33,7 @@ export function addCheckCommand(program: Command): void {
     .argument('<api>', 'id of the API, for example balance')
     .option(
       '-H, --header <header>',
-      "request header with the credential: 'NAME: VALUE', @FILE with one a line, or @- for standard input",
+      "request header with the credential: 'NAME: VALUE', @FILE with one a line, or - for standard input (default: PORTCULLIS_HEADER)",
       collect,
     )
     .option('--kind <kind>', 'instead of headers: a token kind, which is taken as given')
@@ -71,10 +71,11 @@ function shown({ cacheForMs, ...answer }: CheckAnswer): object {
 
 async function checkOf(api: string, options: CheckOptions): Promise<Check> {
   const { readHeaders } = await import('./connection.ts')
-  const { header, kind, account, project, targetAccount, targetProject, clientAddress } = options
+  const { kind, account, project, targetAccount, targetProject, clientAddress } = options
+  const header = options.header ?? (kind === undefined ? headerOfEnvironment() : undefined)
   if ((header === undefined) === (kind === undefined))
     throw usageError(
-      'expected either --header (a credential to verify) or --kind (a token that is taken as given)',
+      'expected either --header or PORTCULLIS_HEADER (a credential to verify), or --kind (a token that is taken as given)',
     )
   if (targetProject !== undefined && targetAccount === undefined)
     throw usageError('--target-project: expected --target-account with it')
@@ -92,6 +93,12 @@ async function checkOf(api: string, options: CheckOptions): Promise<Check> {
   return kind === undefined
     ? { ...rest, credentials: readHeaders(header ?? []) }
     : { ...rest, token: { kind, scope: scopeOf(account ?? '', project) } }
+}
+
+/** Unlike the arguments of a process, only its user can read its environment. */
+function headerOfEnvironment(): readonly string[] | undefined {
+  const { PORTCULLIS_HEADER: header } = process.env
+  return header === undefined || header === '' ? undefined : [header]
 }
 
 function scopeOf(account: string, project: string | undefined): Scope {

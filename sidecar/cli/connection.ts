@@ -114,13 +114,13 @@ export function readTokenLine(option: string, path: string): string {
 }
 
 /**
- * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one header a line (`@-` is standard input). A file keeps the
- * credential out of the process list.
+ * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one header a line. Standard input is `-` or `@-`. A file
+ * keeps the credential out of the process list, which every user of the machine can see.
  */
 export function readHeaders(values: readonly string[]): [name: string, value: string][] {
   const lines = values.flatMap((value) =>
-    value.startsWith('@')
-      ? readText('--header', value.slice(1))
+    value === '-' || value.startsWith('@')
+      ? readText('--header', value.replace(/^@/, ''))
           .split(/\r?\n/)
           .filter((line) => line !== '')
       : [value],

@@ -152,10 +152,10 @@ ${paint('bold', 'Try it, in another terminal:')}
 ${[
   ...elsewhere,
   `export PORTCULLIS_PASSWORD=${serviceUser.password}`,
-  `TOKEN=$(npx portcullis issue --account ${account} --user ${serviceUser.name})`,
-  'npx portcullis check balance -H "$TOKEN"        # allowed: balance takes an account-scoped IAM token',
-  'npx portcullis check reports -H "$TOKEN"        # denied: reports takes a static token only',
-  `npx portcullis check reports -H 'X-Token: ${staticToken}'`,
+  `export PORTCULLIS_HEADER=$(npx portcullis issue --account ${account} --user ${serviceUser.name})`,
+  'npx portcullis check balance                    # allowed: balance takes an account-scoped IAM token',
+  'npx portcullis check reports                    # denied: reports takes a static token only',
+  `echo 'X-Token: ${staticToken}' | npx portcullis check reports -H -`,
   `npx portcullis project create ${account} another --data '${data.path}'    # administration takes the data folder`,
   'npx portcullis explain audit-logs               # what the source says, and where it contradicts itself',
 ]

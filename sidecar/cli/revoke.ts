@@ -27,7 +27,7 @@ export function addRevokeCommand(program: Command, terminal: Terminal): void {
     .description('Revoke a token: by its value, or by its id as an operator.')
     .option(
       '-H, --header <header>',
-      "'NAME: VALUE' with the token, @FILE, or @- for standard input: an IAM token revokes itself",
+      "'NAME: VALUE' with the token, @FILE, or - for standard input: an IAM token revokes itself",
       collect,
     )
     .option('--token-id <id>', 'id of the token, as `portcullis check` shows it')

@@ -51,7 +51,9 @@ const data = join(folder, 'data')
 const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
   [
     ['check', 'balance'],
-    usage('expected either --header (a credential to verify) or --kind (a token that is taken as given)'),
+    usage(
+      'expected either --header or PORTCULLIS_HEADER (a credential to verify), or --kind (a token that is taken as given)',
+    ),
   ],
   [
     ['check', 'balance', ...CLAIM, '--target-project', 'a'],

@@ -38,6 +38,14 @@ describe('issue and check', () => {
     const checked = await portcullis(['check', 'balance', '-H', '@-'], { input })
     expect(checked).toMatchObject({ code: 0, stderr: '' })
     expect(checked.stdout).toMatch(/^allowed +balance\n/)
+    const short = await portcullis(['check', 'balance', '-H', '-'], { input: issued.stdout })
+    expect(short).toMatchObject({ code: 0, stderr: '', stdout: checked.stdout })
+    const environment = { PORTCULLIS_HEADER: issued.stdout.trim() }
+    expect(await portcullis(['check', 'balance'], { environment })).toMatchObject(short)
+    // What is given as an option comes first.
+    const given = await portcullis(['check', 'balance', '-H', '-'], { environment, input: 'X-Token: none' })
+    expect(given).toMatchObject({ code: 1, stdout: expect.stringContaining('CREDENTIAL_INVALID') })
+    expect((await portcullis(['check', 'reports', ...CLAIM], { environment })).code).toBe(0)
     const [, value = ''] = issued.stdout.trim().split(': ')
     expect((await portcullis(['revoke', '-H', `X-Auth-Token: ${value}`, '--json'])).code).toBe(0)
     const denied = await portcullis(['check', 'balance', '--json', '-H', '@-'], { input: issued.stdout })
