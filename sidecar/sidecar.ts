@@ -17,6 +17,7 @@ import {
 } from './config/config.ts'
 import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
 import { readProfiles } from './config/profiles.ts'
+import { expectPrivateFiles } from './config/secret-files.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
@@ -88,7 +89,7 @@ export interface StartOptions {
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const now = options.now ?? Date.now
   const log = options.log ?? newLog(config.log_level)
-  const { egressUnder } = await checkConfig(config)
+  const { egressUnder } = await checkConfig(config, log)
   const health = new Health()
   await using opening = new AsyncDisposableStack()
   const certificates = openCertificates(config, log)
@@ -161,10 +162,12 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
  */
 async function checkConfig(
   config: Config,
+  log: Logger,
 ): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {
   checkGrpcAddress(config.grpc)
   checkHttpOptions(httpOptionsOf(config))
   const profiles = new Set(readProfiles(config).profiles.keys())
+  expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
   checkClients(config, readCallers(config.callers ?? [], profiles))
   if (config.egress.address === 'off') return { egressUnder: undefined }
   return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }

@@ -3,7 +3,14 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
-import { openDataFolder, readOrCreate, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
+import {
+  ADMINISTRATOR_TOKEN_FILE,
+  expectPrivateIn,
+  openDataFolder,
+  PEPPER_FILE,
+  readOrCreate,
+  SIGNING_KEYS_FILE,
+} from '../base/data-folder.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Administration } from './administration/administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
@@ -54,6 +61,8 @@ export interface AuthorityEvents {
   readonly onDirectoryLost: (file: string) => void
   /** The directory file was exchanged or removed while it was open. Every call fails until a restart. */
   readonly onDirectoryReplaced: (file: string) => void
+  /** Others on this machine can read a file with a secret, or enter the data folder. */
+  readonly onExposed?: (path: string, problem: string) => void
   /** Some active static tokens were hashed with another pepper. This host cannot recognise them and denies them. */
   readonly onForeignStaticTokens: (foreign: ForeignStaticTokens) => void
 }
@@ -64,11 +73,18 @@ export interface ForeignStaticTokens {
   readonly pepperFile: string
 }
 
+const DIRECTORY_FILE = 'directory.sqlite'
+
+const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, DIRECTORY_FILE]
+
 /** Opens the folder. The first time, creates it with its keys, its pepper and its directory. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
   const { folder, tokenKinds, passwordLimits, failedLogins, now } = options
-  const directoryFile = join(folder, 'directory.sqlite')
-  const inUse = openDataFolder(folder)
+  const directoryFile = join(folder, DIRECTORY_FILE)
+  const { inUse, problem } = openDataFolder(folder)
+  const onExposed = options.onExposed ?? (() => {})
+  if (problem !== undefined) onExposed(folder, problem)
+  expectPrivateIn(folder, SECRET_FILES, problem !== undefined, onExposed)
   if (inUse && options.shared === undefined && isMissingOrEmpty(directoryFile))
     options.onDirectoryLost(directoryFile)
   await using opening = new AsyncDisposableStack()
@@ -80,7 +96,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   })
   opening.defer(() => keys.close())
   const signer = new IamTokenSigner(keys, options.onUnknownKey)
-  const pepperFile = join(folder, 'static-token-pepper')
+  const pepperFile = join(folder, PEPPER_FILE)
   const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
   // Converted to a key object once: a conversion on every check would cost five times as much as the hash.

@@ -6,6 +6,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -18,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { exposureOf } from './exposure.ts'
 
 /** The default path of the data folder. The schema of the configuration names the same one. */
 export const DEFAULT_DATA_FOLDER = './portcullis-data'
@@ -25,16 +27,25 @@ export const DEFAULT_DATA_FOLDER = './portcullis-data'
 /** The file in the data folder with the administrator's caller token. */
 export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 
+/** The file in the data folder with the key of the hashes of static tokens. */
+export const PEPPER_FILE = 'static-token-pepper'
+
 /** The file in the data folder with the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
+export interface OpenedFolder {
+  /** Whether it was in use before. */
+  readonly inUse: boolean
+  /** Whether others may enter it, and how that is; `undefined`: nobody else may. */
+  readonly problem: string | undefined
+}
+
 /**
- * Creates the folder if it does not exist. Only its owner may enter it.
+ * Creates the folder if it does not exist. Only its owner may enter it, unless the folder cannot be changed.
  *
- * @returns whether it was in use before
- * @throws Error if it contains files of another program
+ * @throws Error if it contains files of another program, or if others can change it
  */
-export function openDataFolder(folder: string): boolean {
+export function openDataFolder(folder: string): OpenedFolder {
   let names: string[]
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -54,8 +65,46 @@ export function openDataFolder(folder: string): boolean {
     throw new Error(
       `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
     )
-  chmodSync(folder, 0o700)
-  return found.length > 0
+  return { inUse: found.length > 0, problem: closeToOthers(folder) }
+}
+
+/**
+ * Closes the folder to others. It stays as it is on a read-only file system, and where it belongs to root, as the volumes of
+ * Kubernetes do.
+ */
+function closeToOthers(folder: string): string | undefined {
+  try {
+    chmodSync(folder, 0o700)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EROFS' && code !== 'EPERM') throw error
+  }
+  const exposure = exposureOf(folder)
+  if (exposure === undefined) return undefined
+  if (exposure.refused) throw new Error(`${folder}: ${exposure.problem}`)
+  return exposure.problem
+}
+
+/**
+ * Looks at the files of the folder that hold secrets.
+ *
+ * @param others whether others may enter the folder
+ * @param onExposed called for each that others can read
+ * @throws Error if others can change one
+ */
+export function expectPrivateIn(
+  folder: string,
+  names: readonly string[],
+  others: boolean,
+  onExposed: (path: string, problem: string) => void,
+): void {
+  for (const name of names) {
+    const path = join(folder, name)
+    if (!existsSync(path)) continue
+    const exposure = exposureOf(path, { mayBeRead: !others })
+    if (exposure?.refused) throw new Error(`${path}: ${exposure.problem}`)
+    if (exposure !== undefined) onExposed(path, exposure.problem)
+  }
 }
 
 /** @throws Error if the folder is not a data folder of Portcullis, or cannot be read */
@@ -80,7 +129,7 @@ export function expectDataFolder(folder: string): void {
 export function readOrCreate(path: string, make: () => string): string {
   const found = readIfExists(path)
   if (found !== undefined) return found
-  const temporary = writeTemporary(path, make())
+  const temporary = temporaryFor(path, make())
   try {
     // Unlike a rename, a link never replaces a file that another process created in the meantime.
     linkSync(temporary, path)
@@ -132,6 +181,17 @@ export function withLock<T>(path: string, work: () => T): T {
     return work()
   } finally {
     unlinkSync(path)
+  }
+}
+
+/** @throws Error that names the file where the folder cannot be written */
+function temporaryFor(path: string, content: string): string {
+  try {
+    return writeTemporary(path, content)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EROFS' && code !== 'EACCES') throw error
+    throw new Error(`${path} is missing, and cannot be created in this folder (${code})`, { cause: error })
   }
 }
 

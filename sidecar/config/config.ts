@@ -218,6 +218,11 @@ export function readCredentialsOfFile(path: string): CredentialsConfig {
   return fileConfig(path) as CredentialsConfig
 }
 
+/** Whether the file has the URL of a database, which holds a password. @throws ConfigError where the file is no configuration */
+export function holdsPassword(path: string): boolean {
+  return (fileConfig(path) as Partial<Pick<Config, 'directory'>>).directory?.url !== undefined
+}
+
 /** The directory that hosts share; `undefined`: the sidecar uses the directory in its data folder. */
 export function sharedDirectoryOf({ directory }: Config) {
   const { url, staleness_ms: stalenessMs, pool_size: poolSize, timeout_ms: timeoutMs } = directory

@@ -8,6 +8,7 @@ import {
   URI_EXPECTED,
   uriName,
 } from '../base/certificate-name.ts'
+import { type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
 import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -128,11 +129,14 @@ function expiryOf(key: string, text: string | undefined): number | undefined {
 /** Returns the first line of a file. An error names the key and the file, but never quotes the file. */
 export function readSecret(key: string, path: string): Secret {
   let text: string
+  let exposure: Exposure | undefined
   try {
     text = readFileSync(path, 'utf8')
+    exposure = exposureOf(path)
   } catch (error) {
     throw new ConfigError(`${key}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
+  if (exposure?.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)
   const [line = ''] = text.split(/\r?\n/)
   if (line === '') throw new ConfigError(`${key}: expected a secret in the first line of ${path}`)
   return new Secret(line)

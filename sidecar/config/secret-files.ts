@@ -1,0 +1,64 @@
+/** The files of a configuration that hold secrets, or that give rights: nobody else may change them, and few may read them. */
+import { type ExpectedPrivacy, exposureOf } from '../base/exposure.ts'
+import { type Config, ConfigError, holdsPassword } from './config.ts'
+
+interface SecretFile extends ExpectedPrivacy {
+  /** What the configuration calls it. */
+  readonly key: string
+  readonly path: string
+}
+
+/**
+ * Looks at the owner and the mode of each file.
+ *
+ * @param onExposed called for each that others can read; the sidecar serves nevertheless
+ * @throws ConfigError where others can change one
+ */
+export function expectPrivateFiles(config: Config, onExposed: (path: string, problem: string) => void): void {
+  for (const { key, path, ...expected } of secretFilesOf(config)) {
+    const exposure = exposureIfThere(path, expected)
+    if (exposure?.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)
+    if (exposure !== undefined) onExposed(path, exposure.problem)
+  }
+}
+
+function secretFilesOf(config: Config): SecretFile[] {
+  const { file, directory, grpc, http, upstreams = {}, profiles = {}, callers = [] } = config
+  const files: (Omit<SecretFile, 'path'> & { readonly path: string | undefined })[] = [
+    // Whoever can change the configuration can give rights to callers.
+    {
+      key: 'configuration',
+      path: file,
+      mayBeRead: file === undefined || directory.url === undefined || !holdsPassword(file),
+    },
+    { key: 'grpc.tls.key', path: grpc.tls?.key },
+    // Who can add an authority can be a client, or an upstream.
+    { key: 'grpc.tls.client_ca', path: grpc.tls?.client_ca, mayBeRead: true },
+    { key: 'http.tls.key', path: http.tls?.key },
+    ...Object.entries(upstreams).map(([name, { ca }]) => ({
+      key: `upstreams.${name}.ca`,
+      path: ca,
+      mayBeRead: true,
+    })),
+    ...Object.entries(profiles).flatMap(([name, { password_file, static_token_file }]) => [
+      { key: `profiles.${name}.password_file`, path: password_file },
+      { key: `profiles.${name}.static_token_file`, path: static_token_file },
+    ]),
+    // The program that is the caller reads the file too, often as another user of a common group.
+    ...callers.map(({ token_file }, index) => ({
+      key: `callers[${index}].token_file`,
+      path: token_file,
+      groupMayRead: true,
+    })),
+  ]
+  return files.flatMap(({ path, ...rest }) => (path === undefined ? [] : [{ ...rest, path }]))
+}
+
+/** Whoever reads the file reports that it is missing. */
+function exposureIfThere(path: string, expected: ExpectedPrivacy) {
+  try {
+    return exposureOf(path, expected)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,138 @@
+/** Files with secrets: refused where others can change them, and a warning where others can read them. */
+import { chmodSync, chownSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { exposure } from '../../sidecar/base/exposure.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const US = 1000
+const OTHER = 1001
+const READ_BY_ALL = 'every user of this machine can read it'
+const READ_BY_GROUP = 'its group can read it'
+const CHANGED_BY_ALL = 'every user of this machine can change it'
+const ANOTHER = 'belongs to another user (uid 1001), who can change it; expected uid 1000 or root'
+
+test.each<[what: string, owner: number, mode: number, refused: boolean | undefined, problem?: string]>([
+  ['a file of its own', US, 0o100600, undefined],
+  ['a file that even its owner cannot change', US, 0o100400, undefined],
+  ['a file that its group can read', US, 0o100640, false, READ_BY_GROUP],
+  ['a file that its group can change', US, 0o100660, false, 'its group can change it'],
+  ['a file that all can read', US, 0o100644, false, READ_BY_ALL],
+  ['a file that all can change', US, 0o100666, true, CHANGED_BY_ALL],
+  ['a secret of Kubernetes with fsGroup', 0, 0o100640, undefined],
+  ['a secret of Kubernetes by default', 0, 0o100644, false, READ_BY_ALL],
+  ['a file of root that all can change', 0, 0o100602, true, CHANGED_BY_ALL],
+  ['a file of another user', OTHER, 0o100600, true, ANOTHER],
+  ['a folder of its own', US, 0o040700, undefined],
+  ['a folder that all can enter', US, 0o040711, false, READ_BY_ALL],
+  ['a volume of Kubernetes with fsGroup', 0, 0o042770, undefined],
+])('%s', (_what, uid, mode, refused, problem) => {
+  const found = exposure({ uid, mode }, US, {})
+  expect(found?.refused).toBe(refused)
+  expect(found?.problem.startsWith(problem ?? '')).toBe(found === undefined ? undefined : true)
+})
+
+test('a process of root warns of files of a user, which a container has from outside', () => {
+  expect(exposure({ uid: OTHER, mode: 0o100600 }, 0, {})).toMatchObject({ refused: false })
+})
+
+const TOKEN = 'x'.repeat(32)
+
+/** A configuration whose secrets have these modes. */
+function configuration(modes: { config?: number; password?: number; token?: number }): {
+  config: string
+  password: string
+  token: string
+} {
+  const folder = newFolder()
+  const [config, password, token] = [join(folder, 'c.yaml'), join(folder, 'p'), join(folder, 't')]
+  writeFileSync(password, 'secret')
+  writeFileSync(token, TOKEN)
+  const profile = { account: 'a', user_name: 'u', password_file: password }
+  writeFileSync(
+    config,
+    JSON.stringify({ profiles: { job: profile }, callers: [{ name: 'c', token_file: token }] }),
+  )
+  chmodSync(config, modes.config ?? 0o600)
+  chmodSync(password, modes.password ?? 0o600)
+  chmodSync(token, modes.token ?? 0o600)
+  return { config, password, token }
+}
+
+const warnings = (lines: readonly string[]) =>
+  lines
+    .map((line) => JSON.parse(line) as { file?: string; problem?: string })
+    .filter(({ problem }) => problem !== undefined)
+    .map(({ file, problem }) => `${file}: ${problem}`)
+
+describe('a sidecar', () => {
+  test('says nothing of files that nobody else can reach', async () => {
+    const { logLines } = await runSidecar({ config: configuration({ config: 0o644 }).config })
+    expect(warnings(logLines)).toEqual([])
+  })
+
+  test('warns of secrets that others can read, and serves', async () => {
+    const { config, password, token } = configuration({ password: 0o644, token: 0o644 })
+    const { logLines } = await runSidecar({ config })
+    expect(warnings(logLines)).toEqual([
+      `${password}: every user of this machine can read it (mode 0644); expected mode 0600`,
+      `${token}: every user of this machine can read it (mode 0644); expected mode 0600`,
+    ])
+  })
+
+  test('lets the group read a caller token, which the caller needs too', async () => {
+    const { logLines } = await runSidecar({ config: configuration({ token: 0o640 }).config })
+    expect(warnings(logLines)).toEqual([])
+  })
+
+  test.each<['config' | 'password' | 'token', key: string]>([
+    ['config', 'configuration'],
+    ['password', 'profiles.job.password_file'],
+    ['token', 'callers[0].token_file'],
+  ])('refuses to start where all can change the %s', async (which, key) => {
+    const files = configuration({ [which]: 0o666 })
+    await expect(runSidecar({ config: files.config })).rejects.toThrow(
+      `${key}: ${files[which]}: ${CHANGED_BY_ALL} (mode 0666); expected mode 0600`,
+    )
+  })
+
+  test('looks at the file that a link leads to, as Kubernetes mounts secrets', async () => {
+    const target = newFile('secret')
+    chmodSync(target, 0o644)
+    const { config, password } = configuration({})
+    const link = `${password}-link`
+    symlinkSync(target, link)
+    const profiles = { job: { account: 'a', user_name: 'u', password_file: link } }
+    writeFileSync(config, JSON.stringify({ profiles }))
+    const { logLines } = await runSidecar({ config })
+    expect(warnings(logLines)).toEqual([`${link}: ${READ_BY_ALL} (mode 0644); expected mode 0600`])
+  })
+})
+
+describe('the data folder', () => {
+  const SECRETS = ['signing-keys.json', 'static-token-pepper', 'administrator-token', 'directory.sqlite']
+
+  test.each(SECRETS)('is refused where all can change %s', async (name) => {
+    const { sidecar, folder } = await runSidecar()
+    await sidecar.close()
+    chmodSync(join(folder, name), 0o666)
+    await expect(runSidecar({ folder })).rejects.toThrow(`${join(folder, name)}: ${CHANGED_BY_ALL}`)
+  })
+
+  test('is closed to others at the start, so that it does not matter who may read its files', async () => {
+    const { sidecar, folder } = await runSidecar()
+    await sidecar.close()
+    chmodSync(folder, 0o755)
+    for (const name of SECRETS) chmodSync(join(folder, name), 0o644)
+    expect(warnings((await runSidecar({ folder })).logLines)).toEqual([])
+  })
+
+  test.skipIf(process.geteuid?.() !== 0)('of another user is warned of, where root runs', async () => {
+    const { sidecar, folder } = await runSidecar()
+    await sidecar.close()
+    chownSync(folder, 12345, 12345)
+    const { logLines } = await runSidecar({ folder })
+    expect(warnings(logLines)).toEqual([expect.stringContaining('belongs to another user (uid 12345)')])
+  })
+})
