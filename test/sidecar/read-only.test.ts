@@ -1,0 +1,65 @@
+/** A data folder that cannot be written: nothing in it has to change where the directory is in PostgreSQL. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { LAUNCHER, startProcess } from '../support/processes.ts'
+import { CAN_MOUNT, withReadOnly } from '../support/read-only.ts'
+import { newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+describe.skipIf(!CAN_MOUNT)('a read-only data folder', () => {
+  const serveOn = async (folder: string, environment = {}) => {
+    const line = [
+      process.execPath,
+      LAUNCHER,
+      'serve',
+      '--grpc',
+      '127.0.0.1:0',
+      '--http',
+      'off',
+      '--data',
+      folder,
+    ]
+    return startProcess(withReadOnly(folder, line), { environment, cwd: newFolder() }).ended
+  }
+  // Nobody listens there. The directory is opened after everything else in the data folder.
+  const elsewhere = { PORTCULLIS_DIRECTORY_URL: 'postgres://user:password@127.0.0.1:1/directory' }
+  const usedFolder = async () => {
+    const { sidecar, folder } = await runSidecar()
+    await sidecar.close()
+    return folder
+  }
+
+  test('is opened where the directory is elsewhere', async () => {
+    const { code, stderr } = await serveOn(await usedFolder(), elsewhere)
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/^portcullis: directory\.url: .*ECONNREFUSED/),
+    })
+  })
+
+  test.each(['static-token-pepper', 'signing-keys.json'])('that lacks %s is refused', async (name) => {
+    const folder = await usedFolder()
+    rmSync(join(folder, name))
+    // Without the keys it is no data folder.
+    if (name === 'signing-keys.json')
+      for (const each of ['static-token-pepper', 'directory.sqlite', 'administrator-token'])
+        rmSync(join(folder, each))
+    const { code, stderr } = await serveOn(folder, elsewhere)
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(
+        `${join(folder, name)} is missing, and cannot be created in this folder (EROFS)`,
+      ),
+    })
+  })
+
+  test('with the directory in it is refused by the name of the file', async () => {
+    const folder = await usedFolder()
+    const { code, stderr } = await serveOn(folder)
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(`${join(folder, 'directory.sqlite')}: cannot be used as a directory`),
+    })
+  })
+})
