@@ -3,6 +3,11 @@ import type { Logger } from 'pino'
 import type { AuthorityEvents } from './authority/open.ts'
 import type { Health } from './base/health.ts'
 
+/** Others on this machine can read a file with a secret. */
+export function warnOfExposure(log: Logger, file: string, problem: string): void {
+  log.warn({ file, problem }, 'others on this machine can reach a secret of the sidecar')
+}
+
 /** Logs the events, and reports those that make the sidecar unhealthy. */
 export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
   return {
@@ -26,6 +31,7 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         'the directory file was exchanged while it was open; nothing that needs it is answered until a restart',
       )
     },
+    onExposed: (file, problem) => warnOfExposure(log, file, problem),
     onUnknownKey: (keyId) =>
       log.warn(
         { key_id: keyId },

@@ -3,9 +3,10 @@ import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
 import { openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
-import { authorityEvents } from './authority-events.ts'
+import { authorityEvents, warnOfExposure } from './authority-events.ts'
 import { type CertificateFiles, WatchedCertificates } from './base/certificates.ts'
 import type { ConnectionSource } from './base/connections.ts'
+import { expectDescriptors } from './base/descriptors.ts'
 import { Health } from './base/health.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
 import {
@@ -127,6 +128,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     log,
     health,
   }
+  expectDescriptors(config.directory.url === undefined ? 0 : config.directory.pool_size)
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   let closing: Promise<void> | undefined

@@ -23,7 +23,7 @@ export function expectPrivateFiles(config: Config, onExposed: (path: string, pro
 }
 
 function secretFilesOf(config: Config): SecretFile[] {
-  const { file, directory, grpc, http, upstreams = {}, profiles = {}, callers = [] } = config
+  const { file, directory, grpc, http, egress, upstreams = {}, profiles = {}, callers = [] } = config
   const files: (Omit<SecretFile, 'path'> & { readonly path: string | undefined })[] = [
     // Whoever can change the configuration can give rights to callers.
     {
@@ -35,6 +35,11 @@ function secretFilesOf(config: Config): SecretFile[] {
     // Who can add an authority can be a client, or an upstream.
     { key: 'grpc.tls.client_ca', path: grpc.tls?.client_ca, mayBeRead: true },
     { key: 'http.tls.key', path: http.tls?.key },
+    ...(egress.routes ?? []).map(({ ca }, index) => ({
+      key: `egress.routes[${index}].ca`,
+      path: ca,
+      mayBeRead: true,
+    })),
     ...Object.entries(upstreams).map(([name, { ca }]) => ({
       key: `upstreams.${name}.ca`,
       path: ca,

@@ -7,6 +7,7 @@ import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { FailedLogins } from '../authority/throttle.ts'
+import { expectDescriptors } from '../base/descriptors.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
 import { newLog } from '../log.ts'
 import type { Serving } from '../sidecar.ts'
@@ -85,6 +86,7 @@ class Pool {
     const serving = await first.ready
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
     await Promise.all(others.map((worker) => worker.ready))
+    expectDescriptors()
     for (const worker of [first, ...others]) void this.#keep(worker)
     return serving
   }

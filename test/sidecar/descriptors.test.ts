@@ -1,0 +1,48 @@
+/** A process that may open too few files says so, instead of being ready for nobody. */
+import { describe, expect, test } from 'vitest'
+import { BlackBox } from '../support/black-box.ts'
+import { LAUNCHER, startProcess } from '../support/processes.ts'
+import { newFolder } from '../support/resources.ts'
+
+const limited = (limit: number, ...args: string[]) => {
+  const line = [
+    process.execPath,
+    LAUNCHER,
+    'serve',
+    '--json',
+    '--grpc',
+    '127.0.0.1:0',
+    '--http',
+    'off',
+    ...args,
+  ]
+  return startProcess(['sh', '-c', `ulimit -n ${limit} && exec "$0" "$@"`, ...line], { cwd: newFolder() })
+}
+
+describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
+  test.each<[limit: number, args: string[]]>([
+    [28, []],
+    [30, []],
+    [50, []],
+    [50, ['--workers', '2']],
+  ])('of %d, with %j, is too low to start', async (limit, args) => {
+    const { code, stdout, stderr } = await limited(limit, ...args).ended
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
+    expect(error.message).toMatch(
+      new RegExp(
+        `^the process may open ${limit} files and connections, and \\d+ are open already; expected a`,
+      ),
+    )
+  })
+
+  test('of 80 lets 32 clients in', async () => {
+    const sidecar = limited(80)
+    const ready = JSON.parse(await sidecar.until(() => /^.*\n/.exec(sidecar.stdout())?.[0])) as {
+      grpc: string
+    }
+    for (let client = 0; client < 32; client++)
+      expect(await new BlackBox(ready.grpc).ask('getMatrix', {})).toHaveProperty('matrix')
+    expect(await sidecar.stop()).toMatchObject({ code: 0 })
+  })
+})
