@@ -1,7 +1,12 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerFactory } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerFactory,
+} from 'fastify'
 import { readRange } from '../authority/addresses.ts'
 import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
@@ -89,14 +94,10 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) => sendError(reply, error, site.identityUrl)
 
-  // Prevents DNS rebinding: a page in a browser on this machine could make its own host name resolve to 127.0.0.1.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
-    if (!hosts.has(request.headers.host?.toLowerCase() ?? '') || request.headers.origin !== undefined)
-      return refuse(reply, {
-        status: 403,
-        message: 'expected a Host header with a name of this server, and no Origin header',
-      })
+    const wrong = hostProblem(request, hosts)
+    if (wrong !== undefined) return refuse(reply, wrong)
   })
   server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
@@ -139,6 +140,17 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     },
     close: listening.close,
   }
+}
+
+/**
+ * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser on this machine could
+ * make its own host name resolve to 127.0.0.1.
+ */
+function hostProblem({ raw, headers }: FastifyRequest, hosts: ReadonlySet<string>): HttpError | undefined {
+  // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
+  if ((raw.headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: 'expected one Host header' }
+  if (hosts.has(headers.host?.toLowerCase() ?? '') && headers.origin === undefined) return undefined
+  return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 
 /** Checks the options without starting, also if HTTP is off. @throws Error as `startHttpServer` does for invalid options */
