@@ -2,6 +2,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { escapedJson } from './base/visible-text.ts'
 import type { Config } from './config/config.ts'
 
 /** @param base fields of every line; with several processes, the pid of the one that wrote it */
@@ -26,7 +27,9 @@ class LossyOutput implements DestinationStream {
     this.#descriptor = descriptor
   }
 
-  write(line: string): void {
+  write(json: string): void {
+    // A terminal would obey control characters of C1, for example in a name.
+    const line = `${escapedJson(json.trimEnd())}\n`
     if (this.#dropped > 0 && this.#tryWrite(droppedNotice(this.#dropped))) this.#dropped = 0
     if (this.#dropped > 0 || !this.#tryWrite(line)) this.#dropped++
   }

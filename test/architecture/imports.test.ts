@@ -88,7 +88,11 @@ const ROOMS: readonly Room[] = [
     purpose: 'forwards the requests of applications, with the credential of their route',
     imports: ['engine/', 'sidecar/base/', 'sidecar/usecases/', 'node:', 'pino', 'undici'],
   },
-  { room: 'sidecar/log.ts', purpose: 'the log', imports: ['sidecar/config/', 'node:', 'pino'] },
+  {
+    room: 'sidecar/log.ts',
+    purpose: 'the log',
+    imports: ['sidecar/base/', 'sidecar/config/', 'node:', 'pino'],
+  },
   {
     room: 'sidecar/open-egress.ts',
     purpose: 'opens egress, where it is configured',

@@ -5,6 +5,7 @@ import { closeSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { startProcess } from '../support/processes.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
 
 const LINES = 20_000
@@ -52,4 +53,16 @@ test.runIf(process.platform === 'linux')('if the disk is full, the sidecar keeps
   // The process still runs after several more failed lines.
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(child.exitCode).toBeNull()
+})
+
+test('a line has escapes in place of characters that nobody sees, and the same values', async () => {
+  const name = 'a\u202eb\u009b2J\u{e0041}'
+  const program = `
+    import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
+    newLog('info').info({ name: ${JSON.stringify(name)} }, ${JSON.stringify(name)})
+  `
+  const child = startProcess([process.execPath, '--input-type=module', '-e', program])
+  const { stderr } = await child.ended
+  expect(stderr).toMatch(/^[\x20-\x7e]+\n$/)
+  expect(JSON.parse(stderr)).toMatchObject({ name, msg: name })
 })
