@@ -72,8 +72,8 @@ export class GrpcApplication implements Application<CallHead> {
     if (this.#timed.length === 0) return
     const timed = this.#timed
     this.#timed = []
+    // An answer that is complete and waits to be sent has no deadline any more.
     for (const stream of timed)
-      // An answer that is complete and waits to be sent has no deadline any more.
       if (!stream.closed && stream.outgoing?.ends !== true) this.#call(stream).setDeadline()
   }
 

@@ -7,11 +7,11 @@ import {
   type IdentitySidecar,
   installKeystoneClients,
   type Login,
-  obtained,
   pythonProgram,
   runToEnd,
   startIdentitySidecar,
 } from '../../support/interop/identity.ts'
+import { obtained } from '../../support/interop/obtain.ts'
 import { newFolder } from '../../support/resources.ts'
 
 const clients = await obtained("Keystone's clients", installKeystoneClients)

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import {
   type IdentitySidecar,
   type Login,
-  obtained,
   startIdentitySidecar,
   tokenFor,
 } from '../../support/interop/identity.ts'
+import { obtained } from '../../support/interop/obtain.ts'
 import { installKeystone, Keystone } from '../../support/keystone.ts'
 import { whenTheFileEnds } from '../../support/resources.ts'
 
