@@ -6,8 +6,7 @@ import { blocksOf, needOf, userPages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
 import { installed, run } from '../support/interop/command.ts'
-import { installKeystoneClients } from '../support/interop/identity.ts'
-import { obtained } from '../support/interop/obtain.ts'
+import { installKeystoneClients, obtained } from '../support/interop/identity.ts'
 import { PostgresServer } from '../support/postgres/server.ts'
 
 const python = inject('python')

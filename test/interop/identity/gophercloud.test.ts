@@ -6,10 +6,10 @@ import {
   drive,
   type IdentitySidecar,
   type Login,
+  obtained,
   type Scheme,
   startIdentitySidecar,
 } from '../../support/interop/identity.ts'
-import { obtained } from '../../support/interop/obtain.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
 import { newFolder } from '../../support/resources.ts'
 

@@ -6,6 +6,7 @@ import {
   type IdentitySidecar,
   installKeystoneClients,
   type Login,
+  obtained,
   pythonProgram,
   revoke,
   runToEnd,
@@ -13,7 +14,6 @@ import {
   startIdentitySidecar,
   tokenFor,
 } from '../../support/interop/identity.ts'
-import { obtained } from '../../support/interop/obtain.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
 import { type RunningProcess, startProcess } from '../../support/processes.ts'
 

@@ -9,6 +9,8 @@ import { installed, interopFolder, run } from './command.ts'
 import { ownAddress } from './own-address.ts'
 import { startSidecar } from './sidecar.ts'
 
+export { obtained } from './obtain.ts'
+
 const programs = join(interopFolder, 'identity')
 
 /** A virtual environment with Keystone's clients. @returns its folder of programs */
