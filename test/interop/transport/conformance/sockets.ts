@@ -1,5 +1,5 @@
 /** The service on the sidecar's own transport, behind the interface that the sidecar's handlers have. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -46,6 +46,7 @@ export async function serveOnSockets(
 
 function certificatesOf({ certificate, key, clientCa }: NonNullable<Wishes['tls']>): WatchedCertificates {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-conformance-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const file = (name: string, contents: Buffer) => {
     writeFileSync(join(folder, name), contents)
     return join(folder, name)
