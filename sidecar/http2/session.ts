@@ -295,19 +295,19 @@ export class Session<Head> implements StreamOwner<Head> {
 
   #open(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
     if (this.draining === 'last_stream_told') {
-      // The peer has been told that this stream is not answered. Its fields may still change the table.
+      // Its fields may still change the table.
       this.blocks.fields(bytes, start, end)
       this.rates.idleFrame()
-      this.#ids.addReset(id)
-      return
+      return this.#ids.addReset(id)
     }
     this.#ids.open(id)
     const { app, fault, contentLength, tooLarge } = this.blocks.request(bytes, start, end)
+    const malformed = fault !== '' || (endStream && contentLength > 0)
     if (tooLarge) this.#host.exceeded('header_list')
-    if (fault !== '' || (endStream && contentLength > 0)) {
-      this.rates.reset()
-      this.#resetId(id, ERROR.PROTOCOL_ERROR)
-    } else if (this.#streams.size + this.#orphans >= this.#host.limits.streams) {
+    // A few bytes can ask for a large list again and again.
+    if (malformed || tooLarge) this.rates.reset()
+    if (malformed) this.#resetId(id, ERROR.PROTOCOL_ERROR)
+    else if (this.#streams.size + this.#orphans >= this.#host.limits.streams) {
       this.#host.exceeded('streams')
       this.rates.idleFrame()
       this.#resetId(id, ERROR.REFUSED_STREAM)

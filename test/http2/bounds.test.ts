@@ -157,7 +157,7 @@ test('work that is useful pays for pings and window updates', () => {
 })
 
 test('a header list beyond the limit reaches the application as far as it fits', () => {
-  const server = new TestServer(constant(Buffer.from('hello')), { headerListBytes: 4_096 })
+  const server = new TestServer(constant(Buffer.from('hello')), { headerListBytes: 4_096, resetsPerSecond: 10 })
   const peer = server.connect().send(PREFACE)
   // A few bytes that stand for a field of 4 KB, again and again: an HPACK bomb.
   const large = Buffer.concat([
@@ -166,9 +166,15 @@ test('a header list beyond the limit reaches the application as far as it fits',
     Buffer.of(0x7f, 0x81, 0x1e),
     Buffer.alloc(4_000, 'x'),
   ])
+  const bomb = (stream: number) => whole(stream, Buffer.concat([request, Buffer.alloc(4_000, 0xbe)]))
   peer.send(whole(1, Buffer.concat([request, large, Buffer.alloc(4_000, 0xbe)])))
   expect(peer.received().map(described)).toContain('HEADERS 1')
   expect(server.exceeded).toEqual(['header_list'])
+  // Again and again, it ends the connection.
+  peer.send(many(10, (index) => bomb(2 * index + 3)))
+  expect(peer.ended).toBe(true)
+  expect(peer.received().map(described)).toContain('GOAWAY ENHANCE_YOUR_CALM')
+  expect(server.exceeded).toContain('resets')
 })
 
 test('streams beyond the limit are refused, also while handlers of streams that were reset still run', () => {
