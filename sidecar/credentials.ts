@@ -192,8 +192,7 @@ export class Credentials implements UpstreamRevocation {
 function embeddedIssuer(authority: Authority): Issuer {
   return {
     id: '',
-    issue: (_profile, requester, kind, scope) =>
-      authority.issue(requester, kind, scope, { address: PROFILES_ORIGIN, restricted: false }),
+    issue: (_profile, requester, kind, scope) => authority.issue(requester, kind, scope, PROFILES_ORIGIN),
     isActive: ({ value }: IssuedToken, kind) =>
       andThen(
         authority.verify(value.reveal(), new Map([[kind.id, kind]])),

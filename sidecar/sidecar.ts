@@ -12,7 +12,9 @@ import { createAdministratorToken } from './config/administrator-token.ts'
 import {
   type Config,
   ConfigError,
+  changeRatesOf,
   grpcLimitsOf,
+  passwordLimitsOf,
   sharedDirectoryOf,
   throttleLimitsOf,
 } from './config/config.ts'
@@ -36,7 +38,9 @@ import { newLog } from './log.ts'
 import type { OpenEgress } from './open-egress.ts'
 import { Rules } from './rules.ts'
 import { Callers } from './usecases/callers.ts'
+import { ChangeRates } from './usecases/change-rates.ts'
 import type { Services } from './usecases/services.ts'
+import { Trace } from './usecases/trace.ts'
 
 /** A running server: one sidecar, or several of them in workers. */
 export interface Serving {
@@ -101,8 +105,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     folder: config.data,
     shared: sharedDirectory(config, options.siblings, log),
     tokenKinds: () => rules.engine.tokenKinds.values(),
-    passwordLimits: config.passwords,
-    failedLogins: options.failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
+    ...limitsOf(config, options, now),
     now,
     keyPollMs: options.times?.keyPollMs,
     keysUnreadableMs: config.keys_unreadable_ms,
@@ -115,6 +118,8 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   })
   opening.defer(() => credentials.close())
   opening.defer(() => watch.close())
+  opening.use(await openRetention(config, { administration, now, log }))
+  const trace = opening.adopt(new Trace(log), (opened) => opened.close())
   const services: Services = {
     rules,
     authority,
@@ -123,10 +128,9 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     administration,
     callers,
     profiles: credentials.profiles,
+    changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    now,
-    log,
-    health,
+    ...{ now, log, trace, health },
   }
   expectDescriptors(config.directory.url === undefined ? 0 : config.directory.pool_size)
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
@@ -173,6 +177,25 @@ async function checkConfig(
   checkClients(config, readCallers(config.callers ?? [], profiles))
   if (config.egress.address === 'off') return { egressUnder: undefined }
   return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
+}
+
+/** Archives old records of the audit trail, if the configuration says so. */
+async function openRetention(
+  { audit, data }: Config,
+  services: Pick<Services, 'administration' | 'now' | 'log'>,
+): Promise<AsyncDisposable | undefined> {
+  if (audit?.keep_days === undefined) return undefined
+  const { AuditRetention } = await import('./usecases/audit-retention.ts')
+  return new AuditRetention({ ...services, data, archive: audit.archive, keepDays: audit.keep_days })
+}
+
+/** The limits of logins and changes. */
+function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => number) {
+  return {
+    passwordLimits: passwordLimitsOf(config),
+    changesWaiting: config.changes.waiting,
+    failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
+  }
 }
 
 function openRules(config: Config, log: Logger): Rules {

@@ -1,14 +1,17 @@
 /**
- * Issuing a token over both protocols, compared with the password check that each login needs. Nothing of a login is
- * remembered: each derives the key from the password again.
+ * Issuing a token over both protocols, compared with the password check that a login needs. The sidecar is told to remember no
+ * login, so each derives the key from the password again.
  */
 import { type Argon2Parameters, argon2, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { interleave, median } from '../harness/compare.ts'
 import { type Cost, cpuOf, latenciesOf, measureCost, timeOf } from '../harness/cost.ts'
 import { Latencies, latencyOf } from '../harness/latency.ts'
 import { comparedRow, type Side } from '../harness/rows.ts'
 import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
+import { temporaryFolder } from '../harness/temporary.ts'
 import { startSidecar } from '../servers/start.ts'
 import { loginOf } from '../workloads/login.ts'
 
@@ -31,7 +34,9 @@ const CPU_METHOD =
 
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
-  const server = await startSidecar({ flags: ['--http', '127.0.0.1:0'] })
+  const config = join(temporaryFolder(stack), 'portcullis.json')
+  writeFileSync(config, JSON.stringify({ passwords: { remember_ms: 0 } }))
+  const server = await startSidecar({ flags: ['--http', '127.0.0.1:0', '--config', config] })
   stack.defer(() => server.stop())
   const login = loginOf(server.ready)
   stack.defer(() => login.close())

@@ -2,15 +2,14 @@
 import { userInfo } from 'node:os'
 import type { TokenKind } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { ChangeAuthor, ChangeLane, ChangeOrigin } from '../directory/author.ts'
 import type { TokenHolder, UserRecord } from '../directory/directory.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
-export type { TokenHolder }
+export type { ChangeAuthor, ChangeLane, ChangeOrigin, TokenHolder }
 
 /** The person or program that makes a change, and its rights. */
-export interface Actor {
-  /** The name in the audit trail. */
-  readonly name: string
+export interface Actor extends ChangeAuthor {
   /**
    * Decides at the start of the change's transaction whether the actor may still make the change. The call may have waited
    * since it was authorized, and changes run one at a time, so what is true now is true when the change commits.
@@ -33,8 +32,8 @@ export interface ChangeView {
 }
 
 /** An actor with all rights, such as the owner of this process or of the data folder. @param name for the audit trail */
-export function trusted(name: string): Actor {
-  return { name, confirm: () => {}, authorize: () => {} }
+export function trusted(name: string, lane: ChangeLane = 'operators'): Actor {
+  return { name, lane, principal: name, confirm: () => {}, authorize: () => {} }
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
+import type { LoginSource } from './login-source.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 export type { Subject, VerifiedToken } from './verified-token.ts'
@@ -19,10 +20,14 @@ export interface PasswordRequester {
   readonly password: Secret
 }
 
-/** The source of a login. */
+/** Where a login comes from. */
 export interface Origin {
-  /** The client address, for which failed logins are counted; `undefined`: the login comes from this machine. */
-  readonly address: string | undefined
+  /** For which failed logins are counted, and which shares the password checks with others. */
+  readonly source: LoginSource
+  /** Tells the connections of a source apart, as far as it has any. Each of them has its turn. */
+  readonly connection?: string | undefined
+  /** The client address; `undefined`: none is known. */
+  readonly address?: string | undefined
   /** Whether the login uses the endpoint that an account may restrict to some addresses (§1). */
   readonly restricted: boolean
 }

@@ -13,7 +13,7 @@ import {
 } from '../directory/directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { type Actor, trusted } from './actor.ts'
-import { isAllowed, throttleKey } from './addresses.ts'
+import { isAllowed } from './addresses.ts'
 import { changeDirectory } from './administration/change.ts'
 import type {
   Authority,
@@ -28,8 +28,9 @@ import { EXPIRED_TOKEN_MS_MAX, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
+import { nameOfSource } from './login-source.ts'
 import { canBeName } from './names.ts'
-import type { Passwords } from './password.ts'
+import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 
@@ -72,6 +73,10 @@ export class EmbeddedAuthority implements Authority {
   /** By SHA-256 of the token. Every call still compares the expiry with the clock and the version with the directory's. */
   readonly #iamTokens = new LazyLruCache<CachedIamToken>(CACHED_TOKENS_MAX)
   readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
+  /** Pairs of user and source where the user has logged in. */
+  readonly #proven = new LazyLruCache<object>(PROVEN_PAIRS_MAX)
+  /** Ids of users whose password is being hashed with today's parameters. */
+  readonly #rehashing = new Set<string>()
   /** The keys that verified the cached IAM tokens. When the keys change, the cache is cleared: a key may have been removed. */
   #keysOfCache: readonly SigningKey[] = []
 
@@ -99,26 +104,25 @@ export class EmbeddedAuthority implements Authority {
     requester: PasswordRequester,
     kind: TokenKind,
     scope: Scope,
-    from?: Origin,
+    from: Origin = UNKNOWN_ORIGIN,
   ): Promise<IssuedToken> {
-    const { account, userName, password } = requester
-    const settle = await this.#parts.failedLogins.admit({
-      account: throttleName(account),
-      userName: throttleName(userName),
-      address: (from?.address && throttleKey(from.address)) ?? THIS_MACHINE,
-    })
+    const { password } = requester
+    const login = this.#placeOf(requester, from)
+    const settle = canBeMade(password.reveal())
+      ? undefined
+      : await this.#parts.failedLogins.admit({ ...login.names, source: login.source })
     let outcome: LoginOutcome = 'abandoned'
     // The login continues after its client has disconnected, so that every guess is counted.
     try {
-      const user = await this.#authenticate(requester)
+      const user = await this.#authenticate(requester, login.place)
       if (user === undefined) {
         outcome = 'failed'
         throw callError('LOGIN_FAILED', {})
       }
       // The identity endpoint gives every refusal the answer of a wrong password. The throttle must not reveal more than that.
-      const refused: LoginOutcome = from?.restricted ? 'failed' : 'succeeded'
+      const refused: LoginOutcome = from.restricted ? 'failed' : 'succeeded'
       // The account's restriction applies to logins at that endpoint only. Tokens are restricted wherever they were issued.
-      if (from?.restricted && !isAllowed(from.address, user.addresses)) {
+      if (from.restricted && !isAllowed(from.address, user.addresses)) {
         outcome = refused
         throw callError('ADDRESS_NOT_ALLOWED', {})
       }
@@ -132,10 +136,11 @@ export class EmbeddedAuthority implements Authority {
       const claims = newClaims({ holder, kind, scope, ...grant, nowMs })
       const issued = { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
       outcome = 'succeeded'
+      this.#proven.set(login.pair, PROVEN)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
       return issued
     } finally {
-      settle(outcome)
+      settle?.(outcome)
     }
   }
 
@@ -169,6 +174,19 @@ export class EmbeddedAuthority implements Authority {
     return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
   }
 
+  /** By which names and source failed logins are counted, and where the check of the password waits for its turn. */
+  #placeOf({ account, userName }: PasswordRequester, { source, connection = '' }: Origin) {
+    const names = { account: throttleName(account), userName: throttleName(userName) }
+    const from = nameOfSource(source)
+    const pair = JSON.stringify([names.account, names.userName, from])
+    const lane = this.#proven.get(pair) === undefined ? 'logins' : 'proven'
+    const place: LoginPlace = {
+      lane: source.type === 'profiles' ? 'profiles' : lane,
+      shares: [from, pair, connection],
+    }
+    return { names, source: from, pair, place }
+  }
+
   revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {
     return changeDirectory(this.#parts.store, actor, async (change) => {
       const holder = holderId === undefined ? undefined : await change.records.userById(holderId)
@@ -179,10 +197,11 @@ export class EmbeddedAuthority implements Authority {
   }
 
   /** Returns the user if the password is right. An unknown user takes as long as a wrong password. */
-  async #authenticate({ account, userName, password }: PasswordRequester): Promise<ServiceUser | undefined> {
+  async #authenticate(claim: PasswordRequester, place: LoginPlace): Promise<ServiceUser | undefined> {
+    const { account, userName } = claim
     const known = canBeName(account) && canBeName(userName)
     const user = known ? await this.#directory.serviceUser(account, userName) : undefined
-    const matches = await this.#parts.passwords.verify(password, user?.passwordHash)
+    const matches = await this.#parts.passwords.verify(claim, user?.passwordHash, place)
     return matches ? user : undefined
   }
 
@@ -194,12 +213,17 @@ export class EmbeddedAuthority implements Authority {
 
   /** Hashes a right password again with today's parameters. If the store fails, the next login tries again. */
   async #rehash(user: ServiceUser, password: Secret): Promise<void> {
+    // Many logins may be in progress at once with a password that was checked once.
+    if (this.#rehashing.has(user.id)) return
+    this.#rehashing.add(user.id)
     try {
-      const hash = await this.#parts.passwords.hash(password.reveal())
-      const actor = trusted(`service_user ${user.id} (${user.name})`)
+      const hash = await this.#parts.passwords.hash(password.reveal(), user.id)
+      const actor = trusted(`service_user ${user.id} (${user.name})`, 'users')
       await changeDirectory(this.#parts.store, actor, (change) => change.rehashPassword(user, hash))
     } catch (error) {
       if (!(error instanceof CallError)) throw error
+    } finally {
+      this.#rehashing.delete(user.id)
     }
   }
 
@@ -286,8 +310,12 @@ function throttleName(name: string): string {
   return canBeName(name) ? name : hash('sha256', name, 'base64')
 }
 
-/** Key in the throttle for logins from this machine. */
-const THIS_MACHINE = ''
+/** A login whose origin the caller of `issue` does not say. */
+const UNKNOWN_ORIGIN: Origin = { source: { type: 'this_machine' }, restricted: false }
+
+/** Most pairs of user and source that are known to have logged in. The one that was used least recently is forgotten first. */
+const PROVEN_PAIRS_MAX = 100_000
+const PROVEN = {}
 
 function verificationOf(
   token: VerifiedToken,

@@ -37,6 +37,8 @@ export interface OpenOptions extends AuthorityEvents {
   /** Returns the token kinds of the current matrix. */
   readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
+  /** Most changes of the directory that wait in each lane; default: 1,000. */
+  readonly changesWaiting?: number | undefined
   readonly failedLogins: LoginThrottle
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
@@ -101,9 +103,10 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
   // Converted to a key object once: a conversion on every check would cost five times as much as the hash.
   const pepper = createSecretKey(pepperBytes)
-  const store = await openDirectory(directoryFile, options.shared, now, () =>
-    options.onDirectoryReplaced(directoryFile),
-  )
+  const store = await openDirectory(directoryFile, options.shared, now, {
+    onReplaced: () => options.onDirectoryReplaced(directoryFile),
+    changesWaiting: options.changesWaiting,
+  })
   opening.defer(() => store.close())
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
   if (count > 0) options.onForeignStaticTokens({ count, pepperFile })

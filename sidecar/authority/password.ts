@@ -1,10 +1,14 @@
-/** Passwords: argon2id outside the event loop, with a limit on how many hashes run and how many wait. */
-import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+/**
+ * Passwords: argon2id outside the event loop. Hashes run a few at a time, in lanes, so that administration and profiles never
+ * wait behind logins of others (docs/decisions/lanes.md).
+ */
+import { type Argon2Parameters, argon2, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
+import { FairQueue, type Place } from '../base/fair-queue.ts'
 import type { Secret } from '../base/secret.ts'
 import { PASSWORD_COST } from './password-cost.ts'
+import { RecentPasswords } from './recent-passwords.ts'
 
 const TAG_LENGTH = 32
 const deriveTag: (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer> = promisify(argon2)
@@ -15,31 +19,71 @@ export const PASSWORD_LENGTH_MAX = 1024
 export interface PasswordLimits {
   /** How many hashes are computed at the same time. */
   readonly concurrent: number
-  /** How many hashes may wait. A further call is refused with `RESOURCE_EXHAUSTED`. */
+  /** How many hashes may wait in each lane. Beyond that, calls are refused with `RESOURCE_EXHAUSTED`. */
   readonly waiting: number
+  /** How long the result of a check is used again, in milliseconds; 0: each login is hashed. */
+  readonly rememberMs: number
+}
+
+/**
+ * The lanes of password hashing. They have the same weight, so each of them has its turn after at most three others.
+ *
+ * - `profiles`: logins by profiles of the configuration.
+ * - `administration`: hashes of new passwords.
+ * - `proven`: logins of a user from a source where that user has logged in before.
+ * - `logins`: any other login.
+ */
+const LANES = { profiles: 1, administration: 1, proven: 1, logins: 1 } as const
+
+/** A lane of the logins, and the shares that take turns in it. */
+export interface LoginPlace extends Place<Exclude<keyof typeof LANES, 'administration'>> {}
+
+/** A password, and whose it is said to be. */
+export interface PasswordClaim {
+  readonly account: string
+  readonly userName: string
+  readonly password: Secret
 }
 
 /** Hashes passwords to PHC strings, and verifies passwords against them. */
 export class Passwords {
-  readonly #limits: PasswordLimits
-  readonly #limit: ReturnType<typeof pLimit>
+  readonly #queue: FairQueue<keyof typeof LANES>
+  readonly #recent: RecentPasswords
 
-  constructor(limits: PasswordLimits) {
-    this.#limits = limits
-    this.#limit = pLimit(limits.concurrent)
+  constructor({ concurrent, waiting, rememberMs }: PasswordLimits) {
+    this.#queue = new FairQueue({
+      weights: LANES,
+      concurrent,
+      waiting,
+      full: () => callError('PASSWORD_CHECKS_EXHAUSTED', {}),
+    })
+    this.#recent = new RecentPasswords(rememberMs, () => createSecretKey(randomBytes(32)))
   }
 
-  /** Returns the PHC string to store for a password. */
-  async hash(password: string): Promise<string> {
+  /**
+   * Returns the PHC string to store for a password.
+   *
+   * @param principal who needs it: principals take turns
+   */
+  async hash(password: string, principal: string): Promise<string> {
     const nonce = randomBytes(16)
-    return phcString(nonce, await this.#derive(password, nonce, PASSWORD_COST))
+    const place = { lane: 'administration', shares: [principal] } as const
+    return phcString(nonce, await this.#derive(place, password, nonce, PASSWORD_COST))
   }
 
   /** Whether the password matches the hash. Without a hash the answer is no, after the same time. */
-  async verify(password: Secret, hash: string | undefined): Promise<boolean> {
-    const { parameters, nonce, tag } = parse(hash ?? PLACEHOLDER_HASH)
-    const derived = await this.#derive(password.reveal(), nonce, parameters)
-    return timingSafeEqual(derived, tag) && hash !== undefined
+  async verify(claim: PasswordClaim, hash: string | undefined, place: LoginPlace): Promise<boolean> {
+    const password = claim.password.reveal()
+    const check = async () => {
+      const { parameters, nonce, tag } = parse(hash ?? PLACEHOLDER_HASH)
+      return (
+        timingSafeEqual(await this.#derive(place, password, nonce, parameters), tag) && hash !== undefined
+      )
+    }
+    if (!canBeMade(password)) return check()
+    // The names are among it: a check for one unknown user must not answer for another one.
+    const what = [claim.account, claim.userName, hash ?? '', password]
+    return this.#recent.check(what, JSON.stringify([place.lane, place.shares[0]]), check)
   }
 
   /** Whether the hash was made with other parameters than today's. */
@@ -53,12 +97,27 @@ export class Passwords {
     )
   }
 
-  #derive(password: string, nonce: Buffer, parameters: typeof PASSWORD_COST): Promise<Buffer> {
-    if (this.#limit.pendingCount >= this.#limits.waiting) throw callError('PASSWORD_CHECKS_EXHAUSTED', {})
-    return this.#limit(() =>
+  #derive(
+    place: Place<keyof typeof LANES>,
+    password: string,
+    nonce: Buffer,
+    parameters: typeof PASSWORD_COST,
+  ): Promise<Buffer> {
+    return this.#queue.run(place, () =>
       deriveTag('argon2id', { message: password, nonce, ...parameters, tagLength: TAG_LENGTH }),
     )
   }
+}
+
+/** Length of a password that Portcullis makes, in characters. */
+const MADE_LENGTH = 24
+
+/**
+ * Whether a password has the form of those that Portcullis makes. Nobody can guess a password of 144 random bits, so logins
+ * with such a one need no throttle; and what somebody might guess has another form.
+ */
+export function canBeMade(password: string): boolean {
+  return password.length === MADE_LENGTH && /^\w[\w-]*$/.test(password)
 }
 
 /**
@@ -67,7 +126,7 @@ export class Passwords {
  */
 export function newPassword(): string {
   for (;;) {
-    const password = randomBytes(18).toString('base64url')
+    const password = randomBytes((MADE_LENGTH / 4) * 3).toString('base64url')
     if (!password.startsWith('-')) return password
   }
 }

@@ -257,6 +257,13 @@ export const CALL_ERRORS = {
     message: 'the token is unscoped; expected one for an account or a project',
     retry: false,
   },
+
+  CHANGES_THROTTLED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'too many changes by this user or caller; try again in {seconds} s',
+    retry: true,
+    exhaustedBy: 'requester',
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

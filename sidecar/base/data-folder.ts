@@ -163,6 +163,12 @@ export function replaceFile(path: string, content: string): void {
   syncFolder(dirname(path))
 }
 
+/** Writes a file that only its owner can read, atomically: after a crash it is there with all of its content, or not at all. */
+export function writeWhole(path: string, content: string): void {
+  renameSync(writeTemporary(path, content), path)
+  syncFolder(dirname(path))
+}
+
 /**
  * Runs `work` while it holds the lock file.
  *

@@ -31,7 +31,7 @@ export async function withAuthority<T>(
     folder: config.data,
     shared: sharedDirectoryOf(config),
     tokenKinds: () => tokenKinds.values(),
-    passwordLimits: { concurrent: 2, waiting: 2 },
+    passwordLimits: { concurrent: 2, waiting: 2, rememberMs: 0 },
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},
     onKeysUnreadable: () => {},

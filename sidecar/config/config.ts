@@ -89,8 +89,20 @@ export interface Config {
   readonly matrix_poll_ms: number
   readonly strict: boolean
   readonly cache_for_ms: number
-  readonly passwords: { readonly concurrent: number; readonly waiting: number }
-  readonly login_throttle: { readonly failures: number; readonly pause_ms: number }
+  readonly passwords: { readonly concurrent: number; readonly waiting: number; readonly remember_ms: number }
+  readonly login_throttle: {
+    readonly failures: number
+    readonly source_failures: number
+    readonly waiting: number
+    readonly pause_ms: number
+  }
+  readonly changes: {
+    readonly waiting: number
+    readonly burst: number
+    readonly administrator_per_minute: number
+    readonly user_per_minute: number
+  }
+  readonly audit?: { readonly keep_days?: number; readonly archive?: string }
   readonly workers: number
   readonly worker_heartbeat_timeout_ms: number
   readonly drain_ms: number
@@ -252,8 +264,21 @@ export function grpcLimitsOf({ grpc }: Config) {
 }
 
 /** The limits of the login throttle. */
-export function throttleLimitsOf({ login_throttle: { failures, pause_ms: pauseMs } }: Config) {
-  return { failures, pauseMs }
+export function throttleLimitsOf({ login_throttle }: Config) {
+  const { failures, source_failures: sourceFailures, waiting, pause_ms: pauseMs } = login_throttle
+  return { failures, sourceFailures, waiting, pauseMs }
+}
+
+/** The limits of the password checks. */
+export function passwordLimitsOf({ passwords }: Config) {
+  const { concurrent, waiting, remember_ms: rememberMs } = passwords
+  return { concurrent, waiting, rememberMs }
+}
+
+/** How many changes of the directory a user or a caller may make. */
+export function changeRatesOf({ changes }: Config) {
+  const { burst, administrator_per_minute: administratorPerMinute, user_per_minute: userPerMinute } = changes
+  return { burst, administratorPerMinute, userPerMinute }
 }
 
 function problemsOf(document: unknown): readonly Problem[] {

@@ -1,5 +1,6 @@
 /** Changes of the directory. Each one is recorded in the audit trail in the same transaction. */
 import { randomBytes } from 'node:crypto'
+import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
 import type {
   AccountRecord,
@@ -11,12 +12,14 @@ import type {
 } from './directory.ts'
 import { DirectoryRecords } from './records.ts'
 import { number, optionalNumber, text } from './rows.ts'
+import { AUDIT_PROTECTION, type Dialect } from './schema.ts'
 
 export interface ChangeContext {
   /** Who makes the change, for the audit trail. */
-  readonly actor: string
+  readonly author: Pick<ChangeAuthor, 'name' | 'origin'>
   /** Milliseconds since the epoch. */
   readonly nowMs: number
+  readonly dialect: Dialect
 }
 
 /** Writes within one transaction, and must not be used after it. Throws `AlreadyExists` if a name is taken. */
@@ -272,6 +275,24 @@ export class DirectoryChange {
     return Number(row?.revoked_at_ms)
   }
 
+  /**
+   * Deletes the records of the audit trail up to a number, and records where they are. The trail never becomes empty, so the
+   * numbers of changes go on rising.
+   */
+  async forgetAudit(through: number, file: string): Promise<void> {
+    const { lift, restore } = AUDIT_PROTECTION[this.#context.dialect]
+    await this.#queries.all(lift)
+    const deleted = await this.#queries.all(
+      'DELETE FROM audit WHERE sequence <= :through RETURNING sequence',
+      {
+        through,
+      },
+    )
+    await this.#queries.all(restore)
+    if (deleted.length > 0)
+      await this.#record('audit.archive', '', file, { through, records: deleted.length })
+  }
+
   async #insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
     const names = Object.keys(columns)
     await this.#queries.all(
@@ -290,14 +311,28 @@ export class DirectoryChange {
 
   /** Returns the number of the change. Numbers only rise, whatever the clocks do. */
   async #record(action: string, account: string, subject: string, details: object = {}): Promise<number> {
-    const { actor, nowMs } = this.#context
+    const { author, nowMs } = this.#context
     const [row] = await this.#queries.all(
       `INSERT INTO audit (at_ms, actor, action, account, subject, details)
        VALUES (:at, :actor, :action, :account, :subject, :details) RETURNING sequence`,
-      { at: nowMs, actor, action, account, subject, details: JSON.stringify(details) },
+      {
+        at: nowMs,
+        actor: author.name,
+        action,
+        account,
+        subject,
+        details: JSON.stringify({ ...details, ...byOf(author.origin) }),
+      },
     )
     return number(row?.sequence)
   }
+}
+
+/** How the call of a change came in, as the audit trail has it. */
+function byOf(origin: ChangeOrigin | undefined): object {
+  if (origin === undefined) return {}
+  const { protocol, address, tokenId, account } = origin
+  return { by: { protocol, address, ...(tokenId !== undefined && { token_id: tokenId, account }) } }
 }
 
 /** A permission selects a project that the account does not have. */

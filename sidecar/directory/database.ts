@@ -1,6 +1,7 @@
 /** The interface of a database of the directory. The same SQL runs on SQLite and on PostgreSQL. */
 
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Dialect } from './schema.ts'
 
 export type Value = string | number | null | Buffer
 
@@ -13,6 +14,7 @@ export interface Queries {
 }
 
 export interface Database extends Queries {
+  readonly dialect: Dialect
   /**
    * A number that changes with every change by any process. As long as it is the same, everything that was read at this
    * number is up to date: a change is acknowledged only after the number has changed in every process. Absent if the

@@ -29,23 +29,29 @@ export interface Siblings {
   changed(): Promise<void>
 }
 
+export interface DirectoryOptions {
+  /** Called once when the file is no longer the one that was opened; every call fails then. */
+  readonly onReplaced?: () => void
+  /** Most changes that wait in each lane; default: 1,000. */
+  readonly changesWaiting?: number | undefined
+}
+
 /**
  * Opens the shared directory, or else the file.
  *
  * @param file SQLite file, used if no directory is shared
  * @param now wall clock, in milliseconds since the epoch
- * @param onReplaced called once when the file is no longer the one that was opened; every call fails then
  * @throws Error that names the file or `directory.url`, but never quotes the URL, because it contains a password
  */
 export async function openDirectory(
   file: string,
   shared: SharedDirectory | undefined,
   now: () => number,
-  onReplaced: () => void = () => {},
+  { onReplaced, changesWaiting }: DirectoryOptions = {},
 ): Promise<DirectoryStore> {
   if (shared === undefined) {
     const { openSqlite } = await import('./sqlite.ts')
-    return new DirectoryStore(openSqlite(file, onReplaced), now)
+    return new DirectoryStore(openSqlite(file, onReplaced), now, { changesWaiting })
   }
   const { openPostgres } = await import('./postgres.ts')
   const { CachedDirectory } = await import('./cached.ts')
@@ -57,5 +63,9 @@ export async function openDirectory(
   })
   const { siblings } = shared
   siblings?.watch(() => cached.clear())
-  return new DirectoryStore(database, now, cached, () => siblings?.changed())
+  return new DirectoryStore(database, now, {
+    verification: cached,
+    onChanged: () => siblings?.changed(),
+    changesWaiting,
+  })
 }

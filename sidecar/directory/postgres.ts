@@ -93,6 +93,7 @@ export async function openPostgres({
 }
 
 class Postgres implements PostgresDatabase {
+  readonly dialect = 'postgres'
   readonly #pool: Pool
   readonly #connection: ClientConfig
   readonly #oneAtATime = pLimit(1)

@@ -243,7 +243,7 @@ const USERS = `${USER_COLUMNS}
   WHERE account = :account AND users.type = :type AND accounts.deleted_at_ms IS NULL AND users.deleted_at_ms IS NULL`
 
 const SINCE_CREATED = `
-  AND sequence >= (SELECT MAX(sequence) FROM audit WHERE account = :account AND action = 'account.create')`
+  AND sequence >= (SELECT COALESCE(MAX(sequence), 0) FROM audit WHERE account = :account AND action = 'account.create')`
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms

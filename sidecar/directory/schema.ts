@@ -183,6 +183,20 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   },
 }
 
+/** Statements that lift and restore the protection of the audit trail, within a transaction that deletes archived records. */
+export const AUDIT_PROTECTION: Readonly<
+  Record<Dialect, { readonly lift: string; readonly restore: string }>
+> = {
+  sqlite: {
+    lift: 'DROP TRIGGER audit_not_deleted',
+    restore: `CREATE TRIGGER audit_not_deleted BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END`,
+  },
+  postgres: {
+    lift: 'ALTER TABLE audit DISABLE TRIGGER audit_append_only',
+    restore: 'ALTER TABLE audit ENABLE TRIGGER audit_append_only',
+  },
+}
+
 /** The migration steps from a version to the current one. @throws Error if a newer Portcullis wrote the directory */
 export function migrationsFrom(version: number, dialect: Dialect, place: string): string[] {
   if (version > SCHEMA_VERSION)

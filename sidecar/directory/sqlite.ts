@@ -66,6 +66,7 @@ export function openSqlite(
     }, LOG_AGE_MS_MAX).unref()
   }
   return {
+    dialect: 'sqlite',
     all: (sql, parameters) => {
       watch.expectSame()
       return reader.all(sql, parameters)

@@ -1,43 +1,86 @@
 /** The directory on a database: queries for verification, records for administration, and changes. */
 
+import { callError } from '../base/call-error.ts'
+import { FairQueue } from '../base/fair-queue.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { CHANGE_LANES, type ChangeAuthor, type ChangeLane } from './author.ts'
 import { DirectoryChange } from './change.ts'
 import type { Database, Queries } from './database.ts'
 import type { Directory } from './directory.ts'
 import { DirectoryRecords } from './records.ts'
 import { DirectoryVerification } from './verification.ts'
 
+/**
+ * How many changes are in progress at the same time. They are written one after the other: the next one is written while the one
+ * before waits for its acknowledgement. That wait also is when this process answers other calls, because writing to a file
+ * blocks it. With more of them, a revocation would wait for more changes.
+ */
+const CHANGES_AT_ONCE = 2
+
+/** Most changes that wait in each lane where nothing else is said. */
+const CHANGES_WAITING_MAX = 1_000
+
+export interface StoreOptions {
+  /** Answers the queries of verification, for example from a cache; default: the database does. */
+  readonly verification?: Directory
+  /** Called after each change; the change is acknowledged when it resolves. */
+  readonly onChanged?: () => MaybePromise<void>
+  /** Most changes that wait in each lane; default: 1,000. */
+  readonly changesWaiting?: number | undefined
+}
+
 export class DirectoryStore {
   readonly #database: Database
   readonly #now: () => number
   readonly #onChanged: () => MaybePromise<void>
+  readonly #queue: FairQueue<ChangeLane>
   readonly verification: Directory
   readonly records: DirectoryRecords
 
   /**
    * @param now wall clock, in milliseconds since the epoch
-   * @param verification answers the queries of verification, for example from a cache
-   * @param onChanged called after each change; the change is acknowledged when it resolves
    */
   constructor(
     database: Database,
     now: () => number,
-    verification: Directory = new DirectoryVerification(database),
-    onChanged: () => MaybePromise<void> = () => {},
+    { verification, onChanged = () => {}, changesWaiting = CHANGES_WAITING_MAX }: StoreOptions = {},
   ) {
     this.#database = database
     this.#now = now
     this.#onChanged = onChanged
-    this.verification = verification
+    this.#queue = new FairQueue({
+      weights: CHANGE_LANES,
+      concurrent: CHANGES_AT_ONCE,
+      waiting: changesWaiting,
+      full: () => callError('DIRECTORY_EXHAUSTED', { what: 'changes' }),
+    })
+    this.verification = verification ?? new DirectoryVerification(database)
     this.records = new DirectoryRecords(database)
   }
 
-  /** Runs `work` in one transaction: either all of its changes take effect, or none. */
-  async change<T>(actor: string, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` in one transaction, when it is the author's turn: either all of its changes take effect, or none.
+   *
+   * @param by who makes the change; a name alone is that of an operator
+   * @throws CallError `DIRECTORY_EXHAUSTED` if too many changes of the author's lane wait
+   */
+  async change<T>(by: ChangeAuthor | string, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
+    const author: ChangeAuthor = typeof by === 'string' ? { name: by, lane: 'operators', principal: by } : by
+    const place = { lane: author.lane, shares: [author.principal] }
+    return this.#queue.run(place, () => this.#run(author, work))
+  }
+
+  async #run<T>(author: ChangeAuthor, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
     try {
       return await this.#database.transaction(async (queries) => {
         const tracked = new FailureTrackingQueries(queries)
-        const result = await work(new DirectoryChange(tracked, { actor, nowMs: this.#now() }))
+        const result = await work(
+          new DirectoryChange(tracked, {
+            author,
+            nowMs: this.#now(),
+            dialect: this.#database.dialect,
+          }),
+        )
         if (tracked.failure !== undefined) throw tracked.failure
         return result
       })

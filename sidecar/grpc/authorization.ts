@@ -6,6 +6,7 @@ import { AuthorizationServiceService } from '../gen/portcullis/v1/authorization.
 import type { Services } from '../usecases/services.ts'
 import { type Method, methodsOf } from './call.ts'
 import { checkHandlers } from './check-handlers.ts'
+import type { Intake } from './intake.ts'
 import { matrixHandlers } from './matrix-handlers.ts'
 import { tokenHandlers } from './token-handlers.ts'
 
@@ -14,17 +15,18 @@ export interface AuthorizationOptions {
   readonly batchLengthMax: number
   /** Whether other machines can reach the listener. */
   readonly reachable: boolean
+  readonly intake: Intake
 }
 
 /** The methods of the service. `endStreams` ends the streams that would otherwise never end. */
 export function authorizationMethods(
   services: Services,
-  { batchLengthMax, reachable }: AuthorizationOptions,
+  { batchLengthMax, reachable, intake }: AuthorizationOptions,
 ): { methods: [path: string, Method][]; endStreams: () => void } {
   const matrix = matrixHandlers(services)
   const handlers = {
     ...checkHandlers(services, batchLengthMax),
-    ...tokenHandlers(services, reachable),
+    ...tokenHandlers(services, reachable, intake),
     ...matrix.handlers,
   }
   return { methods: methodsOf(AuthorizationServiceService, handlers), endStreams: matrix.endWatches }

@@ -8,6 +8,7 @@ import {
   type OperationResult,
   requesterOf,
 } from '../usecases/administration/administer.ts'
+import type { Requester } from '../usecases/requester.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { type Handlers, type Method, methodsOf, type UnaryMethod } from './call.ts'
 import {
@@ -22,6 +23,7 @@ import {
   staticTokenMessage,
 } from './directory-messages.ts'
 import { decoded, presentedIn } from './handler.ts'
+import type { Intake } from './intake.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
@@ -186,25 +188,50 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
 }
 
 /** The methods of the service. @param reachable whether other machines can reach the listener */
-export function directoryMethods(services: Services, reachable: boolean): [path: string, Method][] {
+export function directoryMethods(
+  services: Services,
+  reachable: boolean,
+  intake: Intake,
+): [path: string, Method][] {
   const names = Object.keys(ROWS) as OperationName[]
-  const handlers = names.map((name) => [name, directoryHandler(services, reachable, name)])
+  const handlers = names.map((name) => [name, directoryHandler(services, reachable, intake, name)])
   return methodsOf(wire.DirectoryServiceService, Object.fromEntries(handlers) as Handlers<Service>)
 }
 
 function directoryHandler<Name extends OperationName>(
   services: Services,
   reachable: boolean,
+  intake: Intake,
   operation: Name,
 ): UnaryMethod {
   const { decode, encode } = ROWS[operation] as Row<Name>
   const { requestDeserialize, responseSerialize } = codecOf(operation)
   return async (bytes, context) => {
-    const current = forCall(services)
-    const requester = await requesterOf(current, operation, presentedIn(context, reachable))
-    const request = decode(decoded(bytes, requestDeserialize))
-    return responseSerialize(encode(await administer(current, { requester, operation, request })))
+    const presented = presentedIn(context, reachable)
+    let requester: Requester | undefined
+    try {
+      await intake.turn(context, presented)
+      const current = forCall(services)
+      requester = await requesterOf(current, operation, presented)
+      const request = decode(decoded(bytes, requestDeserialize))
+      return responseSerialize(encode(await administer(current, { requester, operation, request })))
+    } catch (error) {
+      services.trace.refused(
+        'an administrative call was refused',
+        error,
+        { ...presented.from, ...namesOf(requester) },
+        () => ({ operation }),
+      )
+      throw error
+    }
   }
+}
+
+/** Who asked, for the log. */
+function namesOf(requester: Requester | undefined): { readonly [name: string]: string } {
+  if (requester === undefined) return {}
+  if (requester.type === 'operator') return { caller: requester.caller.name }
+  return { user: requester.user.id, account: requester.user.account, token_id: requester.token.tokenId }
 }
 
 /** Generated code that reads and writes a call of this name. */

@@ -1,11 +1,13 @@
 /** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Logger } from 'pino'
+import { type LoginSource, sourceAt } from '../authority/login-source.ts'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError, invalidArgument } from '../base/call-error.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
-import { type CallContext, type CallStatus, StatusError } from './call.ts'
+import type { Services } from '../usecases/services.ts'
+import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
 import { statusOfError } from './status.ts'
 
 /** Logs what the client is not told, and says how the call ends. */
@@ -78,17 +80,43 @@ export function remoteAddress(
 }
 
 /**
+ * Where a login comes from: a caller who is known, or else another machine, a Unix socket, or this machine. A caller token that
+ * identifies nobody is no reason to refuse somebody's own password.
+ *
+ * @param remote address of a client on another machine
+ */
+export function loginSource(
+  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
+  presented: PresentedCredentials,
+  remote: string | undefined,
+): LoginSource {
+  const caller = callers.findOrNobody(presented)
+  if (caller !== undefined) return { type: 'caller', name: caller.name }
+  if (presented.authorization.length > 0)
+    trace.refused('a login came with a wrong caller token', callError('CALLER_TOKEN_INVALID', {}), {
+      ...presented.from,
+    })
+  if (remote !== undefined) return sourceAt(remote)
+  return { type: presented.from.address === UNIX_SOCKET ? 'unix_socket' : 'this_machine' }
+}
+
+/**
  * What a call presents to say who makes it.
  *
  * @param reachable whether other machines can reach the listener
  */
 export function presentedIn(context: CallContext, reachable: boolean): PresentedCredentials {
+  const { address } = context.connection
   return {
     ...callerCredentialsIn(context, reachable),
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-    clientAddress: context.connection.address ?? (reachable ? undefined : '127.0.0.1'),
+    clientAddress: address ?? (reachable ? undefined : '127.0.0.1'),
+    from: { protocol: 'grpc', address: address ?? (reachable ? 'gone' : UNIX_SOCKET) },
   }
 }
+
+/** Where a client on a Unix socket is, for the audit trail and the log. */
+const UNIX_SOCKET = 'unix socket'
 
 /** What of that identifies a caller. @param reachable as in `presentedIn` */
 export function callerCredentialsIn(context: CallContext, reachable: boolean): CallerCredentials {
@@ -97,4 +125,17 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
     iamToken: context.metadata('x-auth-token'),
     certificateNames: reachable ? context.connection.certificateNames : [],
   }
+}
+
+const CONNECTIONS = new WeakMap<ClientConnection, string>()
+let connections = 0
+
+/** A name that no other connection has had. */
+export function nameOfConnection({ connection }: Pick<CallContext, 'connection'>): string {
+  let name = CONNECTIONS.get(connection)
+  if (name === undefined) {
+    name = `grpc ${++connections}`
+    CONNECTIONS.set(connection, name)
+  }
+  return name
 }

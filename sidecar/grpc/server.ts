@@ -5,6 +5,7 @@ import type { Methods } from './call.ts'
 import { directoryMethods } from './directory.ts'
 import { failure } from './handler.ts'
 import { healthMethods } from './health.ts'
+import { Intake } from './intake.ts'
 import { reflectionMethods } from './reflection.ts'
 import type { StartTransport, TransportOptions } from './transport.ts'
 
@@ -52,12 +53,13 @@ function methodsOfAll(
   { maxBatchLength, certificates }: GrpcOptions,
 ): { methods: Methods; stop: () => void } {
   const reachable = certificates !== undefined
-  const authorization = authorizationMethods(services, { batchLengthMax: maxBatchLength, reachable })
+  const intake = new Intake(services)
+  const authorization = authorizationMethods(services, { batchLengthMax: maxBatchLength, reachable, intake })
   const health = healthMethods(['', ...SERVICES], services.health)
   return {
     methods: new Map([
       ...authorization.methods,
-      ...directoryMethods(services, reachable),
+      ...directoryMethods(services, reachable, intake),
       ...health.methods,
       ...reflectionMethods(),
     ]),

@@ -27,7 +27,8 @@ export function statusOfError(error: unknown): CallStatus {
       value: Buffer.from(BadRequest.encode({ fieldViolations }).finish()),
     })
   }
-  const { retry_after_seconds: seconds } = facts
+  const exhausted = failed.code === 'RESOURCE_EXHAUSTED' && failed.row.retry
+  const seconds = facts.retry_after_seconds ?? (exhausted ? '1' : undefined)
   if (seconds !== undefined)
     details.push({
       typeUrl: 'type.googleapis.com/google.rpc.RetryInfo',

@@ -1,10 +1,13 @@
 /** The handlers of `Issue` and `Revoke`. */
-import { andThen } from '../base/maybe-promise.ts'
-import { issue } from '../usecases/issue.ts'
+import { nameOfSource } from '../authority/login-source.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import { type Issued, issue } from '../usecases/issue.ts'
+import { type TracedLogin, traceFailure, traceIssued } from '../usecases/login-trace.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import type { UnaryMethod } from './call.ts'
-import { callerCredentialsIn, presentedIn, remoteAddress } from './handler.ts'
+import { loginSource, nameOfConnection, presentedIn, remoteAddress } from './handler.ts'
+import type { Intake } from './intake.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -14,25 +17,71 @@ interface TokenHandlers {
 }
 
 /** @param reachable whether other machines can reach the listener */
-export function tokenHandlers(services: Services, reachable: boolean): TokenHandlers {
+export function tokenHandlers(services: Services, reachable: boolean, intake: Intake): TokenHandlers {
   const { callers } = services
   return {
     issue: (request, context) => {
       const { requester, purpose, rejected } = readIssueRequest(request)
-      const issued = issue(forCall(services), {
-        requester:
-          requester.type === 'password'
-            ? requester
-            : { ...requester, caller: callers.find(callerCredentialsIn(context, reachable)) },
-        purpose,
-        clientAddress: remoteAddress(context, reachable),
-        rejected,
+      const presented = presentedIn(context, reachable)
+      if (requester.type === 'password') {
+        const source = loginSource(services, presented, remoteAddress(context, reachable))
+        const { account, userName } = requester.login
+        const login = { from: presented.from, source: nameOfSource(source), user: { account, userName } }
+        const from = { source, connection: nameOfConnection(context) }
+        return issueTraced(services, login, async () => {
+          await intake.turn(context, presented)
+          return issue(forCall(services), { requester, purpose, from })
+        })
+      }
+      const login: { -readonly [Key in keyof TracedLogin]: TracedLogin[Key] } = {
+        from: presented.from,
+        source: 'profiles',
+      }
+      return issueTraced(services, login, () => {
+        const caller = callers.find(presented)
+        login.caller = caller?.name
+        // The name of a profile that is not the caller's may be anything.
+        if (caller?.profiles.has(requester.name)) login.profile = requester.name
+        return issue(forCall(services), {
+          requester: { ...requester, caller },
+          purpose,
+          from: undefined,
+          rejected,
+        })
       })
-      return andThen(issued, issueResponse)
     },
     revoke: async (request, context) => {
       const token = readRevokeRequest(request)
-      return revokeResponse(await revoke(forCall(services), token, presentedIn(context, reachable)))
+      const presented = presentedIn(context, reachable)
+      try {
+        await intake.turn(context, presented)
+        return revokeResponse(await revoke(forCall(services), token, presented))
+      } catch (error) {
+        services.trace.refused('a revocation was refused', error, { ...presented.from })
+        throw error
+      }
     },
+  }
+}
+
+/** Issues, and leaves a trace of the token or of the failure. A token that is at hand is answered at once. */
+function issueTraced(
+  services: Services,
+  login: TracedLogin,
+  work: () => MaybePromise<Issued>,
+): MaybePromise<Buffer> {
+  const done = (issued: Issued) => {
+    traceIssued(services, login, issued)
+    return issueResponse(issued)
+  }
+  const failed = (error: unknown): never => {
+    traceFailure(services, login, error)
+    throw error
+  }
+  try {
+    const issued = work()
+    return issued instanceof Promise ? issued.then(done, failed) : done(issued)
+  } catch (error) {
+    return failed(error)
   }
 }

@@ -1,13 +1,16 @@
 /** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { nameOfSource, sourceAt } from '../authority/login-source.ts'
 import {
   authenticate,
   type IdentitySettings,
   type IdentityToken,
+  type Login,
   logIn,
   revokeSubject,
   validate,
 } from '../usecases/identity.ts'
+import { type TracedLogin, traceFailure, traceIssued } from '../usecases/login-trace.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { jsonBodyOf, sendJson } from './json.ts'
@@ -42,10 +45,25 @@ export async function addIdentityRoutes(
 
   addDiscovery(server, site)
   server.post('/identity/v3/auth/tokens', async (request, reply) => {
+    const clientAddress = addressOf(request)
+    const login = readLogin(jsonBodyOf(request), compatibility)
+    const from = { protocol: 'http', address: clientAddress } as const
+    const source = nameOfSource(sourceAt(clientAddress))
+    const traced = { from, source, requestId: request.id, user: namedIn(login) }
     const { value, issued } = await logIn(current(), {
-      ...readLogin(jsonBodyOf(request), compatibility),
-      clientAddress: addressOf(request),
+      ...login,
+      clientAddress,
+      connection: String(request.socket.remotePort),
+    }).catch((error: unknown) => {
+      traceFailure(services, traced, error)
+      throw error
     })
+    const { name: userName } = issued.token.subject
+    traceIssued(
+      services,
+      { ...traced, user: { account: issued.token.scope.account, userName } },
+      issued.token,
+    )
     reply.header('x-subject-token', value.reveal())
     return sendJson(reply, 201, tokenBody(issued, catalogFor(request, issued)))
   })
@@ -67,6 +85,14 @@ export async function addIdentityRoutes(
     return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
   })
   if (listScopes) (await import('./scopes.ts')).addScopeRoutes(server, current, site)
+}
+
+/** Whom a login names, where it does so by names. */
+function namedIn({ method }: Pick<Login, 'method'>): TracedLogin['user'] {
+  if (method.type !== 'password') return undefined
+  const { user } = method
+  if (!('account' in user) || user.name === undefined || user.account?.name === undefined) return undefined
+  return { account: user.account.name, userName: user.name }
 }
 
 function addDiscovery(server: FastifyInstance, site: () => Site): void {

@@ -51,7 +51,10 @@ const KEYSTONE_DEFAULT = { id: 'default', name: 'Default' }
  * @param body will be modified, so it must belong to this call
  * @throws CallError if the body is invalid
  */
-export function readLogin(body: unknown, compatibility: LoginCompatibility): Omit<Login, 'clientAddress'> {
+export function readLogin(
+  body: unknown,
+  compatibility: LoginCompatibility,
+): Omit<Login, 'clientAddress' | 'connection'> {
   const violations: FieldViolation[] = []
   const token = readMethod(body, compatibility, violations)
   const unscoped = readScopeless(body, compatibility, violations)

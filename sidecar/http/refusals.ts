@@ -12,12 +12,6 @@ export function logRefusal(
   { status }: HttpError,
 ): void {
   const request = { client_address: ip, request_id: id }
-  const { cause } = error
-  if (cause instanceof CallError && cause.row.login === 'refused')
-    log.info(
-      { reason: cause.reason, ...request },
-      'a login with the right password was refused; its client is told only that it failed',
-    )
   if (status === 500) {
     log.error({ err: error, ...request }, 'internal error')
     return

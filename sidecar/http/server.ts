@@ -101,6 +101,9 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   })
   server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
+    // Logins leave a trace of their own.
+    if (request.method !== 'POST')
+      services.trace.refused('an identity call was refused', error, { protocol: 'http', address: request.ip })
     logRefusal(services.log, request, error, answer)
     return refuse(reply, answer)
   })

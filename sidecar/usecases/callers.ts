@@ -3,7 +3,7 @@
  * using a credential of their own, and until when.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
-import { callError } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import type { CertificateName } from '../base/certificate-name.ts'
 
 /** What a caller may do. `everything` includes the others. */
@@ -95,6 +95,17 @@ export class Callers {
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
     if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
     return this.#byDigest(hash('sha256', token, 'buffer'))
+  }
+
+  /** The caller of a call that needs none: `undefined` too where what it presents identifies nobody. */
+  findOrNobody(credentials: CallerCredentials): IdentifiedCaller | undefined {
+    if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined
+    try {
+      return this.find(credentials)
+    } catch (error) {
+      if (error instanceof CallError) return undefined
+      throw error
+    }
   }
 
   /** @throws CallError unless the names identify one caller who has not expired */

@@ -68,7 +68,7 @@ export function outgoing(
   const issued = issue(services, {
     requester: { type: 'profile', name: profile, caller: callerOf(passage) },
     purpose: { type: 'apis', apis: [api], project },
-    clientAddress: undefined,
+    from: undefined,
     rejected,
   })
   return andThen(issued as MaybePromise<Issued>, (credential): Outgoing => {

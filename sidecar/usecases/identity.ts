@@ -8,6 +8,7 @@ import {
   UNSCOPED_KIND,
   type VerifiedToken,
 } from '../authority/authority.ts'
+import { sourceAt } from '../authority/login-source.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import { kindForScope } from './issue.ts'
@@ -42,6 +43,8 @@ export interface Login {
     | { readonly type: 'unscoped' }
   /** Where the request came from. */
   readonly clientAddress: string
+  /** Tells the connections of the client apart. */
+  readonly connection: string
 }
 
 /** A token, and what the directory says of its holder and its account now. */
@@ -75,9 +78,9 @@ export interface IdentityServices
 /** A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost. @throws CallError */
 export async function logIn(
   services: IdentityServices,
-  { method, scope, clientAddress }: Login,
+  { method, scope, clientAddress, connection }: Login,
 ): Promise<{ readonly value: Secret; readonly issued: IdentityToken }> {
-  const from = { address: clientAddress, restricted: true }
+  const from = { source: sourceAt(clientAddress), connection, address: clientAddress, restricted: true }
   try {
     const { value, token } =
       method.type === 'password'
@@ -172,6 +175,7 @@ export async function authenticate(
         value: found.value,
         clientAddress,
         acceptUnscoped: settings.unscopedLogin,
+        from: { protocol: 'http', address: clientAddress },
       })
     : undefined
   if (found.ok && requester !== undefined && headerOf(engine, requester.token) === found.header) {

@@ -7,7 +7,7 @@ import {
   withArticle,
 } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
-import type { IssuedToken, PasswordRequester } from '../authority/authority.ts'
+import type { IssuedToken, Origin, PasswordRequester } from '../authority/authority.ts'
 import { type CallError, callError, invalidArgument, invalidFields } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
@@ -39,13 +39,13 @@ export interface IssueRequest {
     | { readonly type: 'password'; readonly login: PasswordRequester }
     | { readonly type: 'profile'; readonly name: string; readonly caller: Caller | undefined }
   readonly purpose: Purpose
-  /** By which failed logins are counted; `undefined`: this machine. */
-  readonly clientAddress: string | undefined
   /**
    * A token that an API has just refused with 401. If a profile would give it again, it gives another one. A requester with a
    * password gets a new token anyway.
    */
   readonly rejected?: Secret | undefined
+  /** Where a login by password comes from; `undefined`: this machine. */
+  readonly from: Pick<Origin, 'source' | 'connection'> | undefined
 }
 
 /**
@@ -55,7 +55,7 @@ export interface IssueRequest {
  */
 export function issue(
   { engine, authority, profiles }: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
-  { requester, purpose, clientAddress, rejected }: IssueRequest,
+  { requester, purpose, from = THIS_MACHINE, rejected }: IssueRequest,
 ): MaybePromise<Issued> {
   const profile =
     requester.type === 'profile' ? profileFor(profiles, requester.name, requester.caller) : undefined
@@ -79,7 +79,7 @@ export function issue(
   }
   const issued =
     requester.type === 'password'
-      ? authority.issue(requester.login, kind, scope, { address: clientAddress, restricted: false })
+      ? authority.issue(requester.login, kind, scope, { ...from, restricted: false })
       : (profile as Profile).issue(kind, scope, rejected)
   return andThen(issued as MaybePromise<IssuedToken>, (token) => issuedFor(token, choice))
 }
@@ -133,6 +133,8 @@ function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
   ISSUED.set(issuedToken, answers.set(choice, issued))
   return issued
 }
+
+const THIS_MACHINE = { source: { type: 'this_machine' } } as const
 
 /** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
 export function kindForScope(engine: Engine, scope: Scope): TokenKind {

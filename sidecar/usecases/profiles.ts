@@ -1,6 +1,6 @@
 /** Credentials that the configuration holds, so that a job needs no secret of its own. */
 import type { Scope, TokenKind } from '../../engine/index.ts'
-import type { IssuedToken } from '../authority/authority.ts'
+import type { IssuedToken, Origin } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
@@ -25,11 +25,8 @@ export interface Profile {
 /** The profiles of the configuration, as they are now. */
 export type Profiles = Pick<ReadonlyMap<string, Profile>, 'get'>
 
-/**
- * Where logins by profile come from, for counting failed logins. Nobody who guesses passwords can come from there, so
- * guessing never blocks a job.
- */
-export const PROFILES_ORIGIN = 'profiles of this sidecar'
+/** Where logins by profile come from. They have a lane of their own, so nobody's guesses keep a job from its token. */
+export const PROFILES_ORIGIN: Origin = { source: { type: 'profiles' }, restricted: false }
 
 /**
  * The profile, if the caller is bound to it.

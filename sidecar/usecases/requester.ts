@@ -2,7 +2,7 @@
  * Who makes an administrative or identity call: an operator, by a caller token or a client certificate, or a user, by an
  * IAM token of their own.
  */
-import type { ChangeView } from '../authority/actor.ts'
+import type { Actor, ChangeLane, ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
@@ -16,6 +16,14 @@ export type Requester = Operator | UserRequester
 export interface Operator {
   readonly type: 'operator'
   readonly caller: IdentifiedCaller
+  readonly from: CallOrigin
+}
+
+/** Where a call came from, for the audit trail and the log. */
+export interface CallOrigin {
+  readonly protocol: 'grpc' | 'http'
+  /** IP address, `unix socket`, or `gone` where the client has already disconnected. */
+  readonly address: string
 }
 
 export interface UserRequester {
@@ -26,6 +34,7 @@ export interface UserRequester {
   readonly token: VerifiedToken
   /** Where their call came from; `undefined`: no address is known. */
   readonly clientAddress: string | undefined
+  readonly from: CallOrigin
   /** Whether their call is one that an owner may make from any address. */
   readonly ownersFromAnywhere: boolean
 }
@@ -34,6 +43,7 @@ export interface UserRequester {
 export interface PresentedCredentials extends CallerCredentials {
   /** IP address, where the requester has one. */
   readonly clientAddress: string | undefined
+  readonly from: CallOrigin
 }
 
 /**
@@ -47,13 +57,13 @@ export async function identify(
   credentials: PresentedCredentials,
   ownersFromAnywhere = false,
 ): Promise<Requester> {
+  const { iamToken, clientAddress, from } = credentials
   const caller = services.callers.find(credentials)
-  if (caller !== undefined) return { type: 'operator', caller }
-  const { iamToken, clientAddress } = credentials
+  if (caller !== undefined) return { type: 'operator', caller, from }
   const [value, ...more] = iamToken
   const requester =
     value !== undefined && more.length === 0
-      ? await userByIamToken(services, { value, clientAddress, ownersFromAnywhere })
+      ? await userByIamToken(services, { value, clientAddress, from, ownersFromAnywhere })
       : undefined
   if (requester === undefined || requester.token.scope.project !== undefined)
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
@@ -95,11 +105,26 @@ export async function confirmUser(
   return { ...requester, user: holder.user }
 }
 
-/** The requester, as the audit trail names who makes a change. */
-export function actorName(requester: Requester): string {
-  if (requester.type === 'operator') return `caller ${requester.caller.name}`
-  const { type, id, name } = requester.user
-  return `${type} ${id} (${name})`
+/** The requester as the author of a change. */
+export function authorOf(requester: Requester, lane: ChangeLane): Omit<Actor, 'confirm' | 'authorize'> {
+  if (requester.type === 'operator') return callerAuthor(requester, lane)
+  const { user, token, from } = requester
+  return {
+    name: `${user.type} ${user.id} (${user.name})`,
+    lane,
+    principal: user.id,
+    origin: { ...from, tokenId: token.tokenId, account: token.scope.account },
+  }
+}
+
+/** A caller as the author of a change. */
+export function callerAuthor(
+  { caller, from }: Pick<Operator, 'caller' | 'from'>,
+  lane: ChangeLane,
+): Omit<Actor, 'confirm' | 'authorize'> {
+  const name = `caller ${caller.name}`
+  // Nobody can fill the lane of those who may do everything anyway.
+  return { name, lane: caller.rights.everything ? 'operators' : lane, principal: name, origin: from }
 }
 
 /**
@@ -112,12 +137,14 @@ export async function userByIamToken(
   {
     value,
     clientAddress,
+    from,
     ownersFromAnywhere = false,
     acceptUnscoped = false,
   }: {
     readonly value: string
     /** Where it came from, for accounts that restrict addresses (§1). */
     readonly clientAddress: string | undefined
+    readonly from: CallOrigin
     /** Whether an owner counts although they are outside the addresses of their account. */
     readonly ownersFromAnywhere?: boolean | undefined
     /** Whether an unscoped token counts. Who accepts it must grant nothing that it takes a scope for. */
@@ -135,5 +162,5 @@ export async function userByIamToken(
   if (outside && !ownersFromAnywhere) throw callError('ADDRESS_NOT_ALLOWED', {})
   const user = await administration.users.byId(token.subject.id)
   if (outside && !user?.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
-  return user && { type: 'user', user, token, clientAddress, ownersFromAnywhere }
+  return user && { type: 'user', user, token, clientAddress, from, ownersFromAnywhere }
 }

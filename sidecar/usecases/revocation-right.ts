@@ -3,7 +3,7 @@ import type { Actor } from '../authority/actor.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { authorizeAsOwner, isAccountAdministrator } from './administration/authorize.ts'
-import { actorName, confirmUser, type UserRequester } from './requester.ts'
+import { authorOf, confirmUser, type UserRequester } from './requester.ts'
 import type { CallServices } from './services.ts'
 
 /**
@@ -21,7 +21,7 @@ export function revokingUser(
   authorizeRevocation(requester, token)
   let current = requester
   return {
-    name: actorName(requester),
+    ...authorOf(requester, 'revocations'),
     confirm: async (now) => {
       current = await confirmUser(services, requester, now, credential)
       authorizeRevocation(current, token)

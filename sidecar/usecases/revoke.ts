@@ -7,7 +7,7 @@ import type { VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
-import { type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
+import { callerAuthor, type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
 import { revokingUser } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
 
@@ -44,7 +44,7 @@ async function revokeById(
 ): Promise<Revoked> {
   const caller = callers.find(credentials)
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
-  const actor = revokingCaller(callers, caller, 'revoke by token id')
+  const actor = revokingCaller(callers, caller, credentials, 'revoke by token id')
   return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
 }
 
@@ -88,10 +88,10 @@ async function revokeByValue(
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
   const decides = caller !== undefined && (named || isStatic || mayRevoke(caller, scope.account))
   const actor = decides
-    ? revokingCaller(callers, caller, 'revoke this token', scope.account)
+    ? revokingCaller(callers, caller, credentials, 'revoke this token', scope.account)
     : requester !== undefined
       ? revokingUser(services, requester, token, CREDENTIAL)
-      : trusted(`whoever holds the token of ${subject.type} ${subject.id}`)
+      : holder(token, credentials)
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
 }
 
@@ -127,16 +127,31 @@ const CREDENTIAL =
 /** The user of the one IAM token that was presented. */
 async function onlyUser(
   services: RevokeServices,
-  { iamToken: [value = '', ...more], clientAddress }: PresentedCredentials,
+  { iamToken: [value = '', ...more], clientAddress, from }: PresentedCredentials,
 ): Promise<UserRequester | undefined> {
-  return more.length === 0 ? userByIamToken(services, { value, clientAddress }) : undefined
+  return more.length === 0 ? userByIamToken(services, { value, clientAddress, from }) : undefined
+}
+
+/** Whoever holds the token, as the actor who revokes it. */
+function holder({ subject, tokenId, scope }: VerifiedToken, { from }: PresentedCredentials): Actor {
+  return {
+    ...trusted(`whoever holds the token of ${subject.type} ${subject.id}`, 'revocations'),
+    principal: subject.id,
+    origin: { ...from, tokenId, account: scope.account },
+  }
 }
 
 /** The caller as the actor who revokes a token. The right is decided now, and again inside the change's transaction. */
-function revokingCaller(callers: Callers, caller: IdentifiedCaller, action: string, account?: string): Actor {
+function revokingCaller(
+  callers: Callers,
+  caller: IdentifiedCaller,
+  { from }: PresentedCredentials,
+  action: string,
+  account?: string,
+): Actor {
   expectRightToRevoke(caller, action, account)
   return {
-    name: `caller ${caller.name}`,
+    ...callerAuthor({ caller, from }, caller.rights.revoke ? 'operators' : 'revocations'),
     confirm: () => expectRightToRevoke(callers.confirm(caller), action, account),
     authorize: () => {},
   }

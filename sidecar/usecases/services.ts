@@ -6,7 +6,9 @@ import type { Authority, UpstreamRevocation, Verifier } from '../authority/autho
 import type { Health } from '../base/health.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
+import type { ChangeRates } from './change-rates.ts'
 import type { Profiles } from './profiles.ts'
+import type { Trace } from './trace.ts'
 
 /** What the protocols are given. They live as long as the sidecar, and the matrix may change under them. */
 export interface Services {
@@ -19,16 +21,18 @@ export interface Services {
   readonly administration: Administration
   readonly callers: Callers
   readonly profiles: Profiles
+  readonly changeRates: ChangeRates
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Logger
+  readonly trace: Trace
   readonly health: Health
 }
 
 /** What use cases are given. A use case names those of them that it needs. */
-export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'log' | 'health'> {
+export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'log' | 'trace' | 'health'> {
   /** One engine for the whole call. */
   readonly engine: Engine
 }
@@ -42,7 +46,18 @@ export function forCall({
   administration,
   callers,
   profiles,
+  changeRates,
   now,
 }: Services): CallServices {
-  return { engine: rules.engine, authority, verifier, upstreams, administration, callers, profiles, now }
+  return {
+    engine: rules.engine,
+    authority,
+    verifier,
+    upstreams,
+    administration,
+    callers,
+    profiles,
+    changeRates,
+    now,
+  }
 }

@@ -191,7 +191,11 @@ function shareOf(config: Config): Config {
   const { passwords, directory } = config
   return {
     ...config,
-    passwords: { concurrent: share(passwords.concurrent, 1), waiting: share(passwords.waiting, 1) },
+    passwords: {
+      ...passwords,
+      concurrent: share(passwords.concurrent, 1),
+      waiting: share(passwords.waiting, 1),
+    },
     directory: { ...directory, pool_size: share(directory.pool_size, 2) },
   }
 }

@@ -178,9 +178,10 @@ describe('a change takes effect without a restart', () => {
       flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1000 },
     })
     await populate(running)
-    const password = { userName: 'nobody', account: 'none', password: 'wrong' }
     const full = Promise.allSettled(
-      Array.from({ length: 40 }, () => running.client.issue({ password, scope: { account: 'none' } })),
+      Array.from({ length: 40 }, (_, index) =>
+        running.clerk.directory.createServiceUser({ account: ACCOUNT, name: `filler-${index}` }),
+      ),
     )
     let ended = false
     const creating = running.clerk.directory

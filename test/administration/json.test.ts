@@ -189,7 +189,10 @@ describe('what a program reads', () => {
       action: 'service_user.set_permissions',
       account: '2',
       subject: 'job',
-      details: { permissions: SERVICE_USER.permissions },
+      details: {
+        permissions: SERVICE_USER.permissions,
+        by: { protocol: 'grpc', address: '127.0.0.1' },
+      },
     })
   })
 

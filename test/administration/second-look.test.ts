@@ -40,11 +40,12 @@ async function newAccount() {
   return { account, machine, admin: await person('admin'), owner: await person('owner') }
 }
 
-/** Fills the queue of the password hashes, so that every call that needs a new password waits in it. */
-function fillQueue(): Promise<unknown> {
-  const login = { userName: 'nobody', account: 'none', password: 'wrong' }
+/** Fills the requester's share of the password hashes, so that their next call that needs a new password waits. */
+function fillQueue(requester: Client, account: string): Promise<unknown> {
   return Promise.allSettled(
-    Array.from({ length: 40 }, () => running.client.issue({ password: login, scope: { account: 'none' } })),
+    Array.from({ length: 40 }, (_, index) =>
+      requester.directory.createServiceUser({ account, name: `filler-${index}`, permissions: [] }),
+    ),
   )
 }
 
@@ -54,7 +55,7 @@ async function whileQueued(
   account: string,
   meanwhile: () => Promise<unknown>,
 ): Promise<PromiseSettledResult<unknown>> {
-  const full = fillQueue()
+  const full = fillQueue(requester, account)
   let ended = false
   const creating = requester.directory
     .createServiceUser({ account, name: 'successor', permissions: [], roles: ['iam.admin'] })

@@ -20,7 +20,7 @@ import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 const FAILURES = 3
 const PAUSE_MS = 5_000
 const ADDRESS = '192.0.2.1'
-const USER: LoginAttempt = { account: ACCOUNT, userName: 'user', address: ADDRESS }
+const USER: LoginAttempt = { account: ACCOUNT, userName: 'user', source: ADDRESS }
 
 describe('failed logins', () => {
   const clock = { nowMs: 0 }
@@ -50,7 +50,7 @@ describe('failed logins', () => {
     ['fewer do not', FAILURES - 1, 0, {}, true],
     ['until the pause is over', FAILURES, PAUSE_MS - 1, {}, false],
     ['and no longer', FAILURES, PAUSE_MS, {}, true],
-    ['from another address the user logs in', FAILURES, 0, { address: '192.0.2.2' }, true],
+    ['from another address the user logs in', FAILURES, 0, { source: '192.0.2.2' }, true],
     ['from that address another user logs in', FAILURES, 0, { userName: 'other' }, true],
     ['so does the user of that name in another account', FAILURES, 0, { account: '654321' }, true],
     ['a clock that was set back does not lengthen the wait', FAILURES, -60_000, {}, true],
@@ -58,6 +58,37 @@ describe('failed logins', () => {
     await end(failures, 'failed')
     clock.nowMs += laterMs
     expect(await admitted({ ...USER, ...who })).toBe(expected)
+  })
+
+  describe('of one source, with whatever names', () => {
+    const SOURCE_FAILURES = 5
+    beforeEach(() => {
+      const limits = { failures: FAILURES, sourceFailures: SOURCE_FAILURES, pauseMs: PAUSE_MS }
+      logins = new FailedLogins(limits, () => clock.nowMs)
+    })
+
+    test.each<
+      [claim: string, failures: number, laterMs: number, who: Partial<LoginAttempt>, admitted: boolean]
+    >([
+      ['as many as the bound wait', SOURCE_FAILURES, 0, {}, false],
+      ['fewer do not', SOURCE_FAILURES - 1, 0, {}, true],
+      ['until the pause is over', SOURCE_FAILURES, PAUSE_MS - 1, {}, false],
+      ['and no longer', SOURCE_FAILURES, PAUSE_MS, {}, true],
+      ['from another source everybody logs in', SOURCE_FAILURES, 0, { source: '192.0.2.2' }, true],
+    ])('%s', async (_claim, failures, laterMs, who, expected) => {
+      for (let index = 0; index < failures; index++)
+        await end(1, 'failed', { ...USER, userName: `name ${index}` })
+      clock.nowMs += laterMs
+      expect(await admitted({ ...USER, userName: 'another', ...who })).toBe(expected)
+    })
+
+    test('a login of its own user that succeeds forgets none of them', async () => {
+      for (let index = 0; index < SOURCE_FAILURES; index++) {
+        await end(1, 'succeeded', { ...USER, userName: 'own' })
+        await end(1, 'failed', { ...USER, userName: `name ${index}` })
+      }
+      expect(await admitted({ ...USER, userName: 'own' })).toBe(false)
+    })
   })
 
   test('one more failure after the pause makes the next ones wait again', async () => {
@@ -81,8 +112,8 @@ describe('failed logins', () => {
   })
 
   test('names that join to the same text are kept apart', async () => {
-    await end(FAILURES, 'failed', { account: '1","2', userName: 'user', address: 'a' })
-    expect(await admitted({ account: '1', userName: '2","user', address: 'a' })).toBe(true)
+    await end(FAILURES, 'failed', { account: '1","2', userName: 'user', source: 'a' })
+    expect(await admitted({ account: '1', userName: '2","user', source: 'a' })).toBe(true)
   })
 
   describe('at once', () => {
@@ -144,7 +175,7 @@ describe('failed logins', () => {
       expect(refusals).toEqual(
         Array.from({ length: 10 - FAILURES }, (_, index) => ({
           index: FAILURES + index,
-          message: 'too many failed logins of this user from this address; try again in 5 s',
+          message: 'too many failed logins of this user from this source; try again in 5 s',
         })),
       )
     })
@@ -183,7 +214,7 @@ describe('failed logins', () => {
       expect(refusals).toEqual([
         {
           index: FAILURES + 100,
-          message: 'too many logins of this user from this address wait; try again in 1 s',
+          message: 'too many logins of this user from this source wait; try again in 1 s',
         },
       ])
       expect(await admitted({ ...USER, userName: 'other' })).toBe(true)
@@ -269,7 +300,7 @@ test.each(['user_name', 'account'])(
     const opened = await openEmbeddedAuthority({
       folder: join(newFolder(), 'data'),
       tokenKinds: () => [],
-      passwordLimits: { concurrent: 1, waiting: 1 },
+      passwordLimits: { concurrent: 1, waiting: 1, rememberMs: 0 },
       onKeysRefused: () => {},
       onKeysUnreadable: () => {},
       onDirectoryReplaced: () => {},
@@ -306,6 +337,7 @@ test('a login that finds no room among the password checks counts as nothing', a
     flags: {
       'passwords.concurrent': 1,
       'passwords.waiting': 1,
+      'passwords.remember_ms': 0,
       'login_throttle.failures': 10,
       'login_throttle.pause_ms': 3_600_000,
     },

@@ -217,7 +217,13 @@ describe('the right to revoke is looked at again inside the change', async () =>
       revoke(
         services(meanwhile),
         { type: 'value', value: new Secret(subject) },
-        { authorization: [], iamToken: [iam], certificateNames: [], clientAddress: '127.0.0.1' },
+        {
+          authorization: [],
+          iamToken: [iam],
+          certificateNames: [],
+          clientAddress: '127.0.0.1',
+          from: { protocol: 'grpc', address: '127.0.0.1' },
+        },
       ),
     'at the identity endpoint': (meanwhile: () => Promise<unknown>, iam: string, subject: string) =>
       revokeSubject(services(meanwhile), {

@@ -36,7 +36,7 @@ const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/authority/',
     purpose: 'passwords, tokens and keys: issues, verifies, revokes',
-    imports: ['engine/', 'sidecar/base/', 'sidecar/directory/', 'node:', 'ipaddr.js', 'lru-cache', 'p-limit'],
+    imports: ['engine/', 'sidecar/base/', 'sidecar/directory/', 'node:', 'ipaddr.js', 'lru-cache'],
   },
   {
     room: 'sidecar/rules.ts',

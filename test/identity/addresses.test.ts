@@ -39,9 +39,10 @@ describe('an account that restricts addresses', async () => {
     expect(right.text).toBe(wrong.text)
     const said = running.logLines.filter((line) => line.includes('with the right password'))
     expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({
-      level: 30,
+      level: 40,
       reason: 'ADDRESS_NOT_ALLOWED',
-      client_address: '127.0.0.1',
+      protocol: 'http',
+      address: '127.0.0.1',
     })
     await restrict()
   })

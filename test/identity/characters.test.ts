@@ -16,7 +16,7 @@ whenTheFileEnds(() => store.close())
 
 /** Sets a chosen password, as an import could. Normally Portcullis makes all passwords. */
 async function setPassword(password: string): Promise<void> {
-  const hash = await new Passwords({ concurrent: 1, waiting: 1 }).hash(password)
+  const hash = await new Passwords({ concurrent: 1, waiting: 1, rememberMs: 0 }).hash(password, 'test')
   const user = await sidecar.running.sidecar.administration.users.get(ACCOUNT, 'account', 'service_user')
   await store.change('test', (change) => change.setPassword(user, hash))
 }

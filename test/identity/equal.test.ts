@@ -1,5 +1,6 @@
 /** An answer does not reveal which users exist: all failures have the same bytes, the same cost and the same throttle. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { newPassword } from '../../sidecar/authority/password.ts'
 import { TESTER } from '../support/actor.ts'
 import type { Response } from '../support/identity.ts'
 
@@ -18,7 +19,10 @@ const { ACCOUNT, changed, errorOf, idsOf, loginBody, startIdentity, TOKENS } = a
   '../support/identity.ts'
 )
 
-const sidecar = await startIdentity()
+/** Each login is hashed, so that hashes can be counted. */
+const HASHED = { 'passwords.remember_ms': 0 }
+
+const sidecar = await startIdentity({ flags: HASHED })
 const { ask, passwordOf } = sidecar
 const ids = await idsOf(sidecar)
 const body = loginBody({ password: 'wrong' })
@@ -75,6 +79,35 @@ test('a successful login: argon2 runs once too', async () => {
   expect(derivations.count).toBe(1)
 })
 
+describe('the same password again', async () => {
+  const remembering = await startIdentity()
+  const right = remembering.passwordOf('account')
+  const wrong = newPassword()
+
+  test.each<[claim: string, user: string, password: string, status: number]>([
+    ['a right one', 'account', right, 201],
+    ['a wrong one', 'account', wrong, 401],
+    ['that wrong one of another user', 'alpha', wrong, 401],
+    ['that wrong one of an unknown user', 'nobody', wrong, 401],
+    ['that wrong one of another unknown user', 'none', wrong, 401],
+  ])('%s: argon2 runs for the first of many logins alone', async (_claim, user, password, status) => {
+    const logIn = () => remembering.ask({ method: 'POST', path: TOKENS, body: loginBody({ user, password }) })
+    const answers = [...(await Promise.all(Array.from({ length: 10 }, logIn))), await logIn()]
+    expect(answers.map((answer) => answer.status)).toEqual(Array(11).fill(status))
+    expect(derivations.count).toBe(1)
+  })
+
+  test('a password that was replaced is not right any more, at once', async () => {
+    const { administration } = remembering.running.sidecar
+    const logIn = (password: string) =>
+      remembering.ask({ method: 'POST', path: TOKENS, body: loginBody({ password }) })
+    expect((await logIn(right)).status).toBe(201)
+    const { value } = await administration.users.replacePassword(TESTER, ACCOUNT, 'account')
+    expect((await logIn(right)).status).toBe(401)
+    expect((await logIn(value.reveal())).status).toBe(201)
+  })
+})
+
 test('an invalid body: argon2 does not run', async () => {
   for (const refused of [
     {},
@@ -109,19 +142,15 @@ describe('too many failed logins', async () => {
     ['a missing permission (§5.1)', 'nothing', []],
     ['an address that the account does not allow (§1)', 'alpha', ['203.0.113.0/24']],
   ])(
-    'the right password with %s counts as a wrong one, so that the throttle does not reveal more than the answer',
+    'the right password with %s is throttled as little as a wrong one of its form, so that the throttle does not reveal more than the answer',
     async (_what, user, ranges) => {
       const { administration } = throttled.running.sidecar
       await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
-      for (const [password, status] of [
-        ['wrong', 401],
-        ['wrong', 401],
-        [throttled.passwordOf(user), 401],
-        ['wrong', 429],
-      ] as const) {
-        const login = loginBody({ user, password, project: 'alpha' })
-        expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(status)
-      }
+      for (const password of [throttled.passwordOf(user), newPassword()])
+        for (let attempt = 0; attempt < 5; attempt++) {
+          const login = loginBody({ user, password, project: 'alpha' })
+          expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(401)
+        }
       await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
     },
   )
@@ -133,7 +162,9 @@ describe('too many failed logins', async () => {
 })
 
 test('logins beyond the limit of waiting ones: 503 with Retry-After', async () => {
-  const busy = await startIdentity({ flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1 } })
+  const busy = await startIdentity({
+    flags: { ...HASHED, 'passwords.concurrent': 1, 'passwords.waiting': 1 },
+  })
   const login = loginBody({ account: ACCOUNT, password: busy.passwordOf('account') })
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => busy.ask({ method: 'POST', path: TOKENS, body: login })),

@@ -103,8 +103,9 @@ describe.skipIf(!inject('openssl').ok || ownAddress === undefined)(
       }
       try {
         expect(await login(ownAddress ?? '', 'wrong')).toBe('LOGIN_FAILED')
-        expect(await login(ownAddress ?? '', user.password)).toBe('LOGIN_THROTTLED')
-        expect(await login('127.0.0.1', user.password)).toBe('issued')
+        expect(await login(ownAddress ?? '', 'wrong')).toBe('LOGIN_THROTTLED')
+        expect(await login('127.0.0.1', 'wrong')).toBe('LOGIN_FAILED')
+        expect(await login(ownAddress ?? '', user.password)).toBe('issued')
       } finally {
         await sidecar.stop()
       }

@@ -109,7 +109,7 @@ describe('a call that takes too long', () => {
   test('logins beyond the limit of waiting ones are refused, and the others get their tokens', async () => {
     const narrow = await runSidecar({
       folder: running.folder,
-      flags: { 'passwords.concurrent': 1, 'passwords.waiting': 2 },
+      flags: { 'passwords.concurrent': 1, 'passwords.waiting': 2, 'passwords.remember_ms': 0 },
     })
     const narrowBox = new BlackBox(narrow.address)
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => narrowBox.ask('issue', login)))

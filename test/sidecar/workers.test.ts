@@ -29,7 +29,7 @@ async function connections(address: string, count = 4): Promise<BlackBox[]> {
 }
 
 describe('a worker that dies', () => {
-  const attempt = { account: ACCOUNT, userName: 'account', address: '' }
+  const attempt = { account: ACCOUNT, userName: 'account', source: '' }
   let throttle: FailedLogins
   beforeEach(() => {
     throttle = new FailedLogins({ failures: 1, pauseMs: 3_600_000 }, Date.now)

@@ -90,6 +90,7 @@ export async function runSidecar({
         'grpc.transport': TRANSPORT,
         // Tests fail many logins on purpose; those of throttling set their own bound.
         'login_throttle.failures': 1000,
+        'login_throttle.source_failures': 100_000,
         data,
         ...flags,
       },

@@ -69,13 +69,19 @@ export class Administration {
     return this.#store.records.audit(account, page, earlier)
   }
 
+  /** Moves the records of the audit trail that are older than that to files. Returns the files. */
+  async archiveAudit(folder: string, beforeMs: number): Promise<readonly string[]> {
+    const { archiveAudit } = await import('./audit-archive.ts')
+    return archiveAudit(this.#store, folder, beforeMs)
+  }
+
   /**
    * Creates what the file names and is missing, and sets permissions, roles, `owner` and `enabled` of the users it
    * names. Other users stay as they are. All or nothing.
    */
   async apply(actor: Actor, file: DirectoryFile): Promise<Applied> {
     refuseRepetitions(file)
-    const passwords = await passwordsFor(file, this.#store.records, this.#secrets)
+    const passwords = await passwordsFor(file, this.#store.records, this.#secrets, actor.principal)
     return changeDirectory(
       this.#store,
       actor,

@@ -22,7 +22,7 @@ export async function changeDirectory<T>(
   creating = '',
 ): Promise<T> {
   try {
-    return await store.change(actor.name, async (change) => {
+    return await store.change(actor, async (change) => {
       await actor.confirm(viewOf(change))
       return work(change)
     })

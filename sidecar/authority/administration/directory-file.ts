@@ -54,12 +54,13 @@ export async function passwordsFor(
   file: DirectoryFile,
   records: DirectoryRecords,
   secrets: SecretMaker,
+  principal: string,
 ): Promise<NewPasswords> {
   const made = new Map<string, HashedPassword>()
   for (const { account, service_users = [] } of file.accounts)
     for (const { name } of service_users)
       if ((await records.user(account, name, 'service_user')) === undefined)
-        made.set(JSON.stringify([account, name]), await secrets.newPassword())
+        made.set(JSON.stringify([account, name]), await secrets.newPassword(principal))
   return made
 }
 

@@ -40,10 +40,14 @@ export class SecretMaker {
     this.#parts = parts
   }
 
-  /** Hashing takes long, so a password is made before the change that stores it. */
-  async newPassword(): Promise<HashedPassword> {
+  /**
+   * Hashing takes long, so a password is made before the change that stores it.
+   *
+   * @param principal who asks for it
+   */
+  async newPassword(principal: string): Promise<HashedPassword> {
     const password = newPassword()
-    return { password: new Secret(password), hash: await this.#parts.passwords.hash(password) }
+    return { password: new Secret(password), hash: await this.#parts.passwords.hash(password, principal) }
   }
 
   /** Gives a control panel user a static token (§4.2). @throws CallError where the matrix has no such kind */

@@ -48,7 +48,7 @@ export class UserAdministration {
     checkName('name', name)
     checkRoles(roles)
     checkPermissions(permissions)
-    const { password, hash } = await this.#secrets.newPassword()
+    const { password, hash } = await this.#secrets.newPassword(actor.principal)
     const user = await changeDirectory(
       this.#store,
       actor,
@@ -136,7 +136,7 @@ export class UserAdministration {
 
   /** Gives a service user a new password (§5.1), which is in this answer alone. Their tokens are revoked. */
   async replacePassword(actor: Actor, account: string, name: string): Promise<NewSecret> {
-    const { password, hash } = await this.#secrets.newPassword()
+    const { password, hash } = await this.#secrets.newPassword(actor.principal)
     await changeDirectory(this.#store, actor, async (change) =>
       change.setPassword(await userToChange(change, actor, account, name, 'service_user'), hash),
     )

@@ -109,6 +109,7 @@ export const ACCOUNT_OPERATIONS = {
   updateProject: operation<ProjectUpdate, ProjectRecord>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
+    revokes: ({ enabled }) => enabled === false,
     work: ({ administration, actor }, { account, name, enabled }) =>
       enabled === undefined
         ? administration.projects.get(account, name)
@@ -117,6 +118,7 @@ export const ACCOUNT_OPERATIONS = {
   deleteProject: operation<NamedRequest, void>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
+    revokes: () => true,
     work: ({ administration, actor }, { account, name }) =>
       administration.projects.delete(actor, account, name),
   }),

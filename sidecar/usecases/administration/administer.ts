@@ -1,7 +1,7 @@
 /** Administration of the directory: one table of operations, and the one function through which each of them goes. */
 import type { Actor } from '../../authority/actor.ts'
 import {
-  actorName,
+  authorOf,
   confirmRequester,
   identify,
   type PresentedCredentials,
@@ -54,18 +54,29 @@ export function requesterOf(
  * @throws CallError
  */
 export async function administer<Name extends OperationName>(
-  services: Pick<CallServices, 'engine' | 'administration' | 'callers' | 'now'>,
+  services: Pick<CallServices, 'engine' | 'administration' | 'callers' | 'changeRates' | 'now'>,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
-  const { need, reads = false, about, forOwners, forOperators, work } = rowOf(operation)
+  const {
+    need,
+    reads = false,
+    about,
+    revokes = () => false,
+    forOwners,
+    forOperators,
+    work,
+  } = rowOf(operation)
   const authorizeRequest = (who: Requester) => {
     authorize(who, need, about(request), reads)
     if (forOwners?.request?.(request)) authorizeAsOwner(who)
   }
   authorizeRequest(requester)
   let current = requester
+  const usual = need === 'self' ? 'users' : 'administrators'
+  const author = authorOf(requester, revokes(request) ? 'revocations' : usual)
+  if (!reads) services.changeRates.spend(author)
   const actor: Actor = {
-    name: actorName(requester),
+    ...author,
     confirm: async (now) => {
       current = await confirmRequester(services, requester, now)
       authorizeRequest(current)

@@ -10,6 +10,8 @@ export interface Operation<Request, Result> {
   /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
   readonly reads?: boolean
   readonly about: (request: Request) => About
+  /** Whether the request only takes rights away. Such a change is among the first, and no rate holds it up. */
+  readonly revokes?: (request: Request) => boolean
   readonly forOwners?: OwnersRule<Request>
   /**
    * Whether it is for operators alone, by the user whom it changes; decided inside the change's transaction. Whoever can

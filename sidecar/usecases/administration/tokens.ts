@@ -86,6 +86,7 @@ export const TOKEN_OPERATIONS = {
   revokeStaticToken: operation<StaticTokenRequest, StaticTokenRecord>({
     need: 'self_or_account_administrator',
     about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    revokes: () => true,
     forOwners: { user: (user) => user.owner },
     work: ({ administration, actor }, { account, userName, name }) =>
       administration.tokens.revokeStaticToken(actor, account, userName, name),

@@ -75,6 +75,7 @@ export const SERVICE_USER_OPERATIONS = {
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
     forOperators: (user, { enabled }) => user.validator && enabled === true,
+    revokes: onlyDisables,
     work: async ({ administration, actor }, { account, name, enabled, permissions, roles }) =>
       administration.users.update(actor, account, name, 'service_user', {
         enabled,
@@ -85,6 +86,7 @@ export const SERVICE_USER_OPERATIONS = {
   deleteServiceUser: operation<NamedRequest, void>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
+    revokes: () => true,
     work: ({ administration, actor }, { account, name }) =>
       administration.users.delete(actor, account, name, 'service_user'),
   }),
@@ -134,6 +136,7 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
   updateControlPanelUser: operation<ControlPanelUserUpdate, UserRecord>({
     need: 'account_administrator',
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
+    revokes: onlyDisables,
     forOwners: { user: (user, { owner }) => user.owner || owner !== undefined },
     work: ({ administration, actor }, { account, name, enabled, owner, roles }) =>
       administration.users.update(actor, account, name, 'control_panel_user', { enabled, owner, roles }),
@@ -141,11 +144,19 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
   deleteControlPanelUser: operation<NamedRequest, void>({
     need: 'account_administrator',
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
+    revokes: () => true,
     forOwners: { user: (user) => user.owner },
     work: ({ administration, actor }, { account, name }) =>
       administration.users.delete(actor, account, name, 'control_panel_user'),
   }),
 } as const
+
+/** Whether an update does nothing but disable. */
+export function onlyDisables(update: { readonly enabled: boolean | undefined }): boolean {
+  const { enabled, ...others } = update
+  const { account: _account, name: _name, ...changes } = others as Partial<NamedRequest>
+  return enabled === false && Object.values(changes).every((value) => value === undefined)
+}
 
 /** @param path of the permissions in the contract's request @throws CallError that names the one that is not one */
 function permissionsOf(path: string, requested: readonly RequestedPermission[]): Permission[] {

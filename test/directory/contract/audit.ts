@@ -1,8 +1,12 @@
 /** The audit trail: every change is recorded once, in order, permanently, and without a secret. */
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { archiveAudit } from '../../../sidecar/authority/administration/audit-archive.ts'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { ServiceUser, UserRecord } from '../../../sidecar/directory/directory.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../../support/resources.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 
@@ -176,7 +180,9 @@ export function auditContract(subject: () => Subject): void {
   test('every change has a row above', () => {
     const changes = Object.getOwnPropertyNames(DirectoryChange.prototype)
     const tried = CHANGES.map(([, , , change]) => /\bchange\.(\w+)\(/.exec(String(change))?.[1])
-    expect(changes.filter((name) => name !== 'constructor' && !tried.includes(name))).toEqual([])
+    // Archiving has a test of its own below.
+    const others = ['constructor', 'forgetAudit']
+    expect(changes.filter((name) => !others.includes(name) && !tried.includes(name))).toEqual([])
   })
 
   test('revoking a token again is not recorded', async () => {
@@ -251,6 +257,67 @@ export function auditContract(subject: () => Subject): void {
     const before = await everything(subject())
     await expect(async () => database.all(sql)).rejects.toThrow('the directory does not answer')
     expect(await everything(subject())).toEqual(before)
+  })
+
+  describe('archived', () => {
+    /** A directory of its own with three old records and two young ones. */
+    async function archiving() {
+      const clock = { nowMs: 1_000_000 }
+      const { store, database } = await (await subject().newPlace()).open(() => clock.nowMs)
+      whenTheFileEnds(() => store.close())
+      const create = async (...names: string[]) => {
+        for (const name of names) await store.change('a test', (change) => change.createAccount(name))
+      }
+      await create('a', 'b', 'c')
+      clock.nowMs += 1_000
+      await create('d', 'e')
+      const left = async () =>
+        (await store.records.audit('', { after: '0', size: 100 })).map(({ subject: about }) => about)
+      return { store, database, clock, left }
+    }
+
+    test('records are in a file before they are deleted, the deletion is recorded, and numbers go on rising', async () => {
+      const { store, database, clock, left } = await archiving()
+      const folder = join(newFolder(), 'archive')
+      const before = await store.records.changeNumber()
+      const [file = '', ...more] = await archiveAudit(store, folder, clock.nowMs)
+      expect(more).toEqual([])
+      const lines = readFileSync(file, 'utf8').trim().split('\n')
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+        { sequence: 1, action: 'account.create', subject: 'a', at: '1970-01-01T00:16:40.000Z' },
+        { sequence: 2, subject: 'b' },
+        { sequence: 3, subject: 'c' },
+      ])
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      expect(await left()).toEqual(['d', 'e', file])
+      const [, , archived] = await store.records.audit('', { after: '0', size: 100 })
+      expect(archived).toMatchObject({ action: 'audit.archive', details: { through: 3, records: 3 } })
+      expect(await store.records.changeNumber()).toBe(before + 1)
+      expect(await archiveAudit(store, folder, clock.nowMs)).toEqual([])
+      await expect(async () => database.all('DELETE FROM audit')).rejects.toThrow('does not answer')
+    })
+
+    test('all of them: the record of the deletion stays', async () => {
+      const { store, clock, left } = await archiving()
+      const [file] = await archiveAudit(store, newFolder(), clock.nowMs + 1)
+      expect(await left()).toEqual([file])
+    })
+
+    test('records whose file cannot be written are kept', async () => {
+      const { store, clock, left } = await archiving()
+      const folder = newFile('not a folder')
+      await expect(archiveAudit(store, folder, clock.nowMs)).rejects.toThrow()
+      expect(await left()).toEqual(['a', 'b', 'c', 'd', 'e'])
+    })
+
+    test('what comes after a younger record stays, although a clock that was set back made it older', async () => {
+      const { store, clock, left } = await archiving()
+      const old = clock.nowMs
+      clock.nowMs = 0
+      await store.change('a test', (change) => change.createAccount('f'))
+      const [file] = await archiveAudit(store, newFolder(), old)
+      expect(await left()).toEqual(['d', 'e', 'f', file])
+    })
   })
 
   test('the records contain no secret', async () => {

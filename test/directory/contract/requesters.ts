@@ -15,6 +15,7 @@ import {
   type OperationRequest,
 } from '../../../sidecar/usecases/administration/administer.ts'
 import { Callers, type IdentifiedCaller } from '../../../sidecar/usecases/callers.ts'
+import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { Requester } from '../../../sidecar/usecases/requester.ts'
 import { changing, PASSWORD_HASH, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
@@ -61,10 +62,15 @@ async function newScene(subject: Subject): Promise<Scene> {
     user,
     token,
     clientAddress: '127.0.0.1',
+    from: FROM,
     ownersFromAnywhere: false,
   } as const
   return { account, requester }
 }
+
+const FROM = { protocol: 'grpc', address: '127.0.0.1' } as const
+
+const RATES = { burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 }
 
 /** Administration whose password hashes wait until the test opens the gate. */
 function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
@@ -90,7 +96,7 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
     request: OperationRequest<Name>,
   ) =>
     administer(
-      { engine, administration, callers: new Callers([CLERK]), now },
+      { engine, administration, callers: new Callers([CLERK]), changeRates: new ChangeRates(RATES), now },
       { requester, operation, request },
     )
   return { ask, reached: reached.promise, open: gate.resolve }
@@ -214,7 +220,7 @@ export function requestersContract(subject: () => Subject): void {
       const counted = countingStatements(database)
       const { ask } = gated({ store: new DirectoryStore(counted.database, () => clock.nowMs), clock })
       const { account } = scene.account
-      const operator: Requester = { type: 'operator', caller: CLERK }
+      const operator: Requester = { type: 'operator', caller: CLERK, from: FROM }
       const countOf = async (requester: Requester, name: string) => {
         const before = counted.statements()
         await ask(requester, 'createProject', { account, name })
@@ -232,6 +238,7 @@ function countingStatements(database: Database): { database: Database; statement
   return {
     statements: () => statements,
     database: {
+      dialect: database.dialect,
       all: (...statement) => database.all(...statement),
       transaction: (work) =>
         database.transaction((queries) =>

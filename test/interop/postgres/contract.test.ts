@@ -27,7 +27,7 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
         // Connected as in `openDirectory`: a change must clear the cache.
         const cached = new CachedDirectory(new DirectoryVerification(database), { stalenessMs: 3_600_000 })
         await database.watch({ changed: () => cached.clear(), listening: () => {} })
-        return { database, store: new DirectoryStore(database, now, cached) }
+        return { database, store: new DirectoryStore(database, now, { verification: cached }) }
       },
     }
   })

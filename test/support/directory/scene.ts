@@ -25,7 +25,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
     folder,
     shared,
     tokenKinds: () => tokenKinds.values(),
-    passwordLimits: { concurrent: 2, waiting: 1000 },
+    passwordLimits: { concurrent: 2, waiting: 1000, rememberMs: 0 },
     onKeysRefused: () => {},
     onKeysUnreadable: () => {},
     onDirectoryReplaced: () => {},

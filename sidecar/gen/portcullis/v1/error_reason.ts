@@ -112,6 +112,8 @@ export const ErrorReason = {
   ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE: 46,
   /** ERROR_REASON_SCOPE_REQUIRED - PERMISSION_DENIED: "the token is unscoped; expected one for an account or a project". Do not retry. */
   ERROR_REASON_SCOPE_REQUIRED: 47,
+  /** ERROR_REASON_CHANGES_THROTTLED - RESOURCE_EXHAUSTED: "too many changes by this user or caller; try again in {seconds} s". Retry later. */
+  ERROR_REASON_CHANGES_THROTTLED: 48,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -166,5 +168,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED = typeof ErrorReason.ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED;
   export type ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE = typeof ErrorReason.ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE;
   export type ERROR_REASON_SCOPE_REQUIRED = typeof ErrorReason.ERROR_REASON_SCOPE_REQUIRED;
+  export type ERROR_REASON_CHANGES_THROTTLED = typeof ErrorReason.ERROR_REASON_CHANGES_THROTTLED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

@@ -1,0 +1,33 @@
+/** Who makes a change: whose turn it is among the changes that wait, and what the audit trail says of them. */
+
+/**
+ * The lanes of changes, the one with the most turns first.
+ *
+ * - `operators`: callers who may do everything, and whoever owns the data folder.
+ * - `revocations`: what takes rights away, by whomever.
+ * - `administrators`: who administers an account.
+ * - `users`: what users do for themselves.
+ */
+export const CHANGE_LANES = { operators: 16, revocations: 8, administrators: 4, users: 1 } as const
+
+export type ChangeLane = keyof typeof CHANGE_LANES
+
+export interface ChangeAuthor {
+  /** The name in the audit trail. */
+  readonly name: string
+  readonly lane: ChangeLane
+  /** Whose changes count as theirs: principals of a lane take turns. */
+  readonly principal: string
+  /** How their call came in; `undefined`: there was none, for example on the command line. */
+  readonly origin?: ChangeOrigin | undefined
+}
+
+/** The call of a change, for the audit trail. Never a secret. */
+export interface ChangeOrigin {
+  readonly protocol: string
+  /** IP address, or `unix socket`. */
+  readonly address: string
+  /** Id of the token that the author authenticated with, and its account, where it was an IAM token. */
+  readonly tokenId?: string
+  readonly account?: string
+}

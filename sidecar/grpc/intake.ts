@@ -1,0 +1,51 @@
+/**
+ * Lets in a few administrative calls, logins and revocations in each turn of the event loop, so that checks are answered between
+ * them however many arrive at once. Callers who are known come first, and connections take turns.
+ */
+import { callError } from '../base/call-error.ts'
+import { FairQueue } from '../base/fair-queue.ts'
+import type { CallerCredentials } from '../usecases/callers.ts'
+import type { Services } from '../usecases/services.ts'
+import type { CallContext } from './call.ts'
+import { nameOfConnection } from './handler.ts'
+
+/** How many calls begin in one turn. Each takes up to a quarter of a millisecond, mostly to find out who calls. */
+const CALLS_PER_TURN = 4
+
+/** Most calls that wait in each lane. */
+const WAITING_MAX = 2_000
+
+export class Intake {
+  readonly #callers: Services['callers']
+  readonly #queue = new FairQueue({
+    weights: { callers: 4, others: 1 },
+    concurrent: CALLS_PER_TURN,
+    waiting: WAITING_MAX,
+    full: () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' }),
+  })
+
+  constructor({ callers }: Pick<Services, 'callers'>) {
+    this.#callers = callers
+  }
+
+  /**
+   * Resolves when it is the turn of the call.
+   *
+   * @param presented what the call presents; to read that of a certificate costs more than a check
+   * @throws CallError `DIRECTORY_EXHAUSTED` if too many calls of its connection wait
+   */
+  turn(context: Pick<CallContext, 'connection'>, presented: CallerCredentials): Promise<void> {
+    const caller = this.#callers.findOrNobody(presented)
+    const place = {
+      lane: caller === undefined ? 'others' : 'callers',
+      shares: [caller?.name ?? '', nameOfConnection(context)],
+    } as const
+    return this.#queue.run(place, nextTurn)
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

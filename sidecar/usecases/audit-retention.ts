@@ -1,0 +1,50 @@
+/** Archives the audit trail as the configuration says: at the start, and every hour. */
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Administration } from '../authority/administration/administration.ts'
+
+export interface RetentionOptions {
+  readonly administration: Administration
+  /** Data folder. */
+  readonly data: string
+  /** Where the files go; `undefined`: a folder in the data folder. */
+  readonly archive: string | undefined
+  readonly keepDays: number
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: () => number
+  readonly log: Logger
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+export class AuditRetention implements AsyncDisposable {
+  readonly #options: RetentionOptions
+  readonly #timer: NodeJS.Timeout
+  #archiving: Promise<void>
+
+  constructor(options: RetentionOptions) {
+    this.#options = options
+    this.#archiving = this.#archive()
+    this.#timer = setInterval(() => {
+      this.#archiving = this.#archiving.then(() => this.#archive())
+    }, HOUR_MS).unref()
+  }
+
+  /** Resolves when the files that are being written are there. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#archiving
+  }
+
+  async #archive(): Promise<void> {
+    const { administration, data, archive, keepDays, now, log } = this.#options
+    const folder = archive ?? join(data, 'audit-archive')
+    try {
+      const files = await administration.archiveAudit(folder, now() - keepDays * DAY_MS)
+      if (files.length > 0) log.info({ files }, 'old records of the audit trail were archived')
+    } catch (error) {
+      log.error({ err: error }, 'old records of the audit trail cannot be archived, and are kept')
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** What the log says of logins: of each that failed, and of each token that was issued. */
+import type { VerifiedToken } from '../authority/authority.ts'
+import { CallError } from '../base/call-error.ts'
+import type { CallOrigin } from './requester.ts'
+import type { CallServices, Services } from './services.ts'
+
+type LoginServices = Pick<Services, 'trace'> & Pick<CallServices, 'administration'>
+
+/** A login as the log has it. */
+export interface TracedLogin {
+  readonly from: CallOrigin
+  /** Name of the source, which shares the password checks with others. */
+  readonly source: string
+  readonly caller?: string | undefined
+  readonly profile?: string | undefined
+  /** As the client was told it, where it was. */
+  readonly requestId?: string | undefined
+  /** Whom the login names, where it names somebody. */
+  readonly user?: { readonly account: string; readonly userName: string } | undefined
+}
+
+/** How many tokens of one user to one source have a line of their own each minute. */
+const ISSUED_LINES = 10
+
+/** A login that failed, or was refused. The log names a user only where there is such a user: others may be passwords. */
+export function traceFailure(services: LoginServices, login: TracedLogin, error: unknown): void {
+  const { from, source, caller, profile, requestId, user } = login
+  const right = error instanceof CallError && causeOf(error).row.login === 'refused'
+  services.trace.refused(
+    right ? RIGHT_PASSWORD : 'a login failed',
+    error,
+    { ...from, source, caller, profile },
+    async () => {
+      const request = requestId === undefined ? {} : { request_id: requestId }
+      if (user === undefined) return request
+      const { account, userName } = user
+      const known = await services.administration.users
+        .get(account, userName, 'service_user')
+        .catch(() => undefined)
+      return known === undefined
+        ? { ...request, user: 'unknown' }
+        : { ...request, user: known.id, user_name: known.name, account }
+    },
+  )
+}
+
+const RIGHT_PASSWORD =
+  'a login with the right password was refused; at the identity endpoint its client is told only that it failed'
+
+/** The error that the client is not told. */
+function causeOf(error: CallError): CallError {
+  return error.cause instanceof CallError ? error.cause : error
+}
+
+/** A token that was issued. */
+export function traceIssued(
+  { trace }: Pick<Services, 'trace'>,
+  { from, source, caller, profile, user }: TracedLogin,
+  { tokenId, kind, scope }: Pick<VerifiedToken, 'tokenId' | 'kind' | 'scope'>,
+): void {
+  trace.record({
+    level: 'info',
+    message: 'a token was issued',
+    by: { ...from, source, caller, profile, account: scope.account, user_name: user?.userName },
+    details: () => ({ token_id: tokenId, kind, project: scope.project }),
+    lines: ISSUED_LINES,
+  })
+}

@@ -1,0 +1,137 @@
+/**
+ * The trace of attempts in the log: logins that failed, calls that were refused, and tokens that were issued. The first of a
+ * kind is in the log at once. More of them within a minute are counted, and the count follows. So an attack leaves a trace, and
+ * cannot fill the disk.
+ */
+import type { Logger } from 'pino'
+import { CallError } from '../base/call-error.ts'
+
+/** Something that is worth a line. */
+export interface Attempt {
+  readonly level: 'info' | 'warn'
+  readonly message: string
+  /** What is the same in the attempts that are counted together. Never a secret, and no text that only a client chose. */
+  readonly by: Readonly<Record<string, string | undefined>>
+  /** What only the line of a single attempt has. It is asked for no others. */
+  readonly details?: () => object | Promise<object>
+  /** How many attempts a minute have a line of their own; default: 1. */
+  readonly lines?: number
+}
+
+/** How long attempts of a kind are counted, in milliseconds. */
+export const WINDOW_MS = 60_000
+
+/** Most kinds that are counted at a time. Those beyond are counted together, whatever their source. */
+const KINDS_MAX = 1_000
+
+interface Kind {
+  readonly attempt: Attempt
+  readonly sinceMs: number
+  lines: number
+  counted: number
+}
+
+export class Trace {
+  readonly #log: Pick<Logger, 'info' | 'warn'>
+  readonly #now: () => number
+  readonly #kinds = new Map<string, Kind>()
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param now monotonic clock, in milliseconds */
+  constructor(log: Pick<Logger, 'info' | 'warn'>, now: () => number = () => performance.now()) {
+    this.#log = log
+    this.#now = now
+  }
+
+  record(attempt: Attempt): void {
+    const kind = this.#kindOf(attempt)
+    if (kind.lines >= (attempt.lines ?? 1)) {
+      kind.counted++
+      return
+    }
+    kind.lines++
+    void this.#write(attempt)
+  }
+
+  /** A call that got no answer because of who asked, or because they asked too much. Other errors are no attempts. */
+  refused(message: string, error: unknown, by: Attempt['by'], details?: Attempt['details']): void {
+    const cause = error instanceof CallError && error.cause instanceof CallError ? error.cause : error
+    if (!(cause instanceof CallError) || !isRefusal(cause)) return
+    this.record({
+      level: 'warn',
+      message,
+      by: { reason: cause.reason, ...by },
+      ...(details !== undefined && { details }),
+    })
+  }
+
+  /** Writes the counts of the kinds whose minute is over, or of all. */
+  flush(all = true): void {
+    const nowMs = this.#now()
+    for (const [key, kind] of this.#kinds) {
+      if (!all && nowMs < kind.sinceMs + WINDOW_MS) continue
+      this.#kinds.delete(key)
+      const { level, message, by } = kind.attempt
+      if (kind.counted > 0)
+        this.#log[level](
+          { ...by, more: kind.counted, seconds: Math.ceil((nowMs - kind.sinceMs) / 1000) },
+          `${message}; so many more of them`,
+        )
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.flush()
+  }
+
+  #kindOf(attempt: Attempt): Kind {
+    this.#flushSoon()
+    let key = JSON.stringify([attempt.message, attempt.by])
+    let counted = attempt
+    if (this.#kinds.size >= KINDS_MAX && !this.#kinds.has(key)) {
+      const { reason } = attempt.by
+      counted = { ...attempt, by: { reason, source: 'many' } }
+      key = JSON.stringify([attempt.message, counted.by])
+    }
+    let kind = this.#kinds.get(key)
+    if (kind !== undefined && this.#now() >= kind.sinceMs + WINDOW_MS) {
+      this.flush(false)
+      kind = undefined
+    }
+    if (kind === undefined) {
+      kind = { attempt: counted, sinceMs: this.#now(), lines: 0, counted: 0 }
+      this.#kinds.set(key, kind)
+    }
+    return kind
+  }
+
+  /** One timer for all kinds. It keeps no process alive. */
+  #flushSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.flush(false)
+      if (this.#kinds.size > 0) this.#flushSoon()
+    }, WINDOW_MS).unref()
+  }
+
+  async #write({ level, message, by, details }: Attempt): Promise<void> {
+    let more: object = {}
+    try {
+      more = (await details?.()) ?? {}
+    } catch {
+      // The directory does not answer. The line says what is known without it.
+    }
+    this.#log[level]({ ...by, ...more }, message)
+  }
+}
+
+/** Whether the call failed because of who asked or how often, and not because of what was asked. */
+function isRefusal({ code, row }: CallError): boolean {
+  return (
+    code === 'UNAUTHENTICATED' ||
+    code === 'PERMISSION_DENIED' ||
+    code === 'RESOURCE_EXHAUSTED' ||
+    row.login !== undefined
+  )
+}

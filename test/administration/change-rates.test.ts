@@ -1,0 +1,81 @@
+/** Who changes much waits for themselves: rates by principal, lanes by who they are, and no limit on taking rights away. */
+import { expect, test } from 'vitest'
+import { connect } from '../../sidecar/client/index.ts'
+import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts'
+import { openSqlite } from '../../sidecar/directory/sqlite.ts'
+import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
+import { operatorOf } from '../support/operator.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+
+const LIMITS = { burst: 10, administratorPerMinute: 60, userPerMinute: 6 }
+
+test.each<[claim: string, lane: ChangeLane, before: number, laterMs: number, allowed: boolean]>([
+  ['a burst is allowed', 'users', 9, 0, true],
+  ['and no more', 'users', 10, 0, false],
+  ['the rest comes back in time, for a user', 'users', 10, 10_000, true],
+  ['not sooner', 'users', 10, 9_000, false],
+  ['for an administrator sooner', 'administrators', 10, 1_000, true],
+  ['an operator has no rate', 'operators', 1_000, 0, true],
+  ['nor has what takes rights away', 'revocations', 1_000, 0, true],
+])('%s', (_claim, lane, before, laterMs, allowed) => {
+  const clock = { nowMs: 0 }
+  const rates = new ChangeRates(LIMITS, () => clock.nowMs)
+  for (let index = 0; index < before; index++) rates.spend({ lane, principal: 'a' })
+  clock.nowMs += laterMs
+  const spend = () => rates.spend({ lane, principal: 'a' })
+  if (allowed) expect(spend).not.toThrow()
+  else expect(spend).toThrow(/^too many changes by this user or caller; try again in \d+ s$/)
+  expect(() => rates.spend({ lane, principal: 'b' })).not.toThrow()
+})
+
+test('over the wire: a user is told when to come back; what takes rights away and operators are never refused', async () => {
+  const running = await runSidecar({ flags: { 'changes.burst': 3, 'changes.user_per_minute': 6 } })
+  await populate(running)
+  const operator = operatorOf(running)
+  const about = { account: ACCOUNT, name: 'owner' }
+  await operator.directory.updateControlPanelUser({ ...about, owner: true })
+  const { token } = await operator.directory.reissueControlPanelUserToken(about)
+  const owner = connect(running.address, { iamToken: token?.value ?? '' })
+  whenTheFileEnds(() => owner.close())
+  const reissue = () => owner.directory.reissueControlPanelUserToken({ ...about, project: 'alpha' })
+  for (let index = 0; index < 3; index++) await reissue()
+  await expect(reissue()).rejects.toMatchObject({
+    code: 'RESOURCE_EXHAUSTED',
+    reason: 'CHANGES_THROTTLED',
+    metadata: { retry_after_seconds: expect.stringMatching(/^(10|9)$/) },
+  })
+  for (let index = 0; index < 5; index++) {
+    const user = { account: ACCOUNT, name: 'alpha' }
+    await owner.directory.updateServiceUser({ ...user, enabled: false })
+    await operator.directory.updateServiceUser({ ...user, enabled: true })
+  }
+})
+
+test('of the changes that wait, operators and revocations have most turns, and users take turns', async () => {
+  const store = new DirectoryStore(openSqlite(`${newFolder()}/directory.sqlite`), Date.now)
+  whenTheFileEnds(() => store.close())
+  const order: string[] = []
+  const change = (lane: ChangeLane, principal: string) => {
+    const author: ChangeAuthor = { name: principal, lane, principal }
+    return store.change(author, async (made) => {
+      order.push(`${lane} ${principal}`)
+      await made.createAccount(`account-${order.length}`)
+    })
+  }
+  const made = [
+    ...Array.from({ length: 50 }, () => change('users', 'busy')),
+    change('users', 'other'),
+    change('administrators', 'admin'),
+    change('revocations', 'holder'),
+    change('operators', 'operator'),
+  ]
+  await Promise.all(made)
+  // Two were in progress when the others came.
+  expect(order.slice(0, 2)).toEqual(['users busy', 'users busy'])
+  expect(order.indexOf('operators operator')).toBe(2)
+  expect(order.indexOf('revocations holder')).toBe(3)
+  expect(order.indexOf('administrators admin')).toBe(4)
+  expect(order.indexOf('users other')).toBeLessThan(7)
+})
