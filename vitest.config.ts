@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'others',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/interop/**', ...PASSWORDS],
+          exclude: ['test/interop/**', 'test/attack/**', ...PASSWORDS],
           // One file after the other in the same process: loading the sidecar anew takes as long as most files do.
           isolate: false,
           sequence: { groupOrder: 1 },

@@ -1,0 +1,150 @@
+/** Logins under attack: nobody's guesses keep a job, an administrator or the right password waiting. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Attack } from '../support/attack/attacker.ts'
+import {
+  attackedSidecar,
+  RATIO_MAX,
+  ratio,
+  report,
+  type Scene,
+  timesOf,
+  under,
+} from '../support/attack/scene.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await attackedSidecar()
+})
+
+/** So many calls at the same time. Returns the messages of those that failed. */
+async function refusals(count: number, call: () => Promise<unknown>): Promise<string[]> {
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, call))
+  return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
+}
+
+const FLOODS: readonly (readonly [claim: string, attack: Attack])[] = [
+  ['400 anonymous logins in flight', { type: 'logins', inFlight: 400, account: ACCOUNT }],
+  [
+    '400 logins of the user of the profile in flight',
+    { type: 'logins', inFlight: 400, account: ACCOUNT, userName: 'alpha' },
+  ],
+]
+
+describe.each(FLOODS)('%s', (claim, attack) => {
+  test('refuse no profile, no replacement of a password, and hold up no check and no revocation', async () => {
+    const quiet = { checks: await scene.neighbour(2_000), revocations: await scene.revocations(50) }
+    const { result, outcome } = await under(scene, attack, async () => ({
+      checks: await scene.neighbour(3_000),
+      revocations: await scene.revocations(50),
+      profiles: await refusals(40, () =>
+        scene.job.issue({ profile: 'job', scope: { account: ACCOUNT, project: 'alpha' } }),
+      ),
+      replacements: await refusals(40, () =>
+        scene.operator.directory.replaceServiceUserPassword({ account: OTHER_ACCOUNT, name: 'stranger' }),
+      ),
+    }))
+    report(claim, {
+      'check p50': ratio(result.checks.p50, quiet.checks.p50),
+      'check p99': ratio(result.checks.p99, quiet.checks.p99),
+      'revocation p50': ratio(result.revocations.p50, quiet.revocations.p50),
+      'profile issues': `${40 - result.profiles.length} of 40`,
+      'password replacements': `${40 - result.replacements.length} of 40`,
+      'peak RSS': `${scene.peakMegabytes()} MB`,
+      attacker: JSON.stringify(outcome),
+    })
+    expect(result.profiles).toEqual([])
+    expect(result.replacements).toEqual([])
+    expect(result.checks.failures).toEqual([])
+    expect(result.revocations.failures).toEqual([])
+    expect(scene.peakMegabytes()).toBeLessThan(512)
+    expect(result.checks.p50 / quiet.checks.p50).toBeLessThan(RATIO_MAX)
+    expect(result.revocations.p50 / quiet.revocations.p50).toBeLessThan(RATIO_MAX)
+  })
+})
+
+const LOOPS = {
+  type: 'logins',
+  inFlight: 20,
+  account: ACCOUNT,
+  userName: 'account',
+  ownConnections: true,
+} as const
+
+describe.each<[claim: string, attack: Attack]>([
+  ['20 loops of one wrong password', { ...LOOPS, password: 'wrong' }],
+  ['20 loops of wrong passwords like ours', LOOPS],
+])('%s, from the same place', (claim, attack) => {
+  test('lock out nobody who has the right password', async () => {
+    const password = { userName: 'account', account: ACCOUNT, password: scene.secrets.passwordOf('account') }
+    const login = () => scene.anybody.issue({ password, scope: { account: ACCOUNT } })
+    const quiet = await timesOf(during(1_000), login)
+    const { result, outcome } = await under(scene, attack, () => timesOf(during(4_000), login))
+    report(claim, {
+      'right logins': `${result.count - result.failures.length} of ${result.count}`,
+      'longest login': ratio(result.longest, quiet.longest),
+      attacker: JSON.stringify(outcome),
+    })
+    expect(result.failures).toEqual([])
+    expect(result.longest / quiet.longest).toBeLessThan(10 * RATIO_MAX)
+  })
+})
+
+/** Whether so much time has not yet passed. */
+function during(forMs: number): () => boolean {
+  const end = performance.now() + forMs
+  return () => performance.now() < end
+}
+
+test('rotating names does not evade the throttle', async () => {
+  const attack: Attack = { type: 'logins', inFlight: 50, account: ACCOUNT, password: 'wrong' }
+  const { outcome } = await under(scene, attack, () => scene.neighbour(3_000))
+  const tried = outcome['16 the name of the service user or the password is wrong'] ?? 0
+  report('50 loops with another name each time', {
+    'passwords tried': tried,
+    attacker: JSON.stringify(outcome),
+  })
+  // 100 failures, those that were in flight with the last of them, and one for each pause.
+  expect(tried).toBeLessThan(200)
+})
+
+test('all that has left a trace in the log, which stays short', async () => {
+  const lines = scene.log()
+  const failed = lines.filter(({ msg }) => String(msg).startsWith('a login failed'))
+  const bytes = Buffer.byteLength(scene.served.stderr())
+  report('the log of these attacks', { lines: lines.length, bytes, 'about failed logins': failed.length })
+  expect(failed[0]).toMatchObject({
+    reason: 'LOGIN_FAILED',
+    source: 'this machine',
+    address: '127.0.0.1',
+    protocol: 'grpc',
+  })
+  // A line for each reason, source and minute, and the count of the others; ten tokens a minute for each user and source.
+  expect(bytes).toBeLessThan(100_000)
+})
+
+test.each(['gRPC', 'HTTP'])('200 logins of one user at once over %s all succeed', async (protocol) => {
+  const fresh = await attackedSidecar()
+  const password = { userName: 'alpha', account: ACCOUNT, password: fresh.secrets.passwordOf('alpha') }
+  const scope = { account: ACCOUNT, project: 'alpha' }
+  const overHttp = async () => {
+    const response = await fetch(`http://${fresh.served.ready.http}/identity/v3/auth/tokens`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        auth: {
+          identity: {
+            methods: ['password'],
+            password: { user: { name: 'alpha', domain: { name: ACCOUNT }, password: password.password } },
+          },
+          scope: { project: { name: 'alpha', domain: { name: ACCOUNT } } },
+        },
+      }),
+    })
+    if (response.status !== 201) throw new Error(`status ${response.status}`)
+  }
+  const overGrpc = () => fresh.anybody.issue({ password, scope })
+  const refused = await refusals(200, protocol === 'gRPC' ? overGrpc : overHttp)
+  report(`a fleet over ${protocol}`, { tokens: `${200 - refused.length} of 200` })
+  expect(refused).toEqual([])
+})

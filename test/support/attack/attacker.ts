@@ -1,0 +1,106 @@
+/**
+ * The program of an attacker: it attacks the sidecar with one of the attacks until its input ends, then prints what came of it.
+ * It runs with a lower priority, so that on few processors it does not take the time of the neighbour who is measured.
+ */
+import { randomBytes } from 'node:crypto'
+import { setPriority } from 'node:os'
+import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
+import {
+  AuthorizationServiceClient,
+  type IssueRequest,
+} from '../../../sidecar/gen/portcullis/v1/authorization.ts'
+import { DirectoryServiceClient } from '../../../sidecar/gen/portcullis/v1/directory.ts'
+
+/** What an attacker does. A row of a scenario. */
+export type Attack =
+  /** Logins, so many in flight at any time. Each password is another one of the form that Portcullis makes, or the one given. */
+  | {
+      readonly type: 'logins'
+      readonly inFlight: number
+      readonly account: string
+      /** Left out: another name each time. */
+      readonly userName?: string
+      readonly password?: string
+      /** Whether each loop has a connection of its own. */
+      readonly ownConnections?: boolean
+    }
+  /** A control panel user reissues their token for a project, so many at once, again and again. */
+  | {
+      readonly type: 'reissues'
+      readonly atOnce: number
+      readonly account: string
+      readonly userName: string
+      readonly project: string
+      readonly iamToken: string
+    }
+
+/** What came of an attack: how many calls ended with which status and reason. */
+export type Outcome = Readonly<Record<string, number>>
+
+const { address, attack } = JSON.parse(process.argv[2] ?? '') as { address: string; attack: Attack }
+setPriority(5)
+const counts: Record<string, number> = {}
+let over = false
+let answers = 0
+/** After so many answers the attack is under way. */
+const ANSWERS_FIRST = 20
+process.stdin.resume().on('end', () => {
+  over = true
+  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0))
+})
+
+/** Makes one call, and counts how it ended. */
+function counted(call: (done: (error: ServiceError | null) => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    call((error) => {
+      if (++answers === ANSWERS_FIRST) process.stdout.write('attacking\n')
+      const how = error === null ? 'OK' : `${error.code} ${error.details.replace(/\d+/g, 'N')}`
+      counts[how] = (counts[how] ?? 0) + 1
+      resolve()
+    })
+  })
+}
+
+function options() {
+  return { 'grpc.use_local_subchannel_pool': 1 }
+}
+
+if (attack.type === 'logins') {
+  const shared = new AuthorizationServiceClient(address, ChannelCredentials.createInsecure(), options())
+  for (let loop = 0; loop < attack.inFlight; loop++) {
+    const client = attack.ownConnections
+      ? new AuthorizationServiceClient(address, ChannelCredentials.createInsecure(), options())
+      : shared
+    void (async () => {
+      while (!over) {
+        const { account, userName, password } = attack
+        const request: IssueRequest = {
+          requester: {
+            $case: 'password',
+            value: {
+              account,
+              userName: userName ?? randomBytes(8).toString('hex'),
+              password: password ?? `x${randomBytes(18).toString('base64url').slice(1)}`,
+            },
+          },
+          purpose: { $case: 'scope', value: { account, project: '' } },
+          rejectedValue: '',
+        }
+        await counted((done) => client.issue(request, done))
+      }
+    })()
+  }
+} else {
+  const client = new DirectoryServiceClient(address, ChannelCredentials.createInsecure(), options())
+  const metadata = new Metadata()
+  metadata.set('x-auth-token', attack.iamToken)
+  const request = { account: attack.account, name: attack.userName, project: attack.project }
+  void (async () => {
+    while (!over)
+      await Promise.all(
+        Array.from({ length: attack.atOnce }, () =>
+          counted((done) => client.reissueControlPanelUserToken(request, metadata, done)),
+        ),
+      )
+  })()
+}

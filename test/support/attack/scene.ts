@@ -1,0 +1,181 @@
+/**
+ * An attacked sidecar: a process of its own, with a neighbour who checks tokens and an operator who takes rights away. What they
+ * get is measured in quiet and under attack, in the same run, so that a slow machine changes no ratio.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Client, connect } from '../../../sidecar/client/index.ts'
+import { LAUNCHER, type Served, serve, startProcess } from '../processes.ts'
+import { newFolder, whenTheFileEnds } from '../resources.ts'
+import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar, type Secrets } from '../sidecar.ts'
+import type { Attack, Outcome } from './attacker.ts'
+
+const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
+
+/** To see a scenario fail: the launcher of a checkout without the mend. */
+const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
+
+/**
+ * What a median may rise to, times that in quiet. The goals are 5 for checks and 10 for revocations; a machine that others use at
+ * the same time needs more room. Without the mends it was thousands.
+ */
+export const RATIO_MAX = 30
+
+/** Times of calls, in milliseconds. */
+export interface Times {
+  readonly p50: number
+  readonly p99: number
+  readonly longest: number
+  readonly count: number
+  /** Messages of the calls that failed. */
+  readonly failures: readonly string[]
+}
+
+export interface Scene {
+  readonly served: Served
+  readonly secrets: Secrets
+  /** The account that is attacked. */
+  readonly account: string
+  readonly operator: Client
+  /** A caller with the profile `job`. */
+  readonly job: Client
+  /** Anybody on this machine. */
+  readonly anybody: Client
+  /** Peak of the resident memory of the sidecar so far, in megabytes. */
+  peakMegabytes(): number
+  /** Lines of the log so far. */
+  log(): readonly Record<string, unknown>[]
+  /** Checks of a token by a neighbour, one after the other, for so long. */
+  neighbour(forMs: number): Promise<Times>
+  /** Changes by an operator that take rights away, one after the other. */
+  revocations(count: number): Promise<Times>
+}
+
+/** Starts a sidecar with users, a profile and its caller. */
+export async function attackedSidecar(settings: object = {}): Promise<Scene> {
+  const folder = newFolder()
+  const data = join(folder, 'data')
+  const preparing = await runSidecar({ folder: data })
+  const secrets = await populate(preparing)
+  await preparing.sidecar.close()
+  const callerToken = 'a-caller-token-of-more-than-32-characters'
+  writeFileSync(join(folder, 'job.password'), secrets.passwordOf('alpha'), { mode: 0o600 })
+  writeFileSync(join(folder, 'caller.token'), callerToken, { mode: 0o600 })
+  const config = join(folder, 'portcullis.json')
+  writeFileSync(
+    config,
+    JSON.stringify({
+      ...settings,
+      data,
+      profiles: {
+        job: { account: ACCOUNT, user_name: 'alpha', password_file: join(folder, 'job.password') },
+      },
+      callers: [{ name: 'jobs', token_file: join(folder, 'caller.token'), profiles: ['job'] }],
+    }),
+  )
+  const served = await serve(['--http', '127.0.0.1:0', '--config', config], { launcher: ATTACKED })
+  const administrator = readFileSync(join(data, 'administrator-token'), 'utf8').trim()
+  const open = (options = {}) => {
+    const client = connect(served.ready.grpc, { deadlineMs: 60_000, ...options })
+    whenTheFileEnds(() => client.close())
+    return client
+  }
+  const anybody = open()
+  const operator = open({ callerToken: administrator })
+  const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }
+  const { value } = await anybody.issue({ password, scope: { account: ACCOUNT } })
+  await operator.directory.createServiceUser({ account: OTHER_ACCOUNT, name: 'withdrawn', permissions: [] })
+  return {
+    served,
+    secrets,
+    account: ACCOUNT,
+    operator,
+    anybody,
+    job: open({ callerToken }),
+    peakMegabytes: () => {
+      const status = readFileSync(`/proc/${served.pid}/status`, 'utf8')
+      return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
+    },
+    log: () => logOf(served),
+    neighbour: (forMs) => {
+      const end = performance.now() + forMs
+      return timesOf(
+        () => performance.now() < end,
+        async () => {
+          await anybody.check({ api: 'dedicated-servers', credentials: [['X-Auth-Token', value]] })
+        },
+        2,
+      )
+    },
+    revocations: (count) => {
+      let left = count
+      return timesOf(
+        () => left-- > 0,
+        async () => {
+          const about = { account: OTHER_ACCOUNT, name: 'withdrawn' }
+          await operator.directory.updateServiceUser({ ...about, enabled: left % 2 === 0 })
+        },
+      )
+    },
+  }
+}
+
+function logOf({ stderr }: Served): Record<string, unknown>[] {
+  return stderr()
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []))
+}
+
+/** Makes calls one after the other, and says how long they took. */
+export async function timesOf(
+  more: () => boolean,
+  call: () => Promise<unknown>,
+  pauseMs = 0,
+): Promise<Times> {
+  const times: number[] = []
+  const failures: string[] = []
+  while (more()) {
+    const start = performance.now()
+    try {
+      await call()
+    } catch (error) {
+      failures.push((error as Error).message)
+    }
+    times.push(performance.now() - start)
+    if (pauseMs > 0) await sleep(pauseMs)
+  }
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+  return { p50: at(0.5), p99: at(0.99), longest: sorted.at(-1) ?? 0, count: times.length, failures }
+}
+
+/** Attacks, works meanwhile, ends the attack, and says what came of both. */
+export async function under<T>(
+  { served }: Scene,
+  attack: Attack,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly outcome: Outcome }> {
+  const attacker = startProcess(
+    [process.execPath, ATTACKER, JSON.stringify({ address: served.ready.grpc, attack })],
+    { input: 'open' },
+  )
+  await attacker.until(() => attacker.stdout().includes('attacking'))
+  // It has to reach its full strength.
+  await sleep(1_000)
+  const result = await work()
+  const { stdout } = await attacker.stop()
+  return { result, outcome: JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Outcome }
+}
+
+/** Prints what was measured, in one line. */
+export function report(scenario: string, measures: Readonly<Record<string, string | number>>): void {
+  const parts = Object.entries(measures).map(([name, value]) => `${name} ${value}`)
+  console.log(`${scenario}: ${parts.join(', ')}`)
+}
+
+/** A time under attack with its ratio to the same in quiet. */
+export function ratio(attacked: number, quiet: number): string {
+  return `${attacked.toFixed(1)} ms (${(attacked / quiet).toFixed(1)} × quiet)`
+}
