@@ -73,7 +73,7 @@ export class EmbeddedAuthority implements Authority {
   /** By SHA-256 of the token. Every call still compares the expiry with the clock and the version with the directory's. */
   readonly #iamTokens = new LazyLruCache<CachedIamToken>(CACHED_TOKENS_MAX)
   readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
-  /** Pairs of user and source where the user has logged in. */
+  /** Pairs of user and source where the user has logged in, and those with a connection. */
   readonly #proven = new LazyLruCache<object>(PROVEN_PAIRS_MAX)
   /** Ids of users whose password is being hashed with today's parameters. */
   readonly #rehashing = new Set<string>()
@@ -136,7 +136,7 @@ export class EmbeddedAuthority implements Authority {
       const claims = newClaims({ holder, kind, scope, ...grant, nowMs })
       const issued = { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
       outcome = 'succeeded'
-      this.#proven.set(login.pair, PROVEN)
+      for (const proven of [login.pair, login.connection]) this.#proven.set(proven, PROVEN)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
       return issued
     } finally {
@@ -179,12 +179,15 @@ export class EmbeddedAuthority implements Authority {
     const names = { account: throttleName(account), userName: throttleName(userName) }
     const from = nameOfSource(source)
     const pair = JSON.stringify([names.account, names.userName, from])
-    const lane = this.#proven.get(pair) === undefined ? 'logins' : 'proven'
+    const onConnection = JSON.stringify([pair, connection])
+    const isProven = (key: string) => this.#proven.get(key) !== undefined
+    const lane = isProven(pair) ? 'proven' : 'logins'
     const place: LoginPlace = {
       lane: source.type === 'profiles' ? 'profiles' : lane,
-      shares: [from, pair, connection],
+      // Connections on which the user has logged in have half of the user's turns, however many others there are.
+      shares: [from, pair, isProven(onConnection) ? 'proven' : 'others', connection],
     }
-    return { names, source: from, pair, place }
+    return { names, source: from, pair, connection: onConnection, place }
   }
 
   revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {

@@ -71,15 +71,18 @@ const LOOPS = {
   ownConnections: true,
 } as const
 
-describe.each<[claim: string, attack: Attack]>([
+describe.each<[claim: string, attack: Attack, settings?: object]>([
   ['20 loops of one wrong password', { ...LOOPS, password: 'wrong' }],
   ['20 loops of wrong passwords like ours', LOOPS],
-])('%s, from the same place', (claim, attack) => {
+  ['20 loops of them, where no result is remembered', LOOPS, { passwords: { remember_ms: 0 } }],
+])('%s, from the same place', (claim, attack, settings) => {
   test('lock out nobody who has the right password', async () => {
-    const password = { userName: 'account', account: ACCOUNT, password: scene.secrets.passwordOf('account') }
-    const login = () => scene.anybody.issue({ password, scope: { account: ACCOUNT } })
+    const attacked = settings === undefined ? scene : await attackedSidecar(settings)
+    const { secrets, anybody } = attacked
+    const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }
+    const login = () => anybody.issue({ password, scope: { account: ACCOUNT } })
     const quiet = await timesOf(during(1_000), login)
-    const { result, outcome } = await under(scene, attack, () => timesOf(during(4_000), login))
+    const { result, outcome } = await under(attacked, attack, () => timesOf(during(4_000), login))
     report(claim, {
       'right logins': `${result.count - result.failures.length} of ${result.count}`,
       'longest login': ratio(result.longest, quiet.longest),
