@@ -48,6 +48,6 @@ test('the log lines of a refused request name it, and why it was refused', async
   const refused = await ask(post(loginBody({ password: passwordOf('account') })))
   await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
   expect(linesAbout(refused.headers['x-openstack-request-id'])).toContainEqual(
-    expect.objectContaining({ level: 30, reason: 'ADDRESS_NOT_ALLOWED' }),
+    expect.objectContaining({ level: 40, reason: 'ADDRESS_NOT_ALLOWED' }),
   )
 })
