@@ -37,6 +37,7 @@ import {
 import { newLog } from './log.ts'
 import type { OpenEgress } from './open-egress.ts'
 import { Rules } from './rules.ts'
+import { openRetention } from './usecases/audit-retention.ts'
 import { Callers } from './usecases/callers.ts'
 import { ChangeRates } from './usecases/change-rates.ts'
 import type { Services } from './usecases/services.ts'
@@ -118,7 +119,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   })
   opening.defer(() => credentials.close())
   opening.defer(() => watch.close())
-  opening.use(await openRetention(config, { administration, now, log }))
+  opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log), (opened) => opened.close())
   const services: Services = {
     rules,
@@ -177,16 +178,6 @@ async function checkConfig(
   checkClients(config, readCallers(config.callers ?? [], profiles))
   if (config.egress.address === 'off') return { egressUnder: undefined }
   return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
-}
-
-/** Archives old records of the audit trail, if the configuration says so. */
-async function openRetention(
-  { audit, data }: Config,
-  services: Pick<Services, 'administration' | 'now' | 'log'>,
-): Promise<AsyncDisposable | undefined> {
-  if (audit?.keep_days === undefined) return undefined
-  const { AuditRetention } = await import('./usecases/audit-retention.ts')
-  return new AuditRetention({ ...services, data, archive: audit.archive, keepDays: audit.keep_days })
 }
 
 /** The limits of logins and changes. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Administration } from '../authority/administration/administration.ts'
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly administration: Administration
   /** Data folder. */
   readonly data: string
@@ -15,10 +15,25 @@ export interface RetentionOptions {
   readonly log: Logger
 }
 
+/** Archives old records, if the configuration says so. */
+export function openRetention(
+  {
+    audit,
+    data,
+  }: {
+    readonly data: string
+    readonly audit?: { readonly keep_days?: number; readonly archive?: string }
+  },
+  services: Pick<RetentionOptions, 'administration' | 'now' | 'log'>,
+): AsyncDisposable | undefined {
+  if (audit?.keep_days === undefined) return undefined
+  return new AuditRetention({ ...services, data, archive: audit.archive, keepDays: audit.keep_days })
+}
+
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export class AuditRetention implements AsyncDisposable {
+class AuditRetention implements AsyncDisposable {
   readonly #options: RetentionOptions
   readonly #timer: NodeJS.Timeout
   #archiving: Promise<void>
