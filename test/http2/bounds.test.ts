@@ -157,7 +157,10 @@ test('work that is useful pays for pings and window updates', () => {
 })
 
 test('a header list beyond the limit reaches the application as far as it fits', () => {
-  const server = new TestServer(constant(Buffer.from('hello')), { headerListBytes: 4_096, resetsPerSecond: 10 })
+  const server = new TestServer(constant(Buffer.from('hello')), {
+    headerListBytes: 4_096,
+    resetsPerSecond: 10,
+  })
   const peer = server.connect().send(PREFACE)
   // A few bytes that stand for a field of 4 KB, again and again: an HPACK bomb.
   const large = Buffer.concat([
