@@ -295,10 +295,10 @@ export class Session<Head> implements StreamOwner<Head> {
 
   #open(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
     if (this.draining === 'last_stream_told') {
-      // Its fields may still change the table.
-      this.blocks.fields(bytes, start, end)
+      this.blocks.fields(bytes, start, end) // They may still change the table.
       this.rates.idleFrame()
-      return this.#ids.addReset(id)
+      this.#ids.addReset(id)
+      return
     }
     this.#ids.open(id)
     const { app, fault, contentLength, tooLarge } = this.blocks.request(bytes, start, end)
