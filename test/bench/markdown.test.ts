@@ -43,9 +43,9 @@ function withoutLatency({ a, b, ...row }: Row): Row {
   return { ...row, a: figureOfA, b: figureOfB }
 }
 
-test('there are eleven rows that matter, each of a suite that produces it', () => {
-  expect(HEADLINES).toHaveLength(11)
-  expect(new Set(HEADLINES.map(({ suite, row }) => `${suite}/${row}`)).size).toBe(10)
+test('there are a dozen rows that matter at most, each once and of a suite that produces it', () => {
+  expect(HEADLINES.length).toBeLessThanOrEqual(12)
+  expect(new Set(HEADLINES.map(({ suite, row }) => `${suite}/${row}`)).size).toBe(HEADLINES.length)
   for (const { suite, row } of HEADLINES) expect(EXPECTED.get(suite)?.compared, row).toContain(row)
 })
 
@@ -54,7 +54,7 @@ test('those with calls of their own have a latency', () => {
   expect(withoutCalls.map(({ row }) => row)).toEqual(['decide'])
 })
 
-test('the ten rows show ratio, figure, p50 and p99 in their own order, and how all of it was measured', () => {
+test('the rows show ratio, figure, p50 and p99 in their own order, and how all of it was measured', () => {
   const block = headlineBlock(docs(['sidecar', [UNIMPORTANT, CLAIMS]], ['engine', [DECIDE]]))
   expect(block.split('\n').slice(0, 5)).toEqual([
     '| what | compared with | ratio | p50 | p99 | in flight |',
