@@ -103,3 +103,6 @@ export const BOUNDS = [
   'reader_time',
 ] as const
 export type Bound = (typeof BOUNDS)[number]
+
+/** How far a connection is on its way to its end (§6.8). */
+export type Draining = 'no' | 'announced' | 'last_stream_told'

@@ -8,6 +8,7 @@ import type { Limits } from './limits.ts'
 import {
   type Bound,
   ConnectionError,
+  type Draining,
   ERROR,
   type ErrorCode,
   FLAG,
@@ -41,9 +42,6 @@ export interface Host {
 
 /** With more bytes of answers than this waiting, no further request is answered on a connection. */
 const UNSENT_BYTES_MAX = 1_048_576
-
-/** How far a connection is on its way to its end (§6.8). */
-export type Draining = 'no' | 'announced' | 'last_stream_told'
 
 export class Session<Head> implements StreamOwner<Head> {
   readonly #app: Application<Head>
@@ -230,9 +228,11 @@ export class Session<Head> implements StreamOwner<Head> {
   widenStream(id: number, bytes: number): void {
     this.#mustHaveBegun(id, 'WINDOW_UPDATE')
     const stream = this.#streams.get(id)
+    // An increment of nothing is an error also where the answer was faster (§6.9).
+    if (bytes === 0) this.#resetId(id, ERROR.PROTOCOL_ERROR)
     if (stream === undefined) return
     stream.sendWindow += bytes
-    if (bytes === 0) this.reset(stream, ERROR.PROTOCOL_ERROR)
+    if (bytes === 0) this.#close(stream, false)
     else if (stream.sendWindow > WINDOW_MAX) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
     else if (stream.outgoing !== undefined) this.sender.queue(stream)
   }

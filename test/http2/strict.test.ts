@@ -268,6 +268,14 @@ test.each<Row>([
   expect(peer.ended).toBe(false)
 })
 
+test('§6.9 WINDOW_UPDATE by 0 on a stream that has ended is an error of that stream', () => {
+  const peer = new TestServer(constant(Buffer.from('hello'))).connect().send(PREFACE, whole())
+  peer.received()
+  peer.send(frame(WINDOW_UPDATE, { stream: 1, payload: number(0) }))
+  expect(peer.received().map(described)).toEqual(['RST_STREAM 1 PROTOCOL_ERROR'])
+  expect(peer.ended).toBe(false)
+})
+
 test.each([
   ['HTTP/1.1', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
   [
