@@ -75,20 +75,29 @@ describe.skipIf(!tools.ok).each(transports)('%s', async (transport) => {
     })
 })
 
+/** How often the parts with a surprise run again. */
+const ROUNDS_MAX = 5
+
+/**
+ * What is no call is answered at its header fields. On a busy machine that answer is complete before the case has sent the frame
+ * that it is about, and then the frame is of a stream that is closed: no error. Node also closes a connection now before and now after
+ * what a case waits for. So a case with another outcome than expected runs again.
+ */
 async function outcomesOn(transport: Transport, program: string): Promise<SpecOutcome[]> {
   const sidecar = await serveDemoOn(transport)
   const run = (parts?: readonly string[]) => runH2spec(program, sidecar.ready.grpc, PATH, parts)
+  const isSurprise = ({ name, outcome }: SpecOutcome) =>
+    outcome !== (LEFT[transport][name]?.outcome ?? 'passed')
   try {
-    const outcomes = await run()
-    if (transport === 'sockets') return outcomes
-    // On a busy machine Node closes a connection now before and now after what a case waits for.
-    const isSurprise = ({ name, outcome }: SpecOutcome) =>
-      outcome !== (LEFT[transport][name]?.outcome ?? 'passed')
-    const parts = new Set(outcomes.filter(isSurprise).map(({ name }) => name.split(' ')[0] ?? ''))
-    const again = parts.size === 0 ? [] : await run([...parts])
-    return outcomes.map(
-      (first) => (isSurprise(first) && again.find(({ name }) => name === first.name)) || first,
-    )
+    let outcomes = await run()
+    for (let round = 0; round < ROUNDS_MAX && outcomes.some(isSurprise); round++) {
+      const parts = new Set(outcomes.filter(isSurprise).map(({ name }) => name.split(' ')[0] ?? ''))
+      const again = await run([...parts])
+      outcomes = outcomes.map(
+        (first) => (isSurprise(first) && again.find(({ name }) => name === first.name)) || first,
+      )
+    }
+    return outcomes
   } finally {
     await sidecar.stop()
   }
