@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { run } from '../support/interop/command.ts'
-import { generateGo, installGo, installGrpcurl, installH2spec } from '../support/interop/go.ts'
+import { generateGo, installGo, installGrpcurl } from '../support/interop/go.ts'
 import { available, type Outcome } from '../support/interop/obtain.ts'
 import { generatePython, installPython, pythonProgram } from '../support/interop/python.ts'
 import { installFish, installZsh, type Shell } from '../support/interop/shells.ts'
@@ -27,9 +27,6 @@ declare module 'vitest' {
     readonly pythonReflection: Available
     readonly go: Available
     readonly grpcurl: Available
-    readonly h2spec: Available
-    readonly curl: Available
-    readonly h2load: Available
     readonly openssl: Available
     /** Runs a program on a pseudo-terminal. */
     readonly terminal: Available
@@ -42,21 +39,10 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const [python, go, grpcurl, h2spec, curl, h2load, openssl, terminal, zsh, fish] = await Promise.all([
+    const [python, go, grpcurl, openssl, terminal, zsh, fish] = await Promise.all([
       available('Python', installPython, (path) => generatePython(path, join(folder, 'python'))),
       available('Go', installGo, (path) => generateGo(path, join(folder, 'go'))),
       available('grpcurl', installGrpcurl, async (path) => path),
-      available('h2spec', installH2spec, async (path) => path),
-      available(
-        'curl',
-        () => run('curl', ['--http2-prior-knowledge', '--version']),
-        async () => 'curl',
-      ),
-      available(
-        'h2load',
-        () => run('h2load', ['--version']),
-        async () => 'h2load',
-      ),
       available(
         'openssl',
         () => run('openssl', ['version']),
@@ -82,11 +68,6 @@ export default async function setup(project: TestProject): Promise<() => void> {
       'grpcurl',
       programOf(grpcurl, (path) => ({ command: [path], env: {} })),
     )
-    for (const [name, program] of Object.entries({ h2spec, curl, h2load }))
-      project.provide(
-        name as 'h2spec',
-        programOf(program, (path) => ({ command: [path], env: {} })),
-      )
     project.provide(
       'openssl',
       programOf(openssl, (path) => ({ command: [path], env: {} })),

@@ -1,8 +1,9 @@
 /**
- * Every case of h2spec, against each transport. A case that a transport does not pass is named here with the reason, and has
+ * Every case of h2spec, against each transport, and against our HTTP/2 alone. A case that a transport does not pass is named here with the reason, and has
  * to go on failing: so the list says what is true.
  */
 import { describe, expect, test } from 'vitest'
+import { constant, serve as serveConstant } from '../../support/http2/constant.ts'
 import { runH2spec, type SpecOutcome } from '../../support/interop/h2spec.ts'
 import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
 import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
@@ -28,7 +29,10 @@ const QUEUED = failed(
   'grpc-js advertises a limit for streams, and Node answers those beyond it if they come at once',
 )
 
-const LEFT: Readonly<Record<Transport, Readonly<Record<string, Left>>>> = {
+/** What h2spec looks at: a transport of gRPC, or our HTTP/2 without gRPC. */
+type Subject = Transport | 'HTTP/2 alone'
+
+const LEFT: Readonly<Record<Subject, Readonly<Record<string, Left>>>> = {
   'grpc-js': {
     'generic/2 Sends a WINDOW_UPDATE frame on half-closed (remote) stream': BODY_AWAITED,
     'generic/2 Sends a PRIORITY frame on half-closed (remote) stream': BODY_AWAITED,
@@ -51,6 +55,7 @@ const LEFT: Readonly<Record<Transport, Readonly<Record<string, Left>>>> = {
     'http2/6.9.2 Sends a SETTINGS frame for window size to be negative': BODY_NEEDED,
   },
   sockets: {},
+  'HTTP/2 alone': {},
 }
 
 function failed(why: string): Left {
@@ -59,9 +64,11 @@ function failed(why: string): Left {
 
 const tools = await obtainTransportTools()
 
-describe.skipIf(!tools.ok).each(transports)('%s', async (transport) => {
-  const left = LEFT[transport]
-  const outcomes = tools.ok ? await outcomesOn(transport, tools.value.h2spec) : []
+const subjects: readonly Subject[] = [...transports, 'HTTP/2 alone']
+
+describe.skipIf(!tools.ok).each(subjects)('%s', async (subject) => {
+  const left = LEFT[subject]
+  const outcomes = tools.ok ? await outcomesOf(subject, tools.value.h2spec) : []
 
   test('h2spec has run all of its cases, and the ones that are left out are among them', () => {
     const names = outcomes.map(({ name }) => name)
@@ -83,11 +90,11 @@ const ROUNDS_MAX = 5
  * that it is about, and then the frame is of a stream that is closed: no error. Node also closes a connection now before and now after
  * what a case waits for. So a case with another outcome than expected runs again.
  */
-async function outcomesOn(transport: Transport, program: string): Promise<SpecOutcome[]> {
-  const sidecar = await serveDemoOn(transport)
-  const run = (parts?: readonly string[]) => runH2spec(program, sidecar.ready.grpc, PATH, parts)
+async function outcomesOf(subject: Subject, program: string): Promise<SpecOutcome[]> {
+  const { address, stop } = await serve(subject)
+  const run = (parts?: readonly string[]) => runH2spec(program, address, PATH, parts)
   const isSurprise = ({ name, outcome }: SpecOutcome) =>
-    outcome !== (LEFT[transport][name]?.outcome ?? 'passed')
+    outcome !== (LEFT[subject][name]?.outcome ?? 'passed')
   try {
     let outcomes = await run()
     for (let round = 0; round < ROUNDS_MAX && outcomes.some(isSurprise); round++) {
@@ -99,6 +106,15 @@ async function outcomesOn(transport: Transport, program: string): Promise<SpecOu
     }
     return outcomes
   } finally {
-    await sidecar.stop()
+    await stop()
   }
+}
+
+async function serve(subject: Subject): Promise<{ address: string; stop(): Promise<void> }> {
+  if (subject === 'HTTP/2 alone') {
+    const { port, close } = await serveConstant(constant(Buffer.from('hello, world')))
+    return { address: `127.0.0.1:${port}`, stop: close }
+  }
+  const { ready, stop } = await serveDemoOn(subject)
+  return { address: ready.grpc, stop: async () => void (await stop()) }
 }

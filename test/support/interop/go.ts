@@ -8,9 +8,6 @@ const program = join(interopFolder, 'go')
 /** The module's own go.mod decides, nothing around it. */
 export const ENVIRONMENT = { GOFLAGS: '-mod=readonly', GOWORK: 'off', CGO_ENABLED: '0' }
 
-/** It has no go.mod, so that `go` must choose its modules. */
-const H2SPEC = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible'
-
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4'
 
 /** Installs buf and the code generators that go.mod names, and fetches the modules. @returns the folder of the generators */
@@ -34,15 +31,6 @@ export async function installGrpcurl(): Promise<string> {
     await run('go', ['install', GRPCURL], { env: { ...ENVIRONMENT, GOBIN: folder } })
   })
   return join(folder, 'grpcurl')
-}
-
-/** Installs h2spec, which tries what RFC 7540 and RFC 7541 say of a server. @returns its path */
-export async function installH2spec(): Promise<string> {
-  const version = await run('go', ['version'])
-  const folder = await installed('h2spec', [version, H2SPEC], async (folder) => {
-    await run('go', ['install', H2SPEC], { env: { ...ENVIRONMENT, GOFLAGS: '-mod=mod', GOBIN: folder } })
-  })
-  return join(folder, 'h2spec')
 }
 
 /** Generates the stubs into `folder` and compiles the client there. @returns its path */
