@@ -59,7 +59,10 @@ export interface CallContext {
   metadata(name: string): readonly string[]
 }
 
-/** Answers one request with one response. If it is synchronous, so is the answer. */
+/**
+ * Answers one request with one response. If it is synchronous, so is the answer. The request is only lent: whatever is needed
+ * later is read before the handler returns.
+ */
 export type UnaryMethod = (request: Buffer, context: CallContext) => Buffer | Promise<Buffer>
 
 /** The responses of a call that has any number of them. After the end nothing has an effect. */

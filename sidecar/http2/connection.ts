@@ -6,6 +6,7 @@ import type { FrameWriter } from './frame-writer.ts'
 import { Frames } from './frames.ts'
 import type { Limits } from './limits.ts'
 import { type Bound, ConnectionError, ERROR, FLAG, FRAME } from './protocol.ts'
+import { readInto } from './read-buffer.ts'
 import { type Host, Session } from './session.ts'
 
 /** What a connection needs of its server. */
@@ -48,19 +49,19 @@ export class Connection<Head> implements Host {
   #woken = false
   #resuming = false
 
-  constructor(owner: ConnectionOwner<Head>, socket: Duplex, peer: Peer) {
+  constructor(owner: ConnectionOwner<Head>, accepted: Duplex, peer: Peer) {
     const { nowMs, limits } = owner
     this.#owner = owner
-    this.#socket = socket
+    this.#socket = readInto(accepted, (bytes) => this.#read(bytes))
     this.peer = peer
     this.#heardMs = this.#usedMs = this.#readMs = nowMs
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
     this.#session = new Session(owner.app, this)
     this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
     this.#turn(() => this.#session.begin())
+    const socket = this.#socket
     // A client that closes its half of the connection still reads.
     socket.allowHalfOpen = true
-    socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('drain', () => this.#drained())
     // The peer sends nothing more. Answers that it waits for are still sent.
     socket.on('end', () => this.#ended())
@@ -70,6 +71,7 @@ export class Connection<Head> implements Host {
       this.#frames.discard()
       owner.closed(this)
     })
+    socket.resume()
   }
 
   get limits(): Limits {

@@ -38,12 +38,13 @@ export class FrameReader {
     return this.#at < this.#chunk.length
   }
 
-  /** Takes what has arrived. */
+  /** Takes what has arrived. The bytes are only lent, so what is left is copied. */
   read(chunk: Buffer): void {
     // A socket that was paused may have had something on its way.
     this.#chunk = this.paused ? Buffer.concat([this.#chunk.subarray(this.#at), chunk]) : chunk
     this.#at = 0
     this.resume()
+    if (this.paused) this.#own()
   }
 
   /** Goes on where it paused. */
@@ -98,7 +99,15 @@ export class FrameReader {
     this.#taker.takeFrame(type, flags, stream, bytes, at + FRAME_HEADER_BYTES, end)
   }
 
-  /** Copies the beginning of a frame, so that the memory that Node read into can be released. */
+  /** Copies what is left. */
+  #own(): void {
+    const left = Buffer.allocUnsafeSlow(this.#chunk.length - this.#at)
+    this.#chunk.copy(left, 0, this.#at)
+    this.#chunk = left
+    this.#at = 0
+  }
+
+  /** Copies the beginning of a frame, because the bytes are only lent. */
   #keep(bytes: number, total: number): false {
     if (bytes > 0) {
       this.#partial = Buffer.allocUnsafeSlow(total)

@@ -17,6 +17,9 @@ import { type FieldsToSend, newOutgoing, type Outgoing, type Stream } from './st
 /** The frames that are sent are no longer than every peer accepts (§4.2). */
 const FRAME_BYTES = FRAME_BYTES_DEFAULT
 
+/** With more bytes of answers than this waiting, no further request is answered on a connection. */
+const UNSENT_BYTES_MAX = 1_048_576
+
 /** A socket, as far as this file uses one. */
 export interface Outlet extends Sink {
   /** Whether so much waits that nothing should be added. */
@@ -56,6 +59,11 @@ export class Sender<Head> {
     this.#outlet = outlet
     this.#budget = budget
     this.#events = events
+  }
+
+  /** Whether so much waits that nothing should be added. */
+  get congested(): boolean {
+    return this.full || this.unsentBytes > UNSENT_BYTES_MAX
   }
 
   /** A frame about the connection or the end of a stream. It does not wait for the peer's window. */

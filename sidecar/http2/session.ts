@@ -23,6 +23,7 @@ import { type Outlet, outgoingAnswer, Sender } from './sender.ts'
 import { STREAM_WINDOW_BYTES, settingsPayload } from './settings.ts'
 import { Stream, type StreamOwner } from './stream.ts'
 import { StreamIds } from './stream-ids.ts'
+import { StreamTable } from './stream-table.ts'
 import { Turn } from './turn.ts'
 
 /** What a session needs of its connection and of the server. */
@@ -40,13 +41,10 @@ export interface Host {
   exceeded(bound: Bound): void
 }
 
-/** With more bytes of answers than this waiting, no further request is answered on a connection. */
-const UNSENT_BYTES_MAX = 1_048_576
-
 export class Session<Head> implements StreamOwner<Head> {
   readonly #app: Application<Head>
   readonly #host: Host
-  readonly #streams = new Map<number, Stream<Head>>()
+  readonly #streams = new StreamTable<Stream<Head>>()
   readonly #ids: StreamIds
   readonly #waiting = new Set<Stream<Head>>()
   readonly sender: Sender<Head>
@@ -90,7 +88,7 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   get congested(): boolean {
-    return this.sender.full || this.sender.unsentBytes > UNSENT_BYTES_MAX
+    return this.sender.congested
   }
 
   /** The server's part of the preface (§3.4). */
@@ -245,7 +243,7 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   initialWindow(bytes: number): void {
-    this.sender.setInitialWindow(bytes, this.#streams.values())
+    this.sender.setInitialWindow(bytes, this.#streams.list())
   }
 
   headerTableSize(bytes: number): void {
@@ -278,14 +276,14 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Closes all streams, because the connection is gone. */
   abandon(): void {
     this.over = true
-    for (const stream of this.#streams.values()) this.#close(stream, false)
+    for (const stream of this.#streams.list()) this.#close(stream, false)
     this.#waiting.clear()
   }
 
   /** Tells the application about messages whose rest does not arrive. */
   checkTimes(nowMs: number): void {
     const { requestMs } = this.#host.limits
-    for (const stream of this.#streams.values()) {
+    for (const stream of this.#streams.list()) {
       if (stream.incompleteSinceMs === 0 || nowMs - stream.incompleteSinceMs < requestMs) continue
       stream.complete()
       this.#host.exceeded('request_time')
@@ -319,7 +317,7 @@ export class Session<Head> implements StreamOwner<Head> {
         sendWindow: this.sender.initialWindow,
         contentLength,
       })
-      this.#streams.set(id, stream)
+      this.#streams.add(stream)
       this.#app.open(stream)
     }
   }

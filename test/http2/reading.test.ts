@@ -1,0 +1,135 @@
+/** All plain sockets are read into one buffer. Nothing of one connection may be seen, or missed, because of another one. */
+import { connect, createServer, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import type { Application } from '../../sidecar/http2/application.ts'
+import { readInto } from '../../sidecar/http2/read-buffer.ts'
+import { StreamTable } from '../../sidecar/http2/stream-table.ts'
+import { messageType } from '../support/black-box.ts'
+import { constant, serve } from '../support/http2/constant.ts'
+import {
+  callOf,
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  frame,
+  messageFrame,
+  PREFACE,
+} from '../support/http2-frames.ts'
+import { openRaw } from '../support/interop/raw-connection.ts'
+import { randomFrom } from '../support/random.ts'
+import { eventually, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+
+test('plain sockets are read into the same memory', async () => {
+  const lent: ArrayBufferLike[] = []
+  const server = createServer((socket) => readInto(socket, ({ buffer }) => lent.push(buffer)).resume())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const clients = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  for (const client of clients) client.write('hello')
+  await eventually(() => lent.length >= 2)
+  expect(new Set(lent).size).toBe(1)
+  for (const client of clients) client.destroy()
+  server.close()
+})
+
+test('what is no plain socket is read as any stream', async () => {
+  const stream = new PassThrough()
+  const read: string[] = []
+  expect(readInto(stream, (bytes) => read.push(bytes.toString()))).toBe(stream)
+  stream.end('hello')
+  await eventually(() => read.join('') === 'hello')
+})
+
+test('what is left of a turn stays as it was, whatever other connections send', async () => {
+  const bodies = new Map<string, number>()
+  const plain = constant(Buffer.from('hello'))
+  const app: Application<undefined> = {
+    ...plain,
+    data: (stream, bytes, start, end) => {
+      const body = bytes.toString('latin1', start, end)
+      bodies.set(body, (bodies.get(body) ?? 0) + 1)
+      for (const until = performance.now() + 1; performance.now() < until; );
+      plain.data(stream, bytes, start, end)
+    },
+  }
+  const { port, close } = await serve(app)
+  whenTheFileEnds(close)
+  const CALLS = 50
+  const clients = ['a', 'b', 'c'].map((letter) => {
+    const { socket } = openRaw(`127.0.0.1:${port}`)
+    const calls = Array.from({ length: CALLS }, (_, index) => {
+      const stream = 2 * index + 1
+      return Buffer.concat([
+        frame(FRAME.headers, { flags: END_HEADERS, stream, payload: callOf('/') }),
+        frame(FRAME.data, { flags: END_STREAM, stream, payload: Buffer.from(letter.repeat(100)) }),
+      ])
+    })
+    socket.write(Buffer.concat([PREFACE, ...calls]))
+    return socket
+  })
+  await eventually(() => [...bodies.values()].reduce((sum, count) => sum + count, 0) === 3 * CALLS)
+  expect([...bodies]).toEqual(['a', 'b', 'c'].map((letter) => [letter.repeat(100), CALLS]))
+  for (const client of clients) client.destroy()
+})
+
+test('a request that is still being answered is not what arrives after it', async () => {
+  const running = await runSidecar({ flags: { 'grpc.transport': 'sockets' } })
+  const { passwordOf } = await populate(running)
+  const login = messageType('IssueRequest').serialize({
+    password: { user_name: 'account', account: ACCOUNT, password: passwordOf('account') },
+    scope: { account: ACCOUNT },
+  })
+  let issued: Buffer | undefined
+  const { socket } = openRaw(running.address, (received) => {
+    if (received[3] === FRAME.data && received.readUInt32BE(5) === 1) issued = received.subarray(14)
+  })
+  const open = (stream: number, method: string) =>
+    frame(FRAME.headers, {
+      flags: END_HEADERS,
+      stream,
+      payload: callOf(`/portcullis.v1.AuthorizationService/${method}`),
+    })
+  const call = frame(FRAME.data, { flags: END_STREAM, stream: 1, payload: messageFrame(login) })
+  await send(socket, Buffer.concat([PREFACE, open(1, 'Issue'), call]))
+  // A message whose rest never comes covers what was in the buffer.
+  const noise = frame(FRAME.data, { stream: 3, payload: Buffer.alloc(16_000, 0xff) })
+  await send(socket, Buffer.concat([open(3, 'CheckBatch'), noise, noise, noise]))
+  const answer = messageType('IssueResponse').deserialize(await eventually(() => issued))
+  expect(answer).toMatchObject({ scope: { account: ACCOUNT } })
+  socket.destroy()
+})
+
+/** Sends bytes, and gives the server the time to read them by themselves. */
+async function send(socket: Socket, bytes: Buffer): Promise<void> {
+  await new Promise((resolve) => socket.write(bytes, resolve))
+  await new Promise((resolve) => setTimeout(resolve, 2))
+}
+
+test('the table of streams holds what a Map would hold', () => {
+  const random = randomFrom(7)
+  const map = new Map<number, { id: number }>()
+  const table = new StreamTable<{ id: number }>()
+  let last = -1
+  for (let step = 0; step < 200_000; step++) {
+    // The table fills and empties, and some streams stay for long.
+    const filling = Math.floor(step / 5_000) % 2 === 0
+    const ids = [...map.keys()]
+    if (map.size === 0 || random() < (filling ? 0.52 : 0.48)) {
+      last += 2 * (1 + Math.floor(random() * 3))
+      map.set(last, { id: last })
+      table.add({ id: last })
+    } else {
+      const id = ids[Math.floor(random() ** 2 * ids.length)] as number
+      map.delete(id)
+      table.delete(id)
+      table.delete(id)
+    }
+    if (step % 50 !== 0) continue
+    expect(table.size).toBe(map.size)
+    expect(table.list().sort((a, b) => a.id - b.id)).toEqual([...map.values()])
+    for (let id = Math.max(1, last - 400); id < last + 10; id += 2)
+      expect(table.get(id)?.id).toBe(map.get(id)?.id)
+  }
+})
