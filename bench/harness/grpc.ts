@@ -37,7 +37,7 @@ export interface Workload {
 }
 
 /** gRPC puts a prefix before each message: a flag and the message's length. */
-const PREFIX_BYTES = 5
+export const PREFIX_BYTES = 5
 
 export class GrpcLoad {
   readonly #sessions: readonly ClientHttp2Session[]
