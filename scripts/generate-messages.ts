@@ -46,7 +46,7 @@ for (const [descriptors, wanted] of SOURCES) {
   for (const { name, content } of generateMessages(file, wanted)) {
     const path = join(output, name)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, content)
+    writeFileSync(path, withoutClients(content))
   }
 }
 
@@ -65,4 +65,20 @@ function generateMessages(protoFile: FileDescriptorProto[], wanted: RegExp) {
   const { file, error } = fromBinary(CodeGeneratorResponseSchema, response)
   if (error !== '') throw new Error(error)
   return file
+}
+
+/**
+ * Leaves the type of a client and takes away its constructor. Whoever only needs messages, as the sidecar does, would load grpc-js for it.
+ * Clients are made of the service by `makeClientConstructor` of grpc-js.
+ */
+function withoutClients(content: string): string {
+  return content
+    .replace(/^import \{([^}]*)\} from "@grpc\/grpc-js";$/m, (_, names: string) => {
+      const types = names.replace(/^ *makeGenericClientConstructor,\n/m, '').replaceAll(/\btype /g, '')
+      return `import type {${types}} from "@grpc/grpc-js";`
+    })
+    .replaceAll(
+      /^export const (\w+Client) = makeGenericClientConstructor\([^)]*\) as unknown as \{$/gm,
+      'export interface $1Constructor {',
+    )
 }

@@ -9,7 +9,7 @@ import type { Administration } from '../authority/administration/administration.
 import { takenAddressOf } from '../base/address.ts'
 import { packageVersion } from '../base/package.ts'
 import { columns } from '../base/text-table.ts'
-import { DEFAULT_ADDRESS } from '../client/index.ts'
+import { DEFAULT_ADDRESS } from '../client/address.ts'
 import type { Config } from '../config/config.ts'
 import type { Serving, Sidecar } from '../sidecar.ts'
 import { usageError } from './errors.ts'

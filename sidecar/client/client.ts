@@ -5,9 +5,15 @@ import {
   type ClientReadableStream,
   type ClientUnaryCall,
   Metadata,
+  makeClientConstructor,
   type ServiceError,
 } from '@grpc/grpc-js'
-import { AuthorizationServiceClient } from '../gen/portcullis/v1/authorization.ts'
+import {
+  type AuthorizationServiceClient,
+  type AuthorizationServiceClientConstructor,
+  AuthorizationServiceService,
+} from '../gen/portcullis/v1/authorization.ts'
+import { DEFAULT_ADDRESS } from './address.ts'
 import { type DirectoryClient, directoryClient } from './directory.ts'
 import { PortcullisError } from './error.ts'
 import { isThisMachine, plaintextRefused } from './plaintext.ts'
@@ -50,9 +56,6 @@ export interface ClientOptions {
   readonly allowPlaintext?: boolean
 }
 
-/** Default address of a sidecar. */
-export const DEFAULT_ADDRESS = '127.0.0.1:50051'
-
 /**
  * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection opens at the first call, and reopens after a failure.
  * Every method rejects with a {@link PortcullisError} if there is no answer. A denial is an answer. If an argument is invalid
@@ -63,6 +66,12 @@ export const DEFAULT_ADDRESS = '127.0.0.1:50051'
 export function connect(address: string = DEFAULT_ADDRESS, options: ClientOptions = {}): Client {
   return new Client(address, options)
 }
+
+/** The methods of the contract on a connection of grpc-js. */
+const Stub = makeClientConstructor(
+  AuthorizationServiceService,
+  'portcullis.v1.AuthorizationService',
+) as unknown as AuthorizationServiceClientConstructor
 
 export class Client {
   readonly #stub: AuthorizationServiceClient
@@ -84,7 +93,7 @@ export class Client {
         ? ChannelCredentials.createInsecure()
         : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
     // The answer to a long batch with long messages exceeds the 4 MiB that gRPC accepts by default.
-    this.#stub = new AuthorizationServiceClient(address, credentials, {
+    this.#stub = new Stub(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
     })
     this.#address = address

@@ -3,7 +3,9 @@
  *
  * @module
  */
-export { Client, type ClientOptions, connect, DEFAULT_ADDRESS } from './client.ts'
+
+export { DEFAULT_ADDRESS } from './address.ts'
+export { Client, type ClientOptions, connect } from './client.ts'
 export type { DirectoryClient } from './directory.ts'
 export { PortcullisError } from './error.ts'
 export type {

@@ -11,8 +11,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   engine: ['engine/index.ts'],
   // The documents of the sidecar are read as strictly as a matrix is.
   matrix: ['matrix/index.ts', 'matrix/document/index.ts'],
-  // Who prints the error of a call need not load all calls.
-  'sidecar/client': ['sidecar/client/index.ts', 'sidecar/client/error.ts'],
+  // Who prints the error of a call, or the default address, need not load all calls.
+  'sidecar/client': ['sidecar/client/index.ts', 'sidecar/client/error.ts', 'sidecar/client/address.ts'],
   // The client and the sidecar speak the same messages.
   sidecar: ['sidecar/gen/'],
 }

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { ChannelCredentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, PortcullisError } from '../../sidecar/client/index.ts'
-import { AuthorizationServiceClient } from '../../sidecar/gen/portcullis/v1/authorization.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { startClient, type TlsFiles } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
 import { ownAddress } from '../support/interop/own-address.ts'
 import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
 import { newFolder } from '../support/resources.ts'
+import { AuthorizationStub } from '../support/stubs.ts'
 import type { Available } from './setup.ts'
 
 /** The result of one check: its reason, or the status of the error. */
@@ -155,7 +155,7 @@ const inTypeScript: Attempt = async (address, tls) => {
 /** The package's client does not connect without a certificate, so the generated stub is used. */
 function withoutCertificate(address: string, ca: string): Promise<string> {
   const credentials = ChannelCredentials.createSsl(readFileSync(ca))
-  const stub = new AuthorizationServiceClient(address, credentials)
+  const stub = new AuthorizationStub(address, credentials)
   return new Promise((resolve) => {
     stub.getMatrix({}, (error) => {
       stub.close()

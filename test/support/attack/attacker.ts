@@ -5,11 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
-import {
-  AuthorizationServiceClient,
-  type IssueRequest,
-} from '../../../sidecar/gen/portcullis/v1/authorization.ts'
-import { DirectoryServiceClient } from '../../../sidecar/gen/portcullis/v1/directory.ts'
+import type { IssueRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
+import { AuthorizationStub, DirectoryStub } from '../stubs.ts'
 
 /** What an attacker does. A row of a scenario. */
 export type Attack =
@@ -66,10 +63,10 @@ function options() {
 }
 
 if (attack.type === 'logins') {
-  const shared = new AuthorizationServiceClient(address, ChannelCredentials.createInsecure(), options())
+  const shared = new AuthorizationStub(address, ChannelCredentials.createInsecure(), options())
   for (let loop = 0; loop < attack.inFlight; loop++) {
     const client = attack.ownConnections
-      ? new AuthorizationServiceClient(address, ChannelCredentials.createInsecure(), options())
+      ? new AuthorizationStub(address, ChannelCredentials.createInsecure(), options())
       : shared
     void (async () => {
       while (!over) {
@@ -91,7 +88,7 @@ if (attack.type === 'logins') {
     })()
   }
 } else {
-  const client = new DirectoryServiceClient(address, ChannelCredentials.createInsecure(), options())
+  const client = new DirectoryStub(address, ChannelCredentials.createInsecure(), options())
   const metadata = new Metadata()
   metadata.set('x-auth-token', attack.iamToken)
   const request = { account: attack.account, name: attack.userName, project: attack.project }

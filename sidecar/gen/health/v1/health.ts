@@ -6,19 +6,18 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
+import type {
+  CallOptions,
+  ChannelCredentials,
   Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
+  ClientOptions,
+  ClientReadableStream,
+  ClientUnaryCall,
+  handleServerStreamingCall,
+  handleUnaryCall,
+  Metadata,
+  ServiceError,
+  UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
 export const protobufPackage = "grpc.health.v1";
@@ -503,7 +502,7 @@ export interface HealthClient extends Client {
   ): ClientUnaryCall;
 }
 
-export const HealthClient = makeGenericClientConstructor(HealthService, "grpc.health.v1.Health") as unknown as {
+export interface HealthClientConstructor {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): HealthClient;
   service: typeof HealthService;
   serviceName: string;

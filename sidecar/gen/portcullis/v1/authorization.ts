@@ -6,21 +6,20 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
+import type {
+  CallOptions,
+  ChannelCredentials,
   Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleBidiStreamingCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
+  ClientDuplexStream,
+  ClientOptions,
+  ClientReadableStream,
+  ClientUnaryCall,
+  handleBidiStreamingCall,
+  handleServerStreamingCall,
+  handleUnaryCall,
+  Metadata,
+  ServiceError,
+  UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Duration } from "../../google/protobuf/duration.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
@@ -2308,10 +2307,7 @@ export interface AuthorizationServiceClient extends Client {
   ): ClientReadableStream<WatchMatrixResponse>;
 }
 
-export const AuthorizationServiceClient = makeGenericClientConstructor(
-  AuthorizationServiceService,
-  "portcullis.v1.AuthorizationService",
-) as unknown as {
+export interface AuthorizationServiceClientConstructor {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): AuthorizationServiceClient;
   service: typeof AuthorizationServiceService;
   serviceName: string;

@@ -6,17 +6,16 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
+import type {
+  CallOptions,
+  ChannelCredentials,
   Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
+  ClientOptions,
+  ClientUnaryCall,
+  handleUnaryCall,
+  Metadata,
+  ServiceError,
+  UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Struct } from "../../google/protobuf/struct.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
@@ -6196,10 +6195,7 @@ export interface DirectoryServiceClient extends Client {
   ): ClientUnaryCall;
 }
 
-export const DirectoryServiceClient = makeGenericClientConstructor(
-  DirectoryServiceService,
-  "portcullis.v1.DirectoryService",
-) as unknown as {
+export interface DirectoryServiceClientConstructor {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): DirectoryServiceClient;
   service: typeof DirectoryServiceService;
   serviceName: string;
