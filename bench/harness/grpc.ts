@@ -1,9 +1,9 @@
 /**
- * The gRPC driver: a lean client on `node:http2` that sends and receives raw bytes, so that it takes as little of the
- * shared processor as possible. It accepts an answer only with `grpc-status` 0 and the expected length.
+ * The gRPC driver: it sends and receives raw bytes, so that it takes as little of the shared processor as possible. It accepts an
+ * answer only with `grpc-status` 0 and the expected length.
  */
-import { once } from 'node:events'
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import { RepeatedFields } from '../../sidecar/http2/hpack/encoder.ts'
+import { type Exchange, FrameConnection } from './frames.ts'
 import { Latencies } from './latency.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
@@ -22,9 +22,6 @@ export interface Shape {
 /** The load of a service that serves many requests and checks each with its sidecar. */
 export const BUSY: Shape = { connections: 8, inFlight: 16 }
 
-/** The flow-control window of gRPC's own clients. Node's 64 KB would stall long answers. */
-const WINDOW_BYTES = 1024 * 1024
-
 /** Questions that are asked in turn, over and over. */
 export interface Workload {
   readonly path: string
@@ -37,24 +34,23 @@ export interface Workload {
 }
 
 /** gRPC puts a prefix before each message: a flag and the message's length. */
-export const PREFIX_BYTES = 5
+const PREFIX_BYTES = 5
 
 export class GrpcLoad {
-  readonly #sessions: readonly ClientHttp2Session[]
+  readonly #connections: readonly FrameConnection[]
   readonly #inFlight: number
+  readonly #address: string
 
-  private constructor(sessions: readonly ClientHttp2Session[], inFlight: number) {
-    this.#sessions = sessions
+  private constructor(connections: readonly FrameConnection[], inFlight: number, address: string) {
+    this.#connections = connections
     this.#inFlight = inFlight
+    this.#address = address
   }
 
   /** @param address `HOST:PORT` */
   static async connect(address: string, { connections, inFlight }: Shape = BUSY): Promise<GrpcLoad> {
-    const settings = { initialWindowSize: WINDOW_BYTES }
-    const sessions = Array.from({ length: connections }, () => connect(`http://${address}`, { settings }))
-    await Promise.all(sessions.map((session) => once(session, 'connect')))
-    for (const session of sessions) session.setLocalWindowSize(WINDOW_BYTES)
-    return new GrpcLoad(sessions, inFlight)
+    const opened = Array.from({ length: connections }, () => FrameConnection.open(address))
+    return new GrpcLoad(await Promise.all(opened), inFlight, address)
   }
 
   /** Makes one call. @returns the messages of the answer */
@@ -63,45 +59,37 @@ export class GrpcLoad {
     questions: readonly Buffer[],
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Buffer[]> {
-    const stream = this.#request(this.#sessions[0] as ClientHttp2Session, path, headers)
     const chunks: Buffer[] = []
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const end = ended(stream)
-    stream.end(Buffer.concat(questions.map(framed)))
-    await end
+    const connection = this.#connections[0] as FrameConnection
+    await this.#untilDone((resolve) => {
+      connection.turn(() => {
+        const stream = connection.begin(this.#fields(path, headers), {
+          data: (bytes, start, end) => chunks.push(Buffer.from(bytes.subarray(start, end))),
+          ended: (status) => {
+            expectOk(status)
+            resolve()
+          },
+        })
+        connection.send(stream, Buffer.concat(questions.map(framed)), true)
+      })
+    })
     return messagesOf(Buffer.concat(chunks))
   }
 
   /** Makes `calls` unary calls. All connections are kept full: when a call is answered, the next one starts. */
-  run(workload: Workload, calls: number): Promise<Latencies> {
-    const frames = workload.questions.map(framed)
+  async run(workload: Workload, calls: number): Promise<Latencies> {
     const latencies = this.#newLatencies()
-    return new Promise((resolve, reject) => {
-      let asked = 0
-      let answered = 0
-      const askNext = (session: ClientHttp2Session, lane: number) => {
-        if (asked === calls) return
-        const index = asked++ % frames.length
-        const expectedBytes = PREFIX_BYTES + (workload.answerBytes[index] as number)
-        latencies.start(lane)
-        const stream = this.#request(session, workload.path, workload.headers)
-        let bytes = 0
-        stream.on('data', (chunk: Buffer) => {
-          bytes += chunk.length
+    const fields = this.#fields(workload.path, workload.headers)
+    await this.#untilDone((resolve) => {
+      const calling = new UnaryCalls(workload, calls, { fields, latencies, done: resolve })
+      this.#connections.forEach((connection, index) => {
+        connection.turn(() => {
+          for (let lane = 0; lane < this.#inFlight; lane++)
+            calling.next(connection, index * this.#inFlight + lane)
         })
-        onEnd(stream, (error) => {
-          latencies.end(lane)
-          if (error !== undefined || bytes !== expectedBytes)
-            return reject(error ?? new Error(`expected ${expectedBytes} bytes of answer, got ${bytes}`))
-          if (++answered === calls) resolve(latencies)
-          else askNext(session, lane)
-        })
-        stream.end(frames[index])
-      }
-      this.#sessions.forEach((session, index) => {
-        for (let lane = 0; lane < this.#inFlight; lane++) askNext(session, index * this.#inFlight + lane)
       })
     })
+    return latencies
   }
 
   /**
@@ -109,106 +97,173 @@ export class GrpcLoad {
    * has calls. The latency of a question runs from its writing to its answer.
    */
   async runStreams(workload: Workload, questions: number): Promise<Latencies> {
-    const each = Math.ceil(questions / this.#sessions.length)
+    const each = Math.ceil(questions / this.#connections.length)
     const latencies = this.#newLatencies()
-    await Promise.all(
-      this.#sessions.map((session, index) =>
-        this.#runStream(session, workload, each, latencies, index * this.#inFlight),
-      ),
-    )
+    const fields = this.#fields(workload.path, workload.headers)
+    await this.#untilDone((resolve) => {
+      let left = this.#connections.length
+      const done = () => {
+        if (--left === 0) resolve()
+      }
+      this.#connections.forEach((connection, index) => {
+        const lanes = { first: index * this.#inFlight, count: this.#inFlight }
+        const stream = new StreamOfQuestions(connection, workload, each, { latencies, lanes, done })
+        connection.turn(() => stream.begin(fields))
+      })
+    })
     return latencies
   }
 
   close(): void {
-    for (const session of this.#sessions) session.close()
-  }
-
-  /** @param firstLane of the lanes of this stream */
-  async #runStream(
-    session: ClientHttp2Session,
-    workload: Workload,
-    questions: number,
-    latencies: Latencies,
-    firstLane: number,
-  ): Promise<void> {
-    const frames = workload.questions.map(framed)
-    const stream = this.#request(session, workload.path, workload.headers)
-    let asked = 0
-    let answered = 0
-    // Answers come in the order of the questions, so their number follows from the bytes alone.
-    let bytes = 0
-    const laneOf = (question: number) => firstLane + (question % this.#inFlight)
-    const ask = (count: number) => {
-      const next: Buffer[] = []
-      for (; next.length < count && asked < questions; asked++) {
-        latencies.start(laneOf(asked))
-        next.push(frames[asked % frames.length] as Buffer)
-      }
-      if (next.length > 0) stream.write(Buffer.concat(next))
-      if (answered === questions) stream.end()
-    }
-    stream.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      let came = 0
-      for (; answered < questions; answered++, came++) {
-        const answerBytes = PREFIX_BYTES + (workload.answerBytes[answered % frames.length] as number)
-        if (bytes < answerBytes) break
-        bytes -= answerBytes
-        latencies.end(laneOf(answered))
-      }
-      ask(came)
-    })
-    const end = ended(stream)
-    ask(this.#inFlight)
-    await end
-    if (answered !== questions || bytes !== 0)
-      throw new Error(`expected ${questions} answers, got ${answered} and ${bytes} more bytes`)
+    for (const connection of this.#connections) connection.close()
   }
 
   #newLatencies(): Latencies {
-    return new Latencies(this.#sessions.length * this.#inFlight)
+    return new Latencies(this.#connections.length * this.#inFlight)
   }
 
-  #request(
-    session: ClientHttp2Session,
-    path: string,
-    headers: Readonly<Record<string, string>> = {},
-  ): ClientHttp2Stream {
-    return session.request({
-      ':method': 'POST',
-      ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      ...headers,
+  /** Rejects if a connection fails, or an answer is not as expected. */
+  #untilDone(work: (resolve: () => void) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      for (const connection of this.#connections) connection.onFailure = reject
+      work(resolve)
     })
   }
+
+  #fields(path: string, headers: Readonly<Record<string, string>> = {}): RepeatedFields {
+    return new RepeatedFields(
+      [':method', 'POST'],
+      [':scheme', 'http'],
+      [':path', path],
+      [':authority', this.#address],
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+      ...Object.entries(headers),
+    )
+  }
 }
 
-/** Resolves when a call has ended. Rejects if its status is not OK. */
-function ended(stream: ClientHttp2Stream): Promise<void> {
-  return new Promise((resolve, reject) => {
-    onEnd(stream, (error) => (error === undefined ? resolve() : reject(error)))
-  })
+interface Calling {
+  readonly fields: RepeatedFields
+  readonly latencies: Latencies
+  done(): void
 }
 
-/** Calls back when a call has ended, with an error if its status is not OK. */
-function onEnd(stream: ClientHttp2Stream, done: (error: Error | undefined) => void): void {
-  let status: unknown
-  let failure: Error | undefined
-  // A call that fails at once has its status in the only headers that it sends.
-  stream.on('response', (headers) => {
-    status = headers['grpc-status']
-  })
-  stream.on('trailers', (trailers) => {
-    status = trailers['grpc-status']
-  })
-  stream.on('error', (error) => {
-    failure = error
-  })
-  stream.on('close', () => {
-    if (failure === undefined && status !== '0') failure = new Error(`grpc-status ${status}`)
-    done(failure)
-  })
+/** So many unary calls, on all connections. */
+class UnaryCalls {
+  readonly #questions: readonly Buffer[]
+  readonly #answerBytes: readonly number[]
+  readonly #calls: number
+  readonly #calling: Calling
+  #asked = 0
+  #answered = 0
+
+  constructor({ questions, answerBytes }: Workload, calls: number, calling: Calling) {
+    this.#questions = questions.map(framed)
+    this.#answerBytes = answerBytes
+    this.#calls = calls
+    this.#calling = calling
+  }
+
+  /** Starts the next call. If all have been made, it does nothing. */
+  next(connection: FrameConnection, lane: number): void {
+    if (this.#asked === this.#calls) return
+    const index = this.#asked++ % this.#questions.length
+    const { latencies, fields } = this.#calling
+    let bytesLeft = PREFIX_BYTES + (this.#answerBytes[index] as number)
+    latencies.start(lane)
+    const stream = connection.begin(fields, {
+      data: (_bytes, start, end) => {
+        bytesLeft -= end - start
+      },
+      ended: (status) => {
+        latencies.end(lane)
+        expectOk(status)
+        if (bytesLeft !== 0) throw new Error(`an answer has ${bytesLeft} bytes fewer than expected`)
+        if (++this.#answered === this.#calls) this.#calling.done()
+        else this.next(connection, lane)
+      },
+    })
+    connection.send(stream, this.#questions[index] as Buffer, true)
+  }
+}
+
+interface Streaming {
+  readonly latencies: Latencies
+  readonly lanes: { readonly first: number; readonly count: number }
+  done(): void
+}
+
+/** Questions on one stream. Answers come in their order, so their number follows from the bytes alone. */
+class StreamOfQuestions implements Exchange {
+  readonly #connection: FrameConnection
+  readonly #frames: readonly Buffer[]
+  readonly #answerBytes: readonly number[]
+  readonly #questions: number
+  readonly #streaming: Streaming
+  #stream = 0
+  #asked = 0
+  #answered = 0
+  #bytes = 0
+
+  constructor(
+    connection: FrameConnection,
+    { questions, answerBytes }: Workload,
+    count: number,
+    streaming: Streaming,
+  ) {
+    this.#connection = connection
+    this.#frames = questions.map(framed)
+    this.#answerBytes = answerBytes
+    this.#questions = count
+    this.#streaming = streaming
+  }
+
+  begin(fields: RepeatedFields): void {
+    this.#stream = this.#connection.begin(fields, this)
+    this.#ask(this.#streaming.lanes.count)
+  }
+
+  data(_bytes: Buffer, start: number, end: number): void {
+    this.#bytes += end - start
+    let came = 0
+    for (; this.#answered < this.#questions; this.#answered++, came++) {
+      const answerBytes = PREFIX_BYTES + (this.#answerBytes[this.#answered % this.#frames.length] as number)
+      if (this.#bytes < answerBytes) break
+      this.#bytes -= answerBytes
+      this.#streaming.latencies.end(this.#laneOf(this.#answered))
+    }
+    this.#ask(came)
+  }
+
+  ended(status: string | undefined): void {
+    expectOk(status)
+    if (this.#answered !== this.#questions || this.#bytes !== 0)
+      throw new Error(
+        `expected ${this.#questions} answers, got ${this.#answered} and ${this.#bytes} more bytes`,
+      )
+    this.#streaming.done()
+  }
+
+  #ask(count: number): void {
+    if (count === 0) return
+    const next: Buffer[] = []
+    for (; next.length < count && this.#asked < this.#questions; this.#asked++) {
+      this.#streaming.latencies.start(this.#laneOf(this.#asked))
+      next.push(this.#frames[this.#asked % this.#frames.length] as Buffer)
+    }
+    const end = this.#answered === this.#questions
+    if (next.length > 0 || end) this.#connection.send(this.#stream, Buffer.concat(next), end)
+  }
+
+  #laneOf(question: number): number {
+    const { first, count } = this.#streaming.lanes
+    return first + (question % count)
+  }
+}
+
+function expectOk(status: string | undefined): void {
+  if (status !== '0') throw new Error(`grpc-status ${status}`)
 }
 
 /** A message with the prefix of gRPC. */

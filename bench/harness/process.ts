@@ -75,7 +75,12 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     return this.#ask('memory')
   }
 
-  async #ask(what: 'cpu' | 'memory'): Promise<number> {
+  /** What V8's old generation holds, garbage that was not collected included. */
+  oldGenerationBytes(): Promise<number> {
+    return this.#ask('old')
+  }
+
+  async #ask(what: 'cpu' | 'memory' | 'old'): Promise<number> {
     const answer = once(this.child, 'message')
     this.child.send(what)
     const [value] = await answer

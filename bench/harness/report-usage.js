@@ -1,10 +1,11 @@
 /**
  * Loaded into a server before anything else (`node --import`). When the parent asks, it reports the processor time of
- * this process and its workers (all threads, user and system) or the resident memory of this process. `/proc/PID/stat`
+ * this process and its workers (all threads, user and system), or the resident memory of this process, or the size of its old generation. `/proc/PID/stat`
  * has the same figures, but in steps of 10 ms and only on Linux. These are in microseconds, on every system.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { basename } from 'node:path'
+import { getHeapSpaceStatistics } from 'node:v8'
 
 /** The child processes of this process, from the channel where Node reports each one. */
 const children = new Set()
@@ -17,6 +18,9 @@ process.on('message', async (what) => {
   if (what === 'memory') {
     globalThis.gc?.()
     process.send?.(process.memoryUsage.rss())
+  } else if (what === 'old') {
+    const spaces = getHeapSpaceStatistics()
+    process.send?.(spaces.find(({ space_name: name }) => name === 'old_space')?.space_used_size)
   } else if (what === 'cpu') {
     const { user, system } = process.cpuUsage()
     const ofWorkers = await Promise.all([...children].filter(({ connected }) => connected).map(cpuOf))

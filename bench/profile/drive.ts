@@ -23,10 +23,14 @@ export interface Profiled {
 }
 
 /** Asks the sidecar everything twice: first to warm it up, then for the profile. */
-export async function profileSidecar({ calls, batches }: ProfileEffort): Promise<Profiled> {
+export async function profileSidecar(
+  { calls, batches }: ProfileEffort,
+  transport: 'sockets' | 'grpc-js',
+): Promise<Profiled> {
   await using stack = new AsyncDisposableStack()
   const folder = temporaryFolder(stack)
   const server = await startSidecar({
+    transport,
     nodeFlags: ['--cpu-prof', '--cpu-prof-dir', folder, '--cpu-prof-interval', String(SAMPLE_MICROSECONDS)],
   })
   const { load } = await contend(server, server.ready.grpc, stack)

@@ -6,16 +6,16 @@ import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
-import { socketsSuite } from './sockets.ts'
 import { startSuite } from './start.ts'
 import { tokensSuite } from './tokens.ts'
+import { transportSuite } from './transport.ts'
 import { upstreamSuite } from './upstream.ts'
 import { workersSuite } from './workers.ts'
 
 export const suites: readonly Suite[] = [
   engineSuite,
   sidecarSuite,
-  socketsSuite,
+  transportSuite,
   tokensSuite,
   issueSuite,
   upstreamSuite,

@@ -110,7 +110,7 @@ test('the picture names functions with their files, shows whose code takes the t
 })
 
 test('a sidecar runs under the profiler, and the shares of its time add up to the whole', async () => {
-  const { tree, decisions } = await profileSidecar({ calls: 50, batches: 2 })
+  const { tree, decisions } = await profileSidecar({ calls: 50, batches: 2 }, 'sockets')
   expect(decisions).toBe(2 * 50 + 2 * 100)
   expect(tree.totalMicroseconds).toBeGreaterThan(0)
   const shares = sharesByOrigin(tree)

@@ -5,9 +5,9 @@ import type { Row, Suite, SuiteReport } from '../../bench/harness/suite.ts'
 import { judge } from '../../bench/judge.ts'
 
 // Two gated rows of one suite, with bounds between 1 and 9.
-const IDS = ['check-claims', 'check-iam-token-claims'] as const
+const IDS = ['grpc-js-claims', 'grpc-js-iam-token'] as const
 const OTHERS = gates
-  .filter(({ suite, row }) => suite === 'sidecar' && !IDS.some((id) => id === row))
+  .filter(({ suite, row }) => suite === 'transport' && !IDS.some((id) => id === row))
   .map(({ row }) => rowOf(row, 0))
 const GOOD = [1, 1]
 
@@ -21,7 +21,7 @@ test.each([
       [9, 1],
     ],
     confirm: true,
-    over: ['check-claims'],
+    over: ['grpc-js-claims'],
   },
   {
     what: 'first one, then the other',
@@ -39,18 +39,18 @@ test.each([
       [1, 9],
     ],
     confirm: true,
-    over: ['check-iam-token-claims'],
+    over: ['grpc-js-iam-token'],
   },
   {
     what: 'a row that is missing both times',
     runs: [[1], [1]],
     confirm: true,
-    over: ['check-iam-token-claims'],
+    over: ['grpc-js-iam-token'],
   },
-  { what: 'over once, without a second run', runs: [[9, 1]], confirm: false, over: ['check-claims'] },
+  { what: 'over once, without a second run', runs: [[9, 1]], confirm: false, over: ['grpc-js-claims'] },
 ])('$what', async ({ runs, confirm, over }) => {
   const reports: SuiteReport[] = []
-  const suite: Suite = { name: 'sidecar', run: async () => reportOf(runs[reports.length] ?? []) }
+  const suite: Suite = { name: 'transport', run: async () => reportOf(runs[reports.length] ?? []) }
   expect(await judge(suite, confirm, (report) => reports.push(report))).toEqual(over)
   expect(reports).toEqual(runs.map(reportOf))
 })

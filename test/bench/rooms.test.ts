@@ -38,11 +38,13 @@ test('every folder of bench/ is a room', () => {
 })
 
 // The product changes: few files of the benchmarks know its insides.
-test('only what is asked and how text is aligned comes from inside the sidecar', () => {
+test('only what is asked, the numbers of HTTP/2 and how text is aligned come from inside the sidecar', () => {
   const users = sourcesIn('bench/').filter((source) =>
     importsOf(source).some((imported) => imported.startsWith('sidecar/')),
   )
   expect(users.map(({ path }) => path)).toEqual([
+    'bench/harness/frames.ts',
+    'bench/harness/grpc.ts',
     'bench/report/text.ts',
     'bench/workloads/checks.ts',
     'bench/workloads/egress.ts',

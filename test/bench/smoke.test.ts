@@ -32,13 +32,13 @@ test.each([
   { median: Number.NaN, p10: Number.NaN, verdict: 'over' },
 ])('$median, and $p10 at the 10th percentile, against a bound of 1.3: $verdict', ({ verdict, ...ratio }) => {
   const row: Row = {
-    id: 'check-claims',
+    id: 'grpc-js-claims',
     what: '',
     a: { name: '', value: 1, unit: 'ns' },
     ratio: { ...ratio, p90: 2, pairs: 9 },
     method: '',
   }
-  expect(verdictOf(gateOf('sidecar', row), row)).toBe(verdict)
+  expect(verdictOf(gateOf('transport', row), row)).toBe(verdict)
   expect(verdictOf(gateOf('engine', row), row)).toBe('not gated')
   // The figure of A has no spread.
   const memory = { ...row, id: 'memory' }
@@ -46,8 +46,8 @@ test.each([
 })
 
 test('a row without its figure is over', () => {
-  const row: Row = { id: 'check-claims', what: '', a: { name: '', value: 1, unit: 'ns' }, method: '' }
-  expect(verdictOf(gateOf('sidecar', row), row)).toBe('over')
+  const row: Row = { id: 'grpc-js-claims', what: '', a: { name: '', value: 1, unit: 'ns' }, method: '' }
+  expect(verdictOf(gateOf('transport', row), row)).toBe('over')
   const memory: Row = { ...row, id: 'memory', a: { ...row.a, value: Number.NaN } }
   expect(verdictOf(gateOf('growth', memory), memory)).toBe('over')
 })
@@ -65,7 +65,7 @@ test('a gated row that was skipped is reported as skipped, and one that is missi
     skipped: [{ row: 'cerbos-cpu', why: 'not available for this platform' }],
     answersChecked: 0,
   }
-  expect(unmeasured('servers', report)).toEqual(['cerbos-time'])
+  expect(unmeasured('servers', report)).toEqual(['opa-cpu', 'cerbos-time'])
   expect(reportText('servers', report, 'full')).toContain(
     'skipped: cerbos-cpu:\n    not available for this platform',
   )

@@ -5,7 +5,7 @@ import { reportText } from '../../bench/report/table.ts'
 
 const LATENCY = { p50Microseconds: 850, p99Microseconds: 4_100, calls: 15_000, inFlight: 128 }
 const CLAIMS: Row = {
-  id: 'check-claims',
+  id: 'grpc-js-claims',
   what: 'Check of claims',
   a: { name: 'Check of claims', value: 34.9, unit: 'µs CPU', latency: LATENCY },
   b: { name: 'constant', value: 29, unit: 'µs CPU', latency: { ...LATENCY, p50Microseconds: 700 } },
@@ -22,7 +22,7 @@ const MEMORY: Row = {
 /** The lines of the text, with one space between cells. */
 function linesOf(...rows: Row[]): string[] {
   const report: SuiteReport = { rows, answersChecked: 90 }
-  return reportText('sidecar', report, 'full')
+  return reportText('transport', report, 'full')
     .split('\n')
     .map((line) => line.replaceAll(/ {2,}/g, ' '))
 }
