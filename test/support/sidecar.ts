@@ -12,7 +12,7 @@ import {
 import { TESTER } from './actor.ts'
 import { newFolder, whenTheFileEnds } from './resources.ts'
 
-/** The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=sockets npx vitest run */
+/** The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=grpc-js npx vitest run */
 export const TRANSPORT = process.env.PORTCULLIS_GRPC_TRANSPORT
 
 export const ACCOUNT = '123456'

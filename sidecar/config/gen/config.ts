@@ -23,8 +23,8 @@ e CheckBatch call.",type:"integer",minimum:1,maximum:1e5,default:1e3},max_connec
  long a connection may stay open without a call, in milliseconds.",type:"integer",minimum:1e3,maximum:864e5,default:18e5},
 max_connection_age_ms:{description:"After this time the server asks a client to reconnect, in milliseconds. Ca\
 lls and streams in progress continue.",type:"integer",minimum:1e3,maximum:864e5,default:36e5},transport:{description:"\
-What carries the calls: grpc-js (the library of the gRPC project), or sockets (HTTP/2 of Portcullis, several t\
-imes cheaper, with the bounds below).",enum:["sockets","grpc-js"],default:"grpc-js"},max_connections:{description:"\
+What carries the calls: sockets (HTTP/2 of Portcullis, many times cheaper, with the bounds below), or grpc-js \
+(the library of the gRPC project).",enum:["sockets","grpc-js"],default:"sockets"},max_connections:{description:"\
 Most connections at the same time, in each worker. Further ones are closed. Only with the transport sockets.",
 type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{description:"Most connections \
 at the same time from one IP address, in each worker. Only with the transport sockets.",type:"integer",minimum:1,
