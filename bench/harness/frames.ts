@@ -26,6 +26,13 @@ export interface Exchange {
   ended(status: string | undefined): void
 }
 
+/** A part of a request. */
+interface Sending {
+  readonly stream: number
+  readonly bytes: Buffer
+  readonly end: boolean
+}
+
 /** No answer waits for a window of this size. */
 const WINDOW_BYTES = 16 * 1024 * 1024
 
@@ -41,8 +48,9 @@ export class FrameConnection {
   /** Called when the connection is of no more use. */
   onFailure: (error: Error) => void = this.#ready.reject
   #nextStream = 1
-  /** How much the server accepts on the connection, in bytes. */
+  /** How much the server accepts on the connection, in bytes, and what waits for that. */
   #window = WINDOW_DEFAULT
+  #waiting: Sending[] = []
   /** The beginning of a frame whose rest has not arrived. */
   #partial = NOTHING
   /** Bytes of answers that the server has not been told about. */
@@ -94,11 +102,27 @@ export class FrameConnection {
     return stream
   }
 
-  /** Sends a part of the request. @param end whether it is the last one */
+  /**
+   * Sends a part of the request, as soon as the connection has room for all of it. The window of the stream is not looked at: what
+   * is on its way on one stream is less than any server accepts.
+   *
+   * @param end whether it is the last part
+   */
   send(stream: number, bytes: Buffer, end: boolean): void {
-    // The answers to what was sent before have made room, so nothing ever waits for it.
-    this.#window -= bytes.length
-    if (this.#window < 0) throw new Error('the server gives no room for more requests')
+    this.#waiting.push({ stream, bytes, end })
+    this.#sendWaiting()
+  }
+
+  #sendWaiting(): void {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      if (next.bytes.length > this.#window) return
+      this.#waiting.shift()
+      this.#window -= next.bytes.length
+      this.#data(next)
+    }
+  }
+
+  #data({ stream, bytes, end }: Sending): void {
     let at = 0
     do {
       const part = bytes.subarray(at, at + FRAME_BYTES_DEFAULT)
@@ -150,7 +174,9 @@ export class FrameConnection {
           this.#out.push(frame(FRAME.ping, FLAG.ack, 0, bytes.subarray(start, end)))
         break
       case FRAME.windowUpdate:
-        if (stream === 0) this.#window += bytes.readUInt32BE(start)
+        if (stream !== 0) break
+        this.#window += bytes.readUInt32BE(start)
+        this.#sendWaiting()
         break
       default:
         throw new Error(`a frame of type ${bytes[header + 3]} where answers are due`)
