@@ -18,7 +18,7 @@ const CALLER_TOKEN = 'benchmark-caller-token-0123456789abcdef'
 export function upstreamConfiguration(folder: string, url: string): string {
   const config = join(folder, 'portcullis.json')
   const password = join(folder, 'password')
-  writeFileSync(password, 'a password of the endpoint\n')
+  writeFileSync(password, 'a password of the endpoint\n', { mode: 0o600 })
   const robot = { upstream: 'cloud', account: ACCOUNT, user_name: 'robot', password_file: password }
   writeFileSync(
     config,
@@ -53,7 +53,7 @@ export function upstreamConfigurationFor(
 ): string {
   const config = join(folder, 'portcullis.json')
   const file = join(folder, 'password')
-  writeFileSync(file, password)
+  writeFileSync(file, password, { mode: 0o600 })
   const verify = { profile: 'validator', project, cache_ms: 3_600_000 }
   const profiles = { validator: { upstream: 'cloud', account, user_name: user, password_file: file } }
   writeFileSync(config, JSON.stringify({ upstreams: { cloud: { auth_url: url, verify } }, profiles }))
