@@ -10,6 +10,7 @@ import { benchmarksPart, headlineBlock } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
 import { scalarKeys } from '../sidecar/config/config.ts'
+import { attackTable, readResults } from '../test/support/attack/results.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -34,6 +35,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   },
   { page: 'docs/clients.md', name: 'errors', make: errorTable },
   { page: 'docs/configuration.md', name: 'configuration', make: configurationTable },
+  { page: 'docs/security.md', name: 'attacks', make: () => attackTable(readResults()) },
   { page: 'docs/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   { page: 'docs/benchmarks.md', name: 'benchmarks', make: () => benchmarksPart(readDocs(), 'bench.svg') },
 ]

@@ -1,14 +1,15 @@
 /** Logins under attack: nobody's guesses keep a job, an administrator or the right password waiting. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Attack } from '../support/attack/attacker.ts'
+import { scenario } from '../support/attack/scenario.ts'
 import {
   attackedSidecar,
   RATIO_MAX,
   ratio,
+  refusals,
   report,
   type Scene,
   timesOf,
-  under,
 } from '../support/attack/scene.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
 
@@ -16,12 +17,6 @@ let scene: Scene
 beforeAll(async () => {
   scene = await attackedSidecar()
 })
-
-/** So many calls at the same time. Returns the messages of those that failed. */
-async function refusals(count: number, call: () => Promise<unknown>): Promise<string[]> {
-  const outcomes = await Promise.allSettled(Array.from({ length: count }, call))
-  return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
-}
 
 const FLOODS: readonly (readonly [claim: string, attack: Attack])[] = [
   ['400 anonymous logins in flight', { type: 'logins', inFlight: 400, account: ACCOUNT }],
@@ -33,33 +28,12 @@ const FLOODS: readonly (readonly [claim: string, attack: Attack])[] = [
 
 describe.each(FLOODS)('%s', (claim, attack) => {
   test('refuse no profile, no replacement of a password, and hold up no check and no revocation', async () => {
-    const quiet = { checks: await scene.neighbour(2_000), revocations: await scene.revocations(50) }
-    const { result, outcome } = await under(scene, attack, async () => ({
-      checks: await scene.neighbour(3_000),
-      revocations: await scene.revocations(50),
-      profiles: await refusals(40, () =>
-        scene.job.issue({ profile: 'job', scope: { account: ACCOUNT, project: 'alpha' } }),
-      ),
-      replacements: await refusals(40, () =>
+    const { also } = await scenario(scene, claim, attack, () =>
+      refusals(40, () =>
         scene.operator.directory.replaceServiceUserPassword({ account: OTHER_ACCOUNT, name: 'stranger' }),
       ),
-    }))
-    report(claim, {
-      'check p50': ratio(result.checks.p50, quiet.checks.p50),
-      'check p99': ratio(result.checks.p99, quiet.checks.p99),
-      'revocation p50': ratio(result.revocations.p50, quiet.revocations.p50),
-      'profile issues': `${40 - result.profiles.length} of 40`,
-      'password replacements': `${40 - result.replacements.length} of 40`,
-      'peak RSS': `${scene.peakMegabytes()} MB`,
-      attacker: JSON.stringify(outcome),
-    })
-    expect(result.profiles).toEqual([])
-    expect(result.replacements).toEqual([])
-    expect(result.checks.failures).toEqual([])
-    expect(result.revocations.failures).toEqual([])
-    expect(scene.peakMegabytes()).toBeLessThan(512)
-    expect(result.checks.p50 / quiet.checks.p50).toBeLessThan(RATIO_MAX)
-    expect(result.revocations.p50 / quiet.revocations.p50).toBeLessThan(RATIO_MAX)
+    )
+    expect(also).toEqual([])
   })
 })
 
@@ -72,9 +46,13 @@ const LOOPS = {
 } as const
 
 describe.each<[claim: string, attack: Attack, settings?: object]>([
-  ['20 loops of one wrong password', { ...LOOPS, password: 'wrong' }],
-  ['20 loops of wrong passwords like ours', LOOPS],
-  ['20 loops of them, where no result is remembered', LOOPS, { passwords: { remember_ms: 0 } }],
+  ['20 loops of one wrong password of a user', { ...LOOPS, password: 'wrong' }],
+  ['20 loops of passwords like ours of a user', LOOPS],
+  [
+    '20 loops of passwords like ours, where no result is remembered',
+    LOOPS,
+    { passwords: { remember_ms: 0 } },
+  ],
 ])('%s, from the same place', (claim, attack, settings) => {
   test('lock out nobody who has the right password', async () => {
     const attacked = settings === undefined ? scene : await attackedSidecar(settings)
@@ -82,14 +60,13 @@ describe.each<[claim: string, attack: Attack, settings?: object]>([
     const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }
     const login = () => anybody.issue({ password, scope: { account: ACCOUNT } })
     const quiet = await timesOf(during(1_000), login)
-    const { result, outcome } = await under(attacked, attack, () => timesOf(during(4_000), login))
+    const { also } = await scenario(attacked, claim, attack, () => timesOf(during(4_000), login))
     report(claim, {
-      'right logins': `${result.count - result.failures.length} of ${result.count}`,
-      'longest login': ratio(result.longest, quiet.longest),
-      attacker: JSON.stringify(outcome),
+      'right logins': `${also.count - also.failures.length} of ${also.count}`,
+      'longest login': ratio(also.longest, quiet.longest),
     })
-    expect(result.failures).toEqual([])
-    expect(result.longest / quiet.longest).toBeLessThan(10 * RATIO_MAX)
+    expect(also.failures).toEqual([])
+    expect(also.longest / quiet.longest).toBeLessThan(10 * RATIO_MAX)
   })
 })
 
@@ -101,12 +78,9 @@ function during(forMs: number): () => boolean {
 
 test('rotating names does not evade the throttle', async () => {
   const attack: Attack = { type: 'logins', inFlight: 50, account: ACCOUNT, password: 'wrong' }
-  const { outcome } = await under(scene, attack, () => scene.neighbour(3_000))
+  const { outcome } = await scenario(scene, '50 loops with another name each time', attack)
   const tried = outcome['16 the name of the service user or the password is wrong'] ?? 0
-  report('50 loops with another name each time', {
-    'passwords tried': tried,
-    attacker: JSON.stringify(outcome),
-  })
+  report('with another name each time', { 'passwords tried': tried })
   // 100 failures, those that were in flight with the last of them, and one for each pause.
   expect(tried).toBeLessThan(200)
 })

@@ -151,12 +151,27 @@ export async function timesOf(
   return { p50: at(0.5), p99: at(0.99), longest: sorted.at(-1) ?? 0, count: times.length, failures }
 }
 
+/** So many calls at the same time. Returns the messages of those that failed. */
+export async function refusals(count: number, call: () => Promise<unknown>): Promise<string[]> {
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, call))
+  return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
+}
+
+/** Begins an attack, and resolves when it is at its full strength. @returns what ends it, and says what came of it */
+export type StartAttack = (scene: Scene) => Promise<() => Promise<Outcome>>
+
 /** Attacks, works meanwhile, ends the attack, and says what came of both. */
 export async function under<T>(
-  { served }: Scene,
-  attack: Attack,
+  scene: Scene,
+  attack: Attack | StartAttack,
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly outcome: Outcome }> {
+  const end = await (typeof attack === 'function' ? attack(scene) : startAttacker(scene, attack))
+  const result = await work()
+  return { result, outcome: await end() }
+}
+
+async function startAttacker({ served }: Scene, attack: Attack): Promise<() => Promise<Outcome>> {
   const attacker = startProcess(
     [process.execPath, ATTACKER, JSON.stringify({ address: served.ready.grpc, attack })],
     { input: 'open' },
@@ -164,9 +179,10 @@ export async function under<T>(
   await attacker.until(() => attacker.stdout().includes('attacking'))
   // It has to reach its full strength.
   await sleep(1_000)
-  const result = await work()
-  const { stdout } = await attacker.stop()
-  return { result, outcome: JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Outcome }
+  return async () => {
+    const { stdout } = await attacker.stop()
+    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Outcome
+  }
 }
 
 /** Prints what was measured, in one line. */

@@ -1,0 +1,83 @@
+/**
+ * The figures of the attacks: `npm run docs:attack` writes them to `docs/attack.json`, and `npm run docs` makes the table of
+ * `docs/security.md` from them.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { cpuModel, distinct } from '../../../bench/report/text.ts'
+import { ROOT } from '../sources.ts'
+import { type Compared, failuresOf, GOALS_TEXT, issuedOf, type Measures, ratioOf } from './goals.ts'
+
+const FILE = join(ROOT, 'docs', 'attack.json')
+
+/** The figures of the scenarios of a test file. */
+export interface FileResults {
+  /** From the root. */
+  readonly file: string
+  /** ISO 8601, in UTC. */
+  readonly date: string
+  /** Version of Node. */
+  readonly node: string
+  readonly cpu: string
+  readonly scenarios: readonly ({ readonly scenario: string } & Measures)[]
+}
+
+/** The content of `docs/attack.json`, in the order of the files. */
+export function readResults(): readonly FileResults[] {
+  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as FileResults[]) : []
+}
+
+/** What this process has measured. */
+const scenarios: FileResults['scenarios'][number][] = []
+
+/** Keeps the figures of a scenario; those of the same test file of an earlier run are gone. Files run one after the other. */
+export function record(testPath: string, scenario: string, measures: Measures): void {
+  scenarios.push({ scenario, ...measures })
+  const file = relative(ROOT, testPath)
+  const others = readResults().filter((each) => each.file !== file)
+  const date = new Date().toISOString()
+  const results = [...others, { file, date, node: process.versions.node, cpu: cpuModel(), scenarios }]
+  const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : 1))
+  writeFileSync(FILE, `${JSON.stringify(sorted, rounded, 2)}\n`)
+}
+
+/** Microseconds are enough. */
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toFixed(3)) : value
+}
+
+/** The table for the page, with what it was made by. */
+export function attackTable(results: readonly FileResults[]): string {
+  const heading = ['scenario', 'check p50', 'check p99', 'revocation p50', 'revocation p99']
+  const rows = results.flatMap((each) => each.scenarios).map(rowOf)
+  return [
+    `| ${[...heading, 'refused', 'profiles', 'memory'].join(' | ')} |`,
+    '|---|---|---|---|---|---|---|---|',
+    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+    `\`npm run docs:attack\`, ${provenance(results)}. Goals: ${GOALS_TEXT}.`,
+  ].join('\n')
+}
+
+function rowOf(measures: FileResults['scenarios'][number]): string[] {
+  return [
+    measures.scenario,
+    ...[measures.checks, measures.revocations].flatMap((compared) => [
+      cellOf(compared, 'p50'),
+      cellOf(compared, 'p99'),
+    ]),
+    String(failuresOf(measures).length),
+    issuedOf(measures),
+    `${measures.peakMegabytes} MB`,
+  ]
+}
+
+/** `1.2 ms, 1.1 ×`. */
+function cellOf(compared: Compared, percentile: 'p50' | 'p99'): string {
+  return `${compared.attacked[percentile].toFixed(1)} ms, ${ratioOf(compared, percentile).toFixed(1)} ×`
+}
+
+function provenance(results: readonly FileResults[]): string {
+  const dates = distinct(results.map(({ date }) => date.slice(0, 10)))
+  return `${dates}, ${distinct(results.map(({ node, cpu }) => `Node ${node} on ${cpu}`))}`
+}

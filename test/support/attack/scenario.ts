@@ -1,0 +1,100 @@
+/** One scenario: measures in quiet, attacks, measures the same again, and holds the figures to the goals. */
+import { expect } from 'vitest'
+import { ACCOUNT } from '../sidecar.ts'
+import type { Attack, Outcome } from './attacker.ts'
+import { issuedOf, type Measures, missed, ratioOf } from './goals.ts'
+import { record } from './results.ts'
+import { refusals, report, type Scene, type StartAttack, under } from './scene.ts'
+
+/** Set by `npm run docs:attack`. */
+const RECORDS = process.env.ATTACK_RESULTS === 'record'
+
+/** Before the first call is timed: code that runs for the first time is slow. */
+const WARM_UP_MS = 1_000
+const QUIET_MS = 2_000
+const ATTACKED_MS = 3_000
+const REVOCATIONS = 200
+const PROFILES = 40
+
+/**
+ * How often a scenario is measured until it meets the goals. A machine that others use scatters the longest times by more than an
+ * attack; what an attack does, it does each time.
+ */
+const ATTEMPTS = 3
+
+/** What came of a scenario. */
+export interface Result<T> extends Measures {
+  /** What came of the attack itself. */
+  readonly outcome: Outcome
+  /** What `meanwhile` gave. */
+  readonly also: T
+}
+
+/**
+ * Attacks the sidecar, and expects that the goals of `goals.ts` are met meanwhile. With `npm run docs:attack` the figures are
+ * kept for the table of the page.
+ *
+ * @param name the row of the table; it stands in the test file as it is here
+ * @param attack a row of `attacker.ts`, or what begins an attack of another kind
+ * @param meanwhile what else happens during the attack
+ */
+export async function scenario<T = undefined>(
+  scene: Scene,
+  name: string,
+  attack: Attack | StartAttack,
+  meanwhile?: () => Promise<T>,
+): Promise<Result<T>> {
+  await scene.neighbour(WARM_UP_MS)
+  for (let attempt = 1; ; attempt++) {
+    const result = await measured(scene, attack, meanwhile)
+    const { checks, revocations, profiles, peakMegabytes, outcome } = result
+    report(name, {
+      'check p50': text(checks, 'p50'),
+      'check p99': text(checks, 'p99'),
+      'revocation p50': text(revocations, 'p50'),
+      'revocation p99': text(revocations, 'p99'),
+      profiles: issuedOf(result),
+      'peak RSS': `${peakMegabytes} MB`,
+      attacker: JSON.stringify(outcome),
+    })
+    const misses = missed(result)
+    if (misses.length > 0 && attempt < ATTEMPTS) continue
+    expect(misses).toEqual([])
+    const { testPath } = expect.getState()
+    if (RECORDS && testPath !== undefined)
+      record(testPath, name, { checks, revocations, profiles, peakMegabytes })
+    return result
+  }
+}
+
+async function measured<T>(
+  scene: Scene,
+  attack: Attack | StartAttack,
+  meanwhile?: () => Promise<T>,
+): Promise<Result<T>> {
+  const quiet = { checks: await scene.neighbour(QUIET_MS), revocations: await scene.revocations(REVOCATIONS) }
+  const { result: attacked, outcome } = await under(scene, attack, async () => ({
+    checks: await scene.neighbour(ATTACKED_MS),
+    revocations: await scene.revocations(REVOCATIONS),
+    refusals: await profilesRefusedTo(scene),
+    also: (await meanwhile?.()) as T,
+  }))
+  return {
+    checks: { quiet: quiet.checks, attacked: attacked.checks },
+    revocations: { quiet: quiet.revocations, attacked: attacked.revocations },
+    profiles: { asked: PROFILES, failures: attacked.refusals },
+    peakMegabytes: scene.peakMegabytes(),
+    outcome,
+    also: attacked.also,
+  }
+}
+
+/** Asks as the job for so many tokens at once. @returns the messages of the calls that failed */
+async function profilesRefusedTo({ job }: Scene): Promise<string[]> {
+  const scope = { account: ACCOUNT, project: 'alpha' }
+  return refusals(PROFILES, () => job.issue({ profile: 'job', scope }))
+}
+
+function text(compared: Measures['checks'], percentile: 'p50' | 'p99'): string {
+  return `${compared.attacked[percentile].toFixed(1)} ms (${ratioOf(compared, percentile).toFixed(1)} × quiet)`
+}
