@@ -1,9 +1,13 @@
 /** What follows from the code is current in the pages (`npm run docs` writes it). */
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { docsChart, readDocs } from '../../bench/report/results.ts'
 import { REASONS } from '../../engine/index.ts'
 import { CHART, generatedParts, partOf } from '../../scripts/update-docs.ts'
+import { missed } from '../support/attack/goals.ts'
+import { readResults } from '../support/attack/results.ts'
+import { ROOT } from '../support/sources.ts'
 import { pageOf, pages } from './page.ts'
 
 test.each(generatedParts)('$page: $name', ({ page, name, make }) => {
@@ -26,6 +30,21 @@ test('the reasons of a decision are those of the engine, in order', () => {
 
 test('the chart is drawn from the figures of today’s table and its bounds', () => {
   expect(readFileSync(CHART, 'utf8')).toBe(docsChart(readDocs()))
+})
+
+describe('docs/attack.json', () => {
+  const results = readResults()
+  const scenarios = results.flatMap(({ file, scenarios }) =>
+    scenarios.map((measures) => ({ file, ...measures })),
+  )
+
+  test.each(scenarios)(
+    '$scenario: the goals are met, and the scenario is in $file',
+    ({ file, ...measures }) => {
+      expect(missed(measures, 1)).toEqual([])
+      expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`'${measures.scenario}'`)
+    },
+  )
 })
 
 test('docs/bench.json holds figures alone: no bound that could differ from the gates', () => {

@@ -51,11 +51,11 @@ export function attackTable(results: readonly FileResults[]): string {
   const heading = ['scenario', 'check p50', 'check p99', 'revocation p50', 'revocation p99']
   const rows = results.flatMap((each) => each.scenarios).map(rowOf)
   return [
-    `| ${[...heading, 'refused', 'profiles', 'memory'].join(' | ')} |`,
-    '|---|---|---|---|---|---|---|---|',
+    `| ${[...heading, 'refused', 'profiles', 'memory', 'log'].join(' | ')} |`,
+    '|---|---|---|---|---|---|---|---|---|',
     ...rows.map((cells) => `| ${cells.join(' | ')} |`),
     '',
-    `\`npm run docs:attack\`, ${provenance(results)}. Goals: ${GOALS_TEXT}.`,
+    `\`npm run docs:attack\`, ${provenance(results)}, the calmest of up to three measurements, in quiet and under attack alike. Goals: ${GOALS_TEXT}.`,
   ].join('\n')
 }
 
@@ -69,6 +69,7 @@ function rowOf(measures: FileResults['scenarios'][number]): string[] {
     String(failuresOf(measures).length),
     issuedOf(measures),
     `${measures.peakMegabytes} MB`,
+    `${measures.logLines} lines`,
   ]
 }
 

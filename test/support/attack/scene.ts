@@ -17,10 +17,7 @@ const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
 /** To see a scenario fail: the launcher of a checkout without the mend. */
 const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
 
-/**
- * What a median may rise to, times that in quiet. The goals are 5 for checks and 10 for revocations; a machine that others use at
- * the same time needs more room. Without the mends it was thousands.
- */
+/** What other times than those of `goals.ts` may rise to, times those in quiet, also on a machine that others use. */
 export const RATIO_MAX = 30
 
 /** Times of calls, in milliseconds. */
