@@ -1,4 +1,4 @@
-/** The data folder: its permissions, sharing by two processes from the start, and durability of acknowledged changes. */
+/** The data folder: its permissions, sharing by two processes from the start, and what cannot be used. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../sidecar/client/index.ts'
 import { run, serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 
 const CANARY = 'canary-5ec2e7'
@@ -162,38 +162,6 @@ function openInThread(path: string): { opening: Promise<unknown>; outcome: Promi
   )
   return { opening, outcome }
 }
-
-describe('an acknowledged revocation', () => {
-  test('is kept when the process is killed during further revocations', async () => {
-    const folder = join(newFolder(), 'data')
-    const base = await runSidecar({ folder })
-    const secrets = await populate(base)
-    for (let round = 0; round < 2; round++) {
-      const tokens: string[] = []
-      for (let index = 0; index < 10; index++) tokens.push((await issued(base, secrets)).value)
-      const victim = await serve(['--data', folder])
-      const client = connect(victim.ready.grpc)
-      const acknowledged = new Set<string>()
-      const revoking = tokens.map((value) =>
-        client.revoke({ value }).then(
-          () => acknowledged.add(value),
-          () => {},
-        ),
-      )
-      await eventually(() => acknowledged.size > round)
-      victim.signal('SIGKILL')
-      await Promise.all([victim.ended, ...revoking])
-      client.close()
-      expect(acknowledged.size).toBeGreaterThan(round)
-      for (const value of acknowledged)
-        expect(await base.client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).toMatchObject(
-          {
-            reason: 'CREDENTIAL_REVOKED',
-          },
-        )
-    }
-  })
-})
 
 describe('a folder that cannot be used', () => {
   /** The data folder of a sidecar, with one damaged file. */
