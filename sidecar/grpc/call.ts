@@ -59,11 +59,17 @@ export interface CallContext {
   metadata(name: string): readonly string[]
 }
 
-/**
- * Answers one request with one response. If it is synchronous, so is the answer. The request is only lent: whatever is needed
- * later is read before the handler returns.
- */
-export type UnaryMethod = (request: Buffer, context: CallContext) => Buffer | Promise<Buffer>
+/** Answers one request with one response. If it is synchronous, so is the answer. */
+export interface UnaryMethod {
+  (request: Buffer, context: CallContext): Buffer | Promise<Buffer>
+  /** Whether the request may be overwritten as soon as the method has returned. Otherwise it gets a copy of its own. */
+  readonly readsAtOnce?: boolean
+}
+
+/** Marks a method that reads its request before it returns: a copy would cost a tenth of a check. */
+export function readingAtOnce(method: UnaryMethod): UnaryMethod {
+  return Object.assign(method, { readsAtOnce: true })
+}
 
 /** The responses of a call that has any number of them. After the end nothing has an effect. */
 export interface Responses {

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import type { BidiMethod, UnaryMethod } from './call.ts'
+import { type BidiMethod, readingAtOnce, type UnaryMethod } from './call.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 
@@ -24,8 +24,8 @@ const CHECKS_A_LOOK = 16
 export function checkHandlers(services: Services, batchLengthMax: number): CheckHandlers {
   const answer = newAnswer(services)
   return {
-    check: (request) => answer(readCheck(request)),
-    checkBatch: (request) => new Batch(readCheckBatch(request, batchLengthMax), answer).run(),
+    check: readingAtOnce((request) => answer(readCheck(request))),
+    checkBatch: readingAtOnce((request) => new Batch(readCheckBatch(request, batchLengthMax), answer).run()),
     checkStream: (responses) => ({
       // The next question comes after this one is answered. So answers keep their order.
       next: (request) => {

@@ -17,6 +17,8 @@ export interface ConnectionOwner<Head> {
   readonly writer: FrameWriter
   readonly nowMs: number
   exceeded(bound: Bound): void
+  /** Calls `resume` when the others have had their turns. */
+  resumeLater(connection: Connection<Head>): void
   closed(connection: Connection<Head>): void
 }
 
@@ -47,7 +49,6 @@ export class Connection<Head> implements Host {
   #announcedMs = 0
   #endedMs = 0
   #woken = false
-  #resuming = false
 
   constructor(owner: ConnectionOwner<Head>, accepted: Duplex, peer: Peer) {
     const { nowMs, limits } = owner
@@ -156,23 +157,14 @@ export class Connection<Head> implements Host {
   #drained(): void {
     this.#session.sender.full = false
     this.#turn(() => {})
-    this.#resume()
+    this.resume()
   }
 
   /** Goes on with what is left of an earlier turn. */
-  #resume(): void {
+  resume(): void {
     if (!this.#frames.paused || this.#session.sender.full || this.#session.over) return
     this.#turn(() => this.#frames.resume())
     if (!this.#frames.paused) this.#socket.resume()
-  }
-
-  #resumeLater(): void {
-    if (this.#resuming) return
-    this.#resuming = true
-    setImmediate(() => {
-      this.#resuming = false
-      this.#resume()
-    })
   }
 
   /** Does some work, and then sends what it has brought. */
@@ -203,7 +195,7 @@ export class Connection<Head> implements Host {
     else if (this.#frames.paused) {
       this.#socket.pause()
       // Without room, it goes on when the peer has read something.
-      if (!this.#session.sender.full) this.#resumeLater()
+      if (!this.#session.sender.full) this.#owner.resumeLater(this)
     }
   }
 

@@ -11,6 +11,9 @@ const NUMBER_BYTES = 4
 /** The least payload of GOAWAY (§6.8). */
 const GOAWAY_BYTES_MIN = 8
 
+/** Longer header blocks are counted by themselves; others with the body of their request. */
+const SMALL_BLOCK_BYTES = 1_024
+
 const NOTHING = Buffer.alloc(0)
 
 export class Frames<Head> implements FrameTaker {
@@ -154,7 +157,9 @@ export class Frames<Head> implements FrameTaker {
     const endStream = (flags & FLAG.endStream) !== 0
     if (flags & FLAG.endHeaders) {
       this.#session.fields(stream, endStream, bytes, from, to)
-      if (endStream && this.#session.turn.count(0)) this.#turnOver = true
+      // A block of many bytes can name thousands of fields.
+      if ((endStream || to - from > SMALL_BLOCK_BYTES) && this.#session.turn.count(to - from))
+        this.#turnOver = true
     } else this.#beginBlock(stream, endStream, bytes, from, to)
     if (dependsOnItself) this.#dependsOnItself(stream)
   }

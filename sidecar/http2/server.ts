@@ -19,6 +19,9 @@ export interface ServerOptions {
 const TICK_MS = 250
 const TICKS_A_SECOND = 4
 
+/** How long work that is left over may take before new bytes are read, in milliseconds. */
+const LEFT_OVER_MS = 1
+
 export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly app: Application<Head>
   readonly limits: Limits
@@ -30,6 +33,9 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly #clock: () => number
   readonly #connections = new Set<Connection<Head>>()
   readonly #perAddress = new Map<string, number>()
+  /** Connections with work left over from their turns. Each is in it once; the first one is next. */
+  readonly #unfinished = new Set<Connection<Head>>()
+  #resuming = false
   #nowMs: number
   #ticks = 0
   #closing = false
@@ -90,7 +96,13 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.#onExceeded(bound)
   }
 
+  resumeLater(connection: Connection<Head>): void {
+    this.#unfinished.add(connection)
+    this.#resumeSoon()
+  }
+
   closed(connection: Connection<Head>): void {
+    this.#unfinished.delete(connection)
     if (!this.#connections.delete(connection)) return
     const { address } = connection.peer
     if (address !== undefined) {
@@ -102,6 +114,26 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     clearInterval(this.#timer)
     this.#timer = undefined
     this.#whenEmpty?.()
+  }
+
+  #resumeSoon(): void {
+    if (this.#resuming || this.#unfinished.size === 0) return
+    this.#resuming = true
+    setImmediate(() => {
+      this.#resuming = false
+      this.#resumeSome()
+      this.#resumeSoon()
+    })
+  }
+
+  /** Lets those go on who have waited longest. Then what has just arrived on other connections is read, however many are left. */
+  #resumeSome(): void {
+    const endMs = performance.now() + LEFT_OVER_MS
+    for (const connection of this.#unfinished) {
+      this.#unfinished.delete(connection)
+      connection.resume()
+      if (performance.now() >= endMs) return
+    }
   }
 
   /** Lets streams end for up to `drainMs`, then closes the connections that are left. */

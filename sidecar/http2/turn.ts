@@ -1,6 +1,6 @@
 /** How long a connection may work before the next one has its turn. */
 
-const TURN_MS = 2
+const TURN_MS = 0.5
 
 /** The clock is looked at after so many requests, or after one with so many bytes. */
 const REQUESTS_A_LOOK = 8

@@ -2,10 +2,11 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import { type Methods, STATUS, type UnaryMethod } from '../../sidecar/grpc/call.ts'
+import { GrpcApplication } from '../../sidecar/grpc/sockets/application.ts'
 import type { Application } from '../../sidecar/http2/application.ts'
 import { readInto } from '../../sidecar/http2/read-buffer.ts'
 import { StreamTable } from '../../sidecar/http2/stream-table.ts'
-import { messageType } from '../support/black-box.ts'
 import { constant, serve } from '../support/http2/constant.ts'
 import {
   callOf,
@@ -19,7 +20,6 @@ import {
 import { openRaw } from '../support/interop/raw-connection.ts'
 import { randomFrom } from '../support/random.ts'
 import { eventually, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 test('plain sockets are read into the same memory', async () => {
   const lent: ArrayBufferLike[] = []
@@ -75,29 +75,30 @@ test('what is left of a turn stays as it was, whatever other connections send', 
 })
 
 test('a request that is still being answered is not what arrives after it', async () => {
-  const running = await runSidecar({ flags: { 'grpc.transport': 'sockets' } })
-  const { passwordOf } = await populate(running)
-  const login = messageType('IssueRequest').serialize({
-    password: { user_name: 'account', account: ACCOUNT, password: passwordOf('account') },
-    scope: { account: ACCOUNT },
+  const asked: string[] = []
+  const later: UnaryMethod = async (request) => {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    asked.push(request.toString('latin1'))
+    return request
+  }
+  const methods: Methods = new Map([['/a.Service/Later', { type: 'unary', handle: later }]])
+  const app = new GrpcApplication(methods, {
+    maxMessageBytes: 100_000,
+    statusOf: () => ({ code: STATUS.INTERNAL, message: '' }),
   })
-  let issued: Buffer | undefined
-  const { socket } = openRaw(running.address, (received) => {
-    if (received[3] === FRAME.data && received.readUInt32BE(5) === 1) issued = received.subarray(14)
-  })
-  const open = (stream: number, method: string) =>
-    frame(FRAME.headers, {
-      flags: END_HEADERS,
-      stream,
-      payload: callOf(`/portcullis.v1.AuthorizationService/${method}`),
-    })
-  const call = frame(FRAME.data, { flags: END_STREAM, stream: 1, payload: messageFrame(login) })
-  await send(socket, Buffer.concat([PREFACE, open(1, 'Issue'), call]))
-  // A message whose rest never comes covers what was in the buffer.
+  const { port, close } = await serve(app)
+  whenTheFileEnds(close)
+  const { socket } = openRaw(`127.0.0.1:${port}`)
+  const open = (stream: number) =>
+    frame(FRAME.headers, { flags: END_HEADERS, stream, payload: callOf('/a.Service/Later') })
+  const message = messageFrame(Buffer.from('what was asked'))
+  const call = frame(FRAME.data, { flags: END_STREAM, stream: 1, payload: message })
+  await send(socket, Buffer.concat([PREFACE, open(1), call]))
+  // A message whose rest never comes covers what was read before.
   const noise = frame(FRAME.data, { stream: 3, payload: Buffer.alloc(16_000, 0xff) })
-  await send(socket, Buffer.concat([open(3, 'CheckBatch'), noise, noise, noise]))
-  const answer = messageType('IssueResponse').deserialize(await eventually(() => issued))
-  expect(answer).toMatchObject({ scope: { account: ACCOUNT } })
+  await send(socket, Buffer.concat([open(3), noise, noise, noise]))
+  await eventually(() => asked.length > 0)
+  expect(asked).toEqual(['what was asked'])
   socket.destroy()
 })
 

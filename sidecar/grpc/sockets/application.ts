@@ -46,7 +46,10 @@ export class GrpcApplication implements Application<CallHead> {
       const request = soleMessage(bytes, start, end)
       const { method } = stream.head
       if (request !== undefined && method?.type === 'unary' && this.#fits(request) && !stream.congested) {
-        const response = runUnary(stream, method.handle, request, this.#settings)
+        const { handle } = method
+        // The bytes are only lent.
+        const own = handle.readsAtOnce ? request : Buffer.from(request)
+        const response = runUnary(stream, handle, own, this.#settings)
         if (response === undefined) return
         if (response instanceof Promise) this.#call(stream).answerLater(response)
         else answer(stream, response)
