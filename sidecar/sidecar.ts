@@ -102,6 +102,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   opening.defer(() => certificates.close())
   const rules = openRules(config, log)
   opening.defer(() => rules.close())
+  const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
   const { authority, administration, close } = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectory(config, options.siblings, log),
@@ -131,7 +132,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ now, log, trace, health },
+    ...{ routes, now, log, trace, health },
   }
   expectDescriptors(config.directory.url === undefined ? 0 : config.directory.pool_size)
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))

@@ -3,6 +3,7 @@ import { type Problem, Problems, pathOf, problemsBy, problemText } from '../../m
 import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
 import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
+import type { RouteSetting } from '../routes/route.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
@@ -77,6 +78,7 @@ export interface Config {
       readonly max_concurrent?: number
     }[]
   }
+  readonly routes?: readonly RouteSetting[]
   readonly data: string
   readonly directory: {
     readonly url?: Secret

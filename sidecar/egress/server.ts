@@ -13,7 +13,7 @@ import { forward, hasBody } from './forward.ts'
 import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
 import { type EgressListener, listen } from './listen.ts'
 import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
-import { readRequestTarget } from './request-target.ts'
+import { readRequestTarget } from '../base/request-target.ts'
 import { type Route, type Target, Targets } from './target.ts'
 
 export type { Route } from './target.ts'

@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import type { Authority, UpstreamRevocation, Verifier } from '../authority/authority.ts'
 import type { Health } from '../base/health.ts'
+import type { Routes } from '../routes/routes.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
 import type { ChangeRates } from './change-rates.ts'
@@ -22,6 +23,8 @@ export interface Services {
   readonly callers: Callers
   readonly profiles: Profiles
   readonly changeRates: ChangeRates
+  /** Which requests are for which API; `undefined`: the configuration has no routes. */
+  readonly routes: Routes | undefined
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
   /** Wall clock, in milliseconds since the epoch. */
@@ -32,7 +35,8 @@ export interface Services {
 }
 
 /** What use cases are given. A use case names those of them that it needs. */
-export interface CallServices extends Omit<Services, 'rules' | 'cacheForMs' | 'log' | 'trace' | 'health'> {
+export interface CallServices
+  extends Omit<Services, 'rules' | 'routes' | 'cacheForMs' | 'log' | 'trace' | 'health'> {
   /** One engine for the whole call. */
   readonly engine: Engine
 }

@@ -23,10 +23,11 @@ const ROOMS: readonly Room[] = [
   },
   { room: 'sidecar/base/', purpose: 'what every room of the sidecar may use', imports: ['node:'] },
   { room: 'sidecar/http2/', purpose: 'HTTP/2 on sockets, whatever it carries', imports: ['node:'] },
+  { room: 'sidecar/routes/', purpose: 'which API a request is for', imports: ['sidecar/base/'] },
   {
     room: 'sidecar/config/',
     purpose: 'the configuration, checked',
-    imports: ['matrix/document/', 'sidecar/base/', 'node:', 'yaml'],
+    imports: ['matrix/document/', 'sidecar/base/', 'sidecar/routes/', 'node:', 'yaml'],
   },
   {
     room: 'sidecar/directory/',
@@ -55,7 +56,7 @@ const ROOMS: readonly Room[] = [
     room: 'sidecar/usecases/',
     purpose: 'who may do what, once for every protocol',
     imports: [
-      ...['engine/', 'matrix/', 'sidecar/base/', 'sidecar/authority/', 'sidecar/rules.ts'],
+      ...['engine/', 'matrix/', 'sidecar/base/', 'sidecar/routes/', 'sidecar/authority/', 'sidecar/rules.ts'],
       ...['node:', 'pino'],
     ],
   },
@@ -99,6 +100,11 @@ const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/usecases/', 'sidecar/egress/'],
   },
   {
+    room: 'sidecar/open-routes.ts',
+    purpose: 'opens the routes, where there are any',
+    imports: ['engine/', 'sidecar/routes/', 'sidecar/config/', 'sidecar/rules.ts', 'pino'],
+  },
+  {
     room: 'sidecar/authority-events.ts',
     purpose: 'what the embedded authority tells the log',
     imports: ['sidecar/base/', 'sidecar/authority/', 'pino'],
@@ -116,7 +122,7 @@ const ROOMS: readonly Room[] = [
         'sidecar/egress/',
         'sidecar/log.ts',
       ],
-      ...['sidecar/open-egress.ts', 'sidecar/authority-events.ts', 'pino'],
+      ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/authority-events.ts', 'pino'],
     ],
   },
   {

@@ -1,12 +1,13 @@
 /** The path of a request is a boundary: what is not written in the one canonical way is refused. */
 import { describe, expect, test } from 'vitest'
-import { readRequestTarget } from '../../sidecar/egress/request-target.ts'
+import { readRequestTarget } from '../../sidecar/base/request-target.ts'
 
 test.each<[url: string, path: string, query: string]>([
   ['/', '/', ''],
   ['/balance/', '/balance/', ''],
   ['/balance/v1/items.json', '/balance/v1/items.json', ''],
   ['/balance/a-b_c~d/...', '/balance/a-b_c~d/...', ''],
+  ['/balance/..a/.%C3%A9/a..%3Bb', '/balance/..a/.%C3%A9/a..%3Bb', ''],
   ["/balance/!$&'()*+,=:@", "/balance/!$&'()*+,=:@", ''],
   ['/balance/caf%C3%A9%20%3Bx%3Fy%23', '/balance/caf%C3%A9%20%3Bx%3Fy%23', ''],
   ['/balance/caf%c3%a9', '/balance/caf%c3%a9', ''],
@@ -19,11 +20,11 @@ test.each<[url: string, path: string, query: string]>([
   expect(readRequestTarget(url)).toEqual({ ok: true, path, query })
 })
 
-const TARGET = 'a request target that begins with a slash; this is no proxy'
+const TARGET = 'a request target that begins with a slash, without scheme and host'
 const CHARACTERS =
   "a path of letters, digits, -._~!$&'()*+,=:@ and encoded characters, without `;` and backslash"
 const SEGMENTS = 'a path without empty segments'
-const DOTS = 'a path without the segments `.` and `..`'
+const DOTS = 'a path without the segments `.` and `..`, and without those dots before an encoded character'
 const ENCODED =
   'a path without an encoded slash, backslash, dot or control character, and nothing encoded that need not or twice'
 const UTF8 = 'encoded characters that are UTF-8'
@@ -46,9 +47,14 @@ describe('is refused:', () => {
     ['/balance/../iam/', DOTS],
     ['/../balance/', DOTS],
     ['/balance/..?x', DOTS],
+    ['/balance/..%3B/iam/', DOTS],
+    ['/balance/..%3bx=1/iam/', DOTS],
+    ['/balance/.%3F', DOTS],
+    ['/balance/..%23x', DOTS],
+    ['/balance/..%20/iam/', DOTS],
     ['/balance/%2e%2e/iam/', ENCODED],
     ['/balance/%2E%2E/iam/', ENCODED],
-    ['/balance/.%2e/iam/', ENCODED],
+    ['/balance/.%2e/iam/', DOTS],
     ['/balance/%2Fiam', ENCODED],
     ['/balance%2fiam', ENCODED],
     ['/balance/%5C..%5Ciam', ENCODED],

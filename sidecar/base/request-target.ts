@@ -23,7 +23,11 @@ const PATH = /^(?:\/|[A-Za-z0-9\-._~!$&'()*+,=:@]|%[0-9A-Fa-f]{2})*$/
 const REFUSED_ENCODING =
   /%(?:2[DdEeFf]|3[0-9]|4[1-9A-Fa-f]|5[0-9Aa]|5[CcFf]|6[1-9A-Fa-f]|7[0-9AaEeFf]|[01][0-9A-Fa-f]|25[0-9A-Fa-f]{2})/
 
-const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/
+/**
+ * A server that decodes a path and then cuts segments at `;`, `?` or `#`, or trims them, makes `..` of `..%3B`. So dots that an
+ * encoded character of ASCII follows count as a dot segment.
+ */
+const DOT_SEGMENT = /\/\.{1,2}(?:\/|$|%[2-7])/
 
 /** Visible ASCII without `#`. A query is not decoded here, and no route depends on it. */
 const QUERY = /^[\x21\x22\x24-\x7e]*$/
@@ -31,7 +35,7 @@ const QUERY = /^[\x21\x22\x24-\x7e]*$/
 /** @param url as the request line has it */
 export function readRequestTarget(url: string): TargetReading {
   if (!url.startsWith('/'))
-    return { ok: false, expected: 'a request target that begins with a slash; this is no proxy' }
+    return { ok: false, expected: 'a request target that begins with a slash, without scheme and host' }
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
   const query = mark === -1 ? '' : url.slice(mark)
@@ -46,7 +50,7 @@ export function pathProblem(path: string): string | undefined {
   if (!PATH.test(path))
     return "a path of letters, digits, -._~!$&'()*+,=:@ and encoded characters, without `;` and backslash"
   if (path.includes('//')) return 'a path without empty segments'
-  if (DOT_SEGMENT.test(path)) return 'a path without the segments `.` and `..`'
+  if (DOT_SEGMENT.test(path)) return 'a path without the segments `.` and `..`, and without those dots before an encoded character'
   // Most paths encode nothing.
   if (path.includes('%') && REFUSED_ENCODING.test(path))
     return 'a path without an encoded slash, backslash, dot or control character, and nothing encoded that need not or twice'

@@ -1,0 +1,231 @@
+/**
+ * Finds the route of a request. The routes are a tree of segments, and the most specific route wins: texts before captures, a path
+ * before all that is below another, a host before a wildcard, a method before any. `compile.ts` has made sure that there is one.
+ */
+import { readRequestTarget } from '../base/request-target.ts'
+import { isCaptured, isHost } from './pattern.ts'
+import type { Route, RouteMatch, RouteRequest, RouteTarget, TargetSource } from './route.ts'
+import { folded, similarTo } from './similar.ts'
+
+/** Length of the longest path, without its query. */
+const PATH_LENGTH_MAX = 8_192
+
+/** Methods are compared byte for byte, and some servers take `get` for GET. */
+const METHOD = /^[A-Z][A-Z0-9_-]{0,31}$/
+
+/** Headers by which some frameworks take another method than the one of the request. */
+const METHOD_OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'] as const
+
+/** The routes of a configuration. */
+export class Routes {
+  readonly all: readonly Route[]
+  readonly #root: Node
+  readonly #namesHosts: boolean
+  readonly #namesMethods: boolean
+
+  /** @param all of which none are ambiguous */
+  constructor(all: readonly Route[]) {
+    this.all = all
+    this.#root = treeOf(all)
+    this.#namesHosts = all.some(({ host }) => host !== '')
+    this.#namesMethods = all.some(({ methods }) => methods !== undefined)
+  }
+
+  /** Which API the request is for, and whose resource it asks for; or why not. Never throws. */
+  match({ method, host, target, header }: RouteRequest): RouteMatch {
+    if (!METHOD.test(method)) return notCanonical('a method of capital letters')
+    if (this.#namesMethods && METHOD_OVERRIDES.some((name) => header(name) !== undefined))
+      return notCanonical('a request without a header that overrides its method')
+    const name = hostName(host)
+    if (name === undefined || (name === '' && this.#namesHosts))
+      return notCanonical('one host name of ASCII characters, without a dot at the end')
+    const reading = readRequestTarget(target)
+    if (!reading.ok) return notCanonical(reading.expected)
+    if (reading.path.length > PATH_LENGTH_MAX)
+      return notCanonical(`a path of at most ${PATH_LENGTH_MAX} characters`)
+    const segments = segmentsOf(reading.path)
+    const found = find(this.#root, { segments, host: name, method }, 0)
+    if (found === undefined) return NO_ROUTE
+    return 'refused' in found ? found : withTarget(found, segments, header)
+  }
+}
+
+const NO_ROUTE: RouteMatch = { refused: 'NO_ROUTE', detail: 'no route has this method, host and path' }
+
+function notCanonical(expected: string): RouteMatch & { readonly refused: 'NOT_CANONICAL' } {
+  return { refused: 'NOT_CANONICAL', detail: `expected ${expected}` }
+}
+
+/** The host without its port, in lower case; `''`: there is none. `undefined`: it is not canonical. */
+function hostName(host = ''): string | undefined {
+  const name = host.replace(/:\d{1,5}$/, '')
+  return host === '' || isHost(name) ? name.toLowerCase() : undefined
+}
+
+/** The decoded segments. A slash at the end makes no difference: servers differ in what it means. */
+function segmentsOf(path: string): string[] {
+  const segments = path.split('/')
+  segments.shift()
+  if (segments.at(-1) === '') segments.pop()
+  // What a canonical path has encoded is UTF-8, and neither a slash nor a dot.
+  return path.includes('%') ? segments.map(decodeURIComponent) : segments
+}
+
+/** A place in the tree. */
+interface Node {
+  readonly literals: Map<string, Node>
+  /** By the folded form of literals and prefixes: what is written otherwise than they are must not pass them by. */
+  readonly foldedLiterals: Set<string>
+  /** The longest prefix first. */
+  readonly captures: { readonly prefix: string; readonly folded: string; readonly node: Node }[]
+  /** Routes whose path ends here, by host; the fewest methods first. */
+  readonly here: RoutesByHost
+  /** Routes for all that is below, as well. */
+  readonly below: RoutesByHost
+}
+
+type RoutesByHost = Map<string, Route[]>
+
+function treeOf(routes: readonly Route[]): Node {
+  const root = newNode()
+  // A route with fewer methods comes first, so that it is found first.
+  const count = ({ methods }: Route) => methods?.length ?? Number.POSITIVE_INFINITY
+  for (const route of routes.toSorted((one, other) => (count(one) < count(other) ? -1 : 1))) {
+    let node = root
+    for (const segment of route.path.segments)
+      node = segment.type === 'literal' ? literalNode(node, segment.text) : captureNode(node, segment.prefix)
+    const places = route.path.below ? node.below : node.here
+    const place = places.get(route.host)
+    if (place === undefined) places.set(route.host, [route])
+    else place.push(route)
+  }
+  return root
+}
+
+function newNode(): Node {
+  return {
+    literals: new Map(),
+    foldedLiterals: new Set(),
+    captures: [],
+    here: new Map(),
+    below: new Map(),
+  }
+}
+
+function literalNode(parent: Node, text: string): Node {
+  let node = parent.literals.get(text)
+  if (node === undefined) {
+    node = newNode()
+    parent.literals.set(text, node)
+    parent.foldedLiterals.add(folded(text))
+  }
+  return node
+}
+
+function captureNode({ captures }: Node, prefix: string): Node {
+  const known = captures.find((each) => each.prefix === prefix)
+  if (known !== undefined) return known.node
+  const node = newNode()
+  captures.push({ prefix, folded: folded(prefix), node })
+  captures.sort((one, other) => other.prefix.length - one.prefix.length)
+  return node
+}
+
+interface Wanted {
+  readonly segments: readonly string[]
+  readonly host: string
+  readonly method: string
+}
+
+/**
+ * The first route in the order from the most specific path to the least. Each node has one way to it, so no more nodes are looked at
+ * than there are.
+ */
+function find(
+  node: Node,
+  wanted: Wanted,
+  depth: number,
+): Route | ReturnType<typeof notCanonical> | undefined {
+  const segment = wanted.segments[depth]
+  if (segment === undefined) {
+    const route = pick(node.here, wanted)
+    if (route !== undefined) return route
+  } else {
+    const next = node.literals.get(segment)
+    if (next === undefined) {
+      if (passesBy(node, segment))
+        return notCanonical('each segment written as in its route, also its case, and nothing behind it')
+    } else {
+      const found = find(next, wanted, depth + 1)
+      if (found !== undefined) return found
+    }
+    for (const { prefix, node: captured } of node.captures)
+      if (isCaptured(prefix, segment)) {
+        const found = find(captured, wanted, depth + 1)
+        if (found !== undefined) return found
+      }
+  }
+  return pick(node.below, wanted)
+}
+
+/** Whether some server would take the segment for a text of a route that it does not match here. */
+function passesBy({ foldedLiterals, captures }: Node, segment: string): boolean {
+  if (foldedLiterals.size > 0 && similarTo(segment).some((text) => foldedLiterals.has(text))) return true
+  return captures.some(
+    ({ prefix, folded: beginning }) =>
+      prefix !== '' && !segment.startsWith(prefix) && folded(segment).startsWith(beginning),
+  )
+}
+
+function pick(places: RoutesByHost, { host, method }: Wanted): Route | undefined {
+  if (places.size === 0) return undefined
+  const exact = host === '' ? undefined : withMethod(places.get(host), method)
+  if (exact !== undefined) return exact
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    const route = withMethod(places.get(host.slice(dot)), method)
+    if (route !== undefined) return route
+  }
+  return withMethod(places.get(''), method)
+}
+
+function withMethod(routes: readonly Route[] | undefined, method: string): Route | undefined {
+  return routes?.find(({ methods }) => methods === undefined || methods.includes(method))
+}
+
+function withTarget(route: Route, segments: readonly string[], header: RouteRequest['header']): RouteMatch {
+  const { api, target: sources } = route
+  if (sources === undefined) return { refused: undefined, api, target: undefined, route }
+  const account = foundIn(sources.account, segments, header)
+  if (account === undefined) return targetNotFound(route, 'account', sources.account)
+  if (sources.project === undefined) return { refused: undefined, api, target: { account }, route }
+  const project = foundIn(sources.project, segments, header)
+  if (project === undefined) return targetNotFound(route, 'project', sources.project)
+  const target: RouteTarget = { account, project }
+  return { refused: undefined, api, target, route }
+}
+
+function targetNotFound(route: Route, part: 'account' | 'project', source: TargetSource): RouteMatch {
+  const where = source.from === 'header' ? `one header ${source.name}` : 'a segment of the path'
+  return { refused: 'TARGET_NOT_FOUND', detail: `expected the ${part} in ${where}: ${VALUE_EXPECTED}`, route }
+}
+
+/**
+ * An account or a project as a request may name it. Some servers cut a text at these characters, or take a list for several values, and
+ * would then serve another project than the one that was checked.
+ */
+const VALUE = /^(?! )[^\p{C}\p{Zl}\p{Zp};?#\\%,/]{1,255}(?<! )$/u
+const VALUE_EXPECTED = '1 to 255 visible characters without ; ? # \\ % , and slash'
+
+function foundIn(
+  source: TargetSource,
+  segments: readonly string[],
+  header: RouteRequest['header'],
+): string | undefined {
+  if (source.from === 'fixed') return source.value
+  const found =
+    source.from === 'header' ? header(source.name) : segments[source.index]?.slice(source.prefix.length)
+  const value = typeof found === 'object' && found.length === 1 ? found[0] : found
+  if (typeof value !== 'string' || !VALUE.test(value)) return undefined
+  // Bytes of a header beyond ASCII have no encoding of their own.
+  return source.from === 'header' && !/^[\x20-\x7e]*$/.test(value) ? undefined : value
+}
