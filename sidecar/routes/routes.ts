@@ -5,7 +5,7 @@
 import { readRequestTarget } from '../base/request-target.ts'
 import { isCaptured, isHost } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest, RouteTarget, TargetSource } from './route.ts'
-import { folded, similarTo } from './similar.ts'
+import { folded, isWhole, similarTo } from './similar.ts'
 
 /** Length of the longest path, without its query. */
 const PATH_LENGTH_MAX = 8_192
@@ -153,6 +153,8 @@ function find(
   } else {
     const next = node.literals.get(segment)
     if (next === undefined) {
+      if (isDecisive(node) && !isWhole(segment))
+        return notCanonical('no encoded ; ? # and no invisible segment where routes differ')
       if (passesBy(node, segment))
         return notCanonical('each segment written as in its route, also its case, and nothing behind it')
     } else {
@@ -166,6 +168,11 @@ function find(
       }
   }
   return pick(node.below, wanted)
+}
+
+/** Whether it depends on the segment, or on its absence, which route is found. */
+function isDecisive({ literals, captures, here }: Node): boolean {
+  return literals.size > 0 || captures.length > 0 || here.size > 0
 }
 
 /** Whether some server would take the segment for a text of a route that it does not match here. */

@@ -24,6 +24,14 @@ export function folded(segment: string): string {
   return text.slice(0, end)
 }
 
+/**
+ * Whether every server reads a segment here, and no other one. Where a decoded path is cut at `?` or `#`, or a segment vanishes because
+ * nothing of it stays, the path ends sooner than it seems.
+ */
+export function isWhole(segment: string): boolean {
+  return /^[A-Za-z0-9_-]+$/.test(segment) || (!/[;?#]/.test(segment) && folded(segment) !== '')
+}
+
 /** The texts that some server could take the segment for, in their folded form. */
 export function similarTo(segment: string): readonly string[] {
   const whole = folded(segment)

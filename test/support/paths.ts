@@ -275,7 +275,7 @@ export const REFUSED_ROWS: readonly RoutedRow[] = [
   lost('two accounts in one line', { target: '/v1/AUTH_web/', headers: { 'x-account': '1, 2' } }),
   lost('a blank behind the account', { target: '/v1/AUTH_web/', headers: { 'x-account': '1 ' } }),
   lost('an account beyond ASCII', { target: '/v1/AUTH_web/', headers: { 'x-account': 'caf\u00e9' } }),
-  lost('a project that some servers cut', { target: '/v1/AUTH_web%3Bx/', headers: { 'x-account': '1' } }),
+  unclear('a project that some servers cut', { target: '/v1/AUTH_web%3Bx/', headers: { 'x-account': '1' } }),
   lost('a project that ends with a blank', { target: '/v1/AUTH_web%20/', headers: { 'x-account': '1' } }),
   lost('a project with an invisible character', {
     target: '/v1/AUTH_web%E2%80%8B/',

@@ -1,0 +1,154 @@
+/** Routes are checked at the start: what would depend on their order, or could never match, is an error that names the routes. */
+import { expect, test } from 'vitest'
+import { compileRoutes } from '../../sidecar/routes/compile.ts'
+import type { RouteSetting } from '../../sidecar/routes/route.ts'
+
+const APIS = new Set(['balance', 'iam'])
+
+/** What is wrong with the routes. `path` is `/`, and `api` is `balance`, unless given. */
+function problemsOf(...wishes: readonly Partial<RouteSetting>[]): readonly string[] {
+  const settings = wishes.map((wish) => ({ path: '/', api: 'balance', ...wish }))
+  return compileRoutes(settings, APIS).problems ?? []
+}
+
+const HOST =
+  'routes[0].host: expected a host name of ASCII letters, digits, hyphens and underscores, without a port and a dot at the end; or such a name behind *.'
+const PATH =
+  "routes[0].path: expected a path that begins with a slash, whose segments are letters, digits and -._~!$&'()*+,=:@, or end with {name}"
+const METHOD = 'routes[0].methods[0]: expected a method in capitals, which is not CONNECT'
+const SEGMENT = 'routes[0].target.account.segment: expected the name of a {name} of the path'
+const overlaps = (shared: string) =>
+  `routes[1]: overlaps routes[0], and neither is the more specific one; expected a route for what both match: ${shared}`
+const TWIN = 'routes[1]: expected other requests than those of routes[0]'
+
+test.each<[claim: string, routes: readonly Partial<RouteSetting>[], problems: readonly string[]]>([
+  ['an unknown API', [{ api: 'balances' }], ['routes[0].api: expected the id of an API of the matrix']],
+  ...[
+    'a.example:80',
+    'a.example.',
+    '.example',
+    '*',
+    '*.',
+    'a.*.example',
+    'http://a.example',
+    'a/b',
+    'café',
+    '',
+  ].map((host): [string, Partial<RouteSetting>[], string[]] => [`the host ${host}`, [{ host }], [HOST]]),
+  ...[
+    'a',
+    '',
+    '//',
+    '/a//b',
+    '/a//',
+    '/.',
+    '/a/../b',
+    '/./',
+    '/a;b',
+    '/a b',
+    '/a?b',
+    '/a#b',
+    '/caf%C3%A9',
+    '/é',
+    '/a\\b',
+  ]
+    .concat(['/{', '/{}', '/{A}', '/{a}b', '/{a}{b}', '/{a-b}', '/a/{1}', '/**'])
+    .filter((path) => path !== '/**')
+    .map((path): [string, Partial<RouteSetting>[], string[]] => [`the path ${path}`, [{ path }], [PATH]]),
+  ['the same name twice', [{ path: '/{a}/{a}' }], ['routes[0].path: expected each {name} once']],
+  ['a method in small letters', [{ methods: ['get'] }], [METHOD]],
+  ['CONNECT, which has no path', [{ methods: ['CONNECT'] }], [METHOD]],
+  [
+    'a segment that the path does not name',
+    [{ path: '/{id}/', target: { account: { segment: 'account' } } }],
+    [SEGMENT],
+  ],
+  [
+    'no name of a header',
+    [{ target: { account: { header: 'X Account' } } }],
+    ['routes[0].target.account.header: expected the name of a header'],
+  ],
+  ['the same requests twice', [{ path: '/a' }, { path: '/a' }], [TWIN]],
+  ['… under another name', [{ path: '/{a}/' }, { path: '/{b}/' }], [TWIN]],
+  ['… with the host in other letters', [{ host: 'a.example' }, { host: 'A.example' }], [TWIN]],
+  ['… with HEAD written out', [{ methods: ['GET'] }, { methods: ['HEAD', 'GET'] }], [TWIN]],
+  ['captures that cross', [{ path: '/{a}/x' }, { path: '/y/{b}' }], [overlaps('any method any host /y/x')]],
+  [
+    'a longer path with a capture',
+    [{ path: '/a/' }, { path: '/{x}/b/' }],
+    [overlaps('any method any host /a/b/')],
+  ],
+  [
+    'a prefix and a text',
+    [{ path: '/AUTH_{a}/x' }, { path: '/{b}/', methods: ['PUT'] }],
+    [overlaps('PUT any host /AUTH_{a}/x')],
+  ],
+  [
+    'a host against a path',
+    [{ host: 'a.example' }, { path: '/admin/' }],
+    [overlaps('any method a.example /admin/')],
+  ],
+  [
+    'a wildcard against a path',
+    [{ host: '*.example' }, { path: '/admin/' }],
+    [overlaps('any method *.example /admin/')],
+  ],
+  [
+    'a method against a path',
+    [{ methods: ['GET'] }, { path: '/admin/' }],
+    [overlaps('GET, HEAD any host /admin/')],
+  ],
+  [
+    'methods that cross',
+    [{ methods: ['PUT', 'POST'] }, { methods: ['POST', 'PATCH'] }],
+    [overlaps('POST any host /')],
+  ],
+  [
+    'texts that differ in case alone',
+    [{ path: '/a/Users/' }, { path: '/a/users/x' }],
+    ['routes[1].path: expected `Users` as in routes[0], found `users`, which some servers take for the same'],
+  ],
+  [
+    'everything at once, each in its place',
+    [
+      { path: 'a', api: 'x' },
+      { host: 'a:1', methods: ['get'] },
+    ],
+    ['routes[0].api: expected the id of an API of the matrix', PATH, HOST.replace('[0]', '[1]')],
+  ],
+])('is refused: %s', (_claim, routes, problems) => {
+  expect(problemsOf(...routes)).toEqual(problems)
+})
+
+test.each<[claim: string, routes: readonly Partial<RouteSetting>[]]>([
+  ['a path below another', [{ path: '/a/' }, { path: '/a/b/' }, { path: '/a/b' }, {}]],
+  ['a host and a wildcard', [{ host: 'a.example' }, { host: '*.example' }, { host: '*.b.example' }, {}]],
+  ['a method and any', [{ methods: ['GET'] }, {}]],
+  ['HEAD apart from GET', [{ methods: ['GET'] }, { methods: ['HEAD'] }]],
+  ['other methods', [{ methods: ['GET'] }, { methods: ['PUT', 'POST'] }]],
+  ['a capture beside a text', [{ path: '/{a}/' }, { path: '/x/' }]],
+  [
+    'longer prefixes of a capture',
+    [{ path: '/{a}/' }, { path: '/A{b}/' }, { path: '/AUTH_{c}/' }, { path: '/AUTH_1/' }],
+  ],
+  ['prefixes that have nothing in common', [{ path: '/A{b}/x' }, { path: '/B{c}/y' }]],
+  ['an overlap that a third route decides', [{ path: '/{a}/x' }, { path: '/y/{b}' }, { path: '/y/x' }]],
+  [
+    '… of a host and a path',
+    [{ host: 'a.example' }, { path: '/admin/' }, { host: 'a.example', path: '/admin/' }],
+  ],
+  ['characters with a meaning elsewhere', [{ path: "/servers:start/a+b/x'(y)/@me/a,b=c/*" }]],
+  ['addresses', [{ host: '127.0.0.1' }, { host: '[::1]' }, { host: 'my_service' }]],
+  ['an API for two routes', [{ path: '/a' }, { path: '/b' }]],
+])('is accepted: %s', (_claim, routes) => {
+  expect(problemsOf(...routes)).toEqual([])
+})
+
+test('of many overlaps the first ones are listed', () => {
+  const routes = Array.from({ length: 30 }, (_, index) => ({ path: `/{a}/${index}/`, methods: ['GET'] }))
+  expect(problemsOf(...routes, { path: '/x/' })).toHaveLength(20)
+})
+
+test('whether an API is known may be left open', () => {
+  expect(compileRoutes([{ path: '/', api: 'unknown' }], undefined).problems).toBeUndefined()
+})

@@ -1,0 +1,222 @@
+/**
+ * What holds of any table of routes: its order changes nothing, one route is the most specific, and a request that some server takes for
+ * another one does not get another API than that one.
+ */
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compileRoutes } from '../../sidecar/routes/compile.ts'
+import type { Route, RouteMatch, RouteRequest, RouteSetting } from '../../sidecar/routes/route.ts'
+import type { Routes } from '../../sidecar/routes/routes.ts'
+
+const SEGMENTS = ['a', 'b', 'Ab', 'v2.0', 'a:b', 'x+y']
+const CAPTURES = ['{}', 'a{}', 'ab{}', 'B-{}']
+const HOSTS = ['a.example', 'b.a.example', '*.example', '*.a.example']
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE']
+
+const path = fc
+  .tuple(fc.array(fc.constantFrom(...SEGMENTS, ...CAPTURES), { maxLength: 3 }), fc.boolean())
+  .map(([parts, below]) => {
+    const named = parts.map((part, index) => `/${part.replace('{}', `{s${index}}`)}`).join('')
+    return named === '' || below ? `${named}/` : named
+  })
+
+const setting: fc.Arbitrary<RouteSetting> = fc.record(
+  {
+    path,
+    api: fc.constant('balance'),
+    host: fc.constantFrom(...HOSTS),
+    methods: fc.uniqueArray(fc.constantFrom(...METHODS), { minLength: 1, maxLength: 3 }),
+  },
+  { requiredKeys: ['path', 'api'] },
+)
+
+/** Tables of routes that are accepted: those that would be ambiguous are left out one by one. */
+const accepted: fc.Arbitrary<{ settings: readonly RouteSetting[]; routes: Routes }> = fc
+  .array(setting, { minLength: 1, maxLength: 8 })
+  .map((wishes) => {
+    let kept: { settings: readonly RouteSetting[]; routes: Routes } | undefined
+    for (const wish of wishes) {
+      const settings = [...(kept?.settings ?? []), wish]
+      const { routes } = compileRoutes(settings, undefined)
+      if (routes !== undefined) kept = { settings, routes }
+    }
+    return kept as NonNullable<typeof kept>
+  })
+
+/** Pieces of paths, and what attackers write in their place. */
+const PIECES = [
+  ...['/', '/', '/', 'a', 'b', 'A', 'Ab', 'ab', 'v2.0', 'a:b', 'a%3Ab', 'x+y', 'c', 'B-', 'b-'],
+  ...['//', '.', '..', '/../', '/./', '%2e', '%2E%2e', '%2F', '%2f', '%252F', '%61', '%41', '%62'],
+  ...[
+    ';x',
+    ';',
+    '%3B',
+    '%3bx',
+    '?',
+    '%3F',
+    '#',
+    '%23',
+    '\\',
+    '%5C',
+    '%5c..',
+    '%20',
+    '+',
+    '%00',
+    '.json',
+    '%C0%AF',
+  ],
+  ...['%C3%A9', '%c3%A9', 'é', '%EF%BD%81', '%E2%80%8B', ':', '::$DATA', ','],
+]
+const target = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((pieces) => `/${pieces.join('')}`)
+
+const request: fc.Arbitrary<RouteRequest> = fc.record({
+  method: fc.constantFrom(...METHODS),
+  host: fc.constantFrom('a.example', 'b.a.example', 'x.example', 'B.A.EXAMPLE:80', 'elsewhere'),
+  target,
+  header: fc.constant(() => undefined),
+})
+
+const summary = (match: RouteMatch, settings: readonly RouteSetting[]) =>
+  match.refused ?? settings[match.route.index]
+
+test('the order of the routes makes no difference', () => {
+  const shuffled = accepted.chain(({ settings, routes }) =>
+    fc.tuple(
+      fc.constant({ settings, routes }),
+      fc.shuffledSubarray([...settings], { minLength: settings.length }),
+    ),
+  )
+  fc.assert(
+    fc.property(shuffled, request, ({ 0: { settings, routes }, 1: other }, asked) => {
+      const { routes: reordered } = compileRoutes(other, undefined)
+      expect(reordered).toBeDefined()
+      expect(summary((reordered as Routes).match(asked), other)).toEqual(
+        summary(routes.match(asked), settings),
+      )
+    }),
+  )
+})
+
+test('the route found is one that matches, within all others that do, and it is found whenever one matches', () => {
+  fc.assert(
+    fc.property(accepted, request, ({ routes }, asked) => {
+      const match = routes.match(asked)
+      if (match.refused === 'NOT_CANONICAL') return
+      const matching = routes.all.filter((route) => matches(route, asked))
+      const narrowest = matching.filter((route) => matching.every((other) => isWithin(route, other)))
+      expect(narrowest).toEqual(match.refused === undefined ? [match.route] : [])
+    }),
+    { numRuns: 200 },
+  )
+})
+
+/** Another way to match: an expression for each route. */
+function matches({ host, path: { segments, below }, methods }: Route, asked: RouteRequest): boolean {
+  const name = asked.host?.toLowerCase().replace(/:\d+$/, '') ?? ''
+  const [pathOnly = ''] = asked.target.split('?')
+  const quoted = segments.map((each) =>
+    each.type === 'literal' ? `/${RegExp.escape(each.text)}` : `/${RegExp.escape(each.prefix)}[^/]+`,
+  )
+  const expression = new RegExp(`^${quoted.join('')}${below ? '(/.*)?' : '/?'}$`)
+  return (
+    (host.startsWith('.') ? name.endsWith(host) : host === '' || host === name) &&
+    (methods?.includes(asked.method) ?? true) &&
+    expression.test(decodeURIComponent(pathOnly))
+  )
+}
+
+/** Whether the other route matches all that the first one matches. */
+function isWithin(one: Route, other: Route): boolean {
+  const [inner, outer] = [one.path, other.path]
+  return (
+    (other.methods === undefined || (one.methods?.every((each) => other.methods?.includes(each)) ?? false)) &&
+    (other.host === '' ||
+      other.host === one.host ||
+      (other.host.startsWith('.') && one.host.endsWith(other.host))) &&
+    (outer.below
+      ? inner.segments.length >= outer.segments.length
+      : !inner.below && inner.segments.length === outer.segments.length) &&
+    outer.segments.every((segment, index) => {
+      const within = inner.segments[index]
+      if (segment.type === 'literal') return within?.type === 'literal' && within.text === segment.text
+      const text = within?.type === 'literal' ? within.text : `${within?.prefix}?`
+      return text.length > segment.prefix.length && text.startsWith(segment.prefix)
+    })
+  )
+}
+
+/** What servers do with a path before they look for what it names. Each takes a path and returns the one that it serves. */
+const SERVERS: Readonly<Record<string, (path: string) => string>> = {
+  'nginx, which decodes, merges slashes and follows dots': (path) =>
+    encoded(withoutDots(merged(decoded(path)))),
+  'a servlet container, which cuts parameters, decodes and follows dots': (path) =>
+    encoded(withoutDots(decoded(withoutParameters(path)))),
+  'one that decodes, and another behind it that cuts parameters': (path) =>
+    encoded(withoutDots(withoutParameters(decoded(path)))),
+  'a file system that ignores case, dots and blanks at the end, and takes a backslash for a slash': (path) =>
+    encoded(withoutDots(trimmed(decoded(path).replaceAll('\\', '/').toLowerCase()))),
+  'a framework that ignores case and a slash at the end': (path) => path.toLowerCase().replace(/\/+$/, ''),
+  'a framework that cuts off a format': (path) => path.replace(/(?<=[^/])\.[a-z]+\/?$/, ''),
+  'one that decodes twice': (path) => encoded(withoutDots(decoded(decoded(path)))),
+  'one that cuts a decoded path at a question mark or a hash': (path) =>
+    encoded(withoutDots(decoded(path).replace(/[?#].*/, ''))),
+  'one that makes compatible characters the same': (path) =>
+    encoded(withoutDots(decoded(path).normalize('NFKC').replaceAll('\u200b', ''))),
+}
+
+const merged = (path: string) => path.replace(/\/+/g, '/')
+const withoutParameters = (path: string) => path.replace(/;[^/]*/g, '')
+const trimmed = (path: string) => path.replace(/[. ]+(?=\/|$)/g, (end) => (/^\.{1,2}$/.test(end) ? end : ''))
+
+/** Decodes what can be decoded, and takes the rest as it is. */
+function decoded(path: string): string {
+  return path.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) => {
+    const bytes = Buffer.from(run.replaceAll('%', ''), 'hex')
+    return bytes.toString().includes('\ufffd') ? bytes.toString('latin1') : bytes.toString()
+  })
+}
+
+function withoutDots(path: string): string {
+  const kept: string[] = []
+  for (const segment of path.split('/').slice(1))
+    if (segment === '..') kept.pop()
+    else if (segment !== '.') kept.push(segment)
+  return `/${kept.join('/')}`
+}
+
+/** A decoded path in the canonical way. */
+function encoded(path: string): string {
+  return path.replace(/[^A-Za-z0-9\-._~!$&'()*+,=:@/]+/g, (run) => encodeURIComponent(run.toWellFormed()))
+}
+
+test.each(Object.entries(SERVERS))(
+  'what is the same for %s gets the same route, or nothing',
+  (_name, serve) => {
+    fc.assert(
+      fc.property(accepted, request, ({ routes }, asked) => {
+        const [pathOnly = ''] = asked.target.split('?')
+        const served = { ...asked, target: serve(pathOnly) || '/' }
+        const [match, other] = [routes.match(asked), routes.match(served)]
+        if (match.refused === 'NOT_CANONICAL' || other.refused === 'NOT_CANONICAL') return
+        expect([match.refused, match.route]).toEqual([other.refused, other.route])
+      }),
+      { numRuns: 300 },
+    )
+  },
+)
+
+test('whatever is asked, there is an answer', () => {
+  const anyText = fc.oneof(fc.string({ unit: 'binary' }), target, fc.constantFrom('', '*', '/'))
+  const anything = fc.record({
+    method: fc.oneof(anyText, fc.constant('GET')),
+    host: fc.option(fc.oneof(anyText, fc.constant('a.example')), { nil: undefined }),
+    target: anyText,
+    header: fc.option(anyText, { nil: undefined }).map((value) => () => value),
+  })
+  fc.assert(
+    fc.property(accepted, anything, ({ routes }, asked) => {
+      const match = routes.match(asked)
+      expect([undefined, 'NOT_CANONICAL', 'NO_ROUTE', 'TARGET_NOT_FOUND']).toContain(match.refused)
+    }),
+  )
+})
