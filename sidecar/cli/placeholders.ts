@@ -26,6 +26,11 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   id: { expected: 'the id of a token', example: 'q9Zk3vY0T1uB7xw2LmN4Rg' },
   ip: { expected: 'an IPv4 or IPv6 address', example: '10.1.2.3' },
   kind: { expected: 'the id of a token kind', example: 'static_token', source: 'token kinds' },
+  method: {
+    expected: 'a method of HTTP, for example GET',
+    example: 'GET',
+    source: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+  },
   ms: { expected: 'a time in milliseconds', example: '5000' },
   n: { expected: 'a whole number', example: '2' },
   name: { expected: 'a name', example: 'alpha' },
@@ -45,6 +50,10 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
     source: ['iam.admin'],
   },
   shell: { expected: 'bash, zsh or fish', example: 'bash' },
+  url: {
+    expected: 'a URL, or a path with its query',
+    example: 'https://api.example.com/billing/',
+  },
   user: { expected: 'the name of a user', example: 'olga' },
 }
 

@@ -16,6 +16,7 @@ import { addMatrixCommand } from './matrix.ts'
 import { addPlanCommand } from './plan.ts'
 import { addProfileCommand } from './profile.ts'
 import { addRevokeCommand } from './revoke.ts'
+import { addRouteCommand } from './route.ts'
 import { addServeCommand } from './serve.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
@@ -41,6 +42,7 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
   addProfileCommand(program)
+  addRouteCommand(program)
   program.commandsGroup(GROUPS.administer)
   addAdministrationCommands(program, terminal)
   program.commandsGroup(GROUPS.shell)

@@ -77,11 +77,13 @@ function readMethods(methods: readonly string[] | undefined, expect: Expect): re
 }
 
 function readSource(
-  { segment, header, fixed }: TargetSetting,
+  setting: TargetSetting,
   part: 'account' | 'project',
   { segments }: PathPattern,
   expect: Expect,
 ): TargetSource {
+  const { segment, header, fixed } = setting
+  expect(Object.keys(setting).length === 1, `target.${part}`, 'exactly one of segment, header and fixed')
   if (fixed !== undefined) return { from: 'fixed', value: fixed }
   if (header !== undefined) {
     expect(/^[A-Za-z0-9-]+$/.test(header), `target.${part}.header`, 'the name of a header')
@@ -90,7 +92,11 @@ function readSource(
   const name = segment ?? ''
   const index = segments.findIndex((each) => each.type === 'capture' && each.name === name)
   const found = segments[index]
-  expect(found !== undefined, `target.${part}.segment`, 'the name of a {name} of the path')
+  expect(
+    found !== undefined || segment === undefined,
+    `target.${part}.segment`,
+    'the name of a {name} of the path',
+  )
   return { from: 'segment', name, index, prefix: found?.type === 'capture' ? found.prefix : '' }
 }
 

@@ -153,7 +153,13 @@ const ROOMS: readonly Room[] = [
     purpose: 'the command line',
     imports: [
       ...['engine/', 'matrix/document/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/config/'],
-      ...['sidecar/directory/', 'sidecar/authority/', 'sidecar/upstream/', 'sidecar/rules.ts'],
+      ...[
+        'sidecar/routes/',
+        'sidecar/directory/',
+        'sidecar/authority/',
+        'sidecar/upstream/',
+        'sidecar/rules.ts',
+      ],
       ...['sidecar/grpc/', 'sidecar/log.ts', 'sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/'],
       ...['sidecar/agent/', 'node:', 'commander'],
     ],

@@ -68,6 +68,16 @@ test.each<[claim: string, routes: readonly Partial<RouteSetting>[], problems: re
     [{ target: { account: { header: 'X Account' } } }],
     ['routes[0].target.account.header: expected the name of a header'],
   ],
+  [
+    'two places of an account',
+    [{ target: { account: { fixed: '1', header: 'X-Account' } } }],
+    ['routes[0].target.account: expected exactly one of segment, header and fixed'],
+  ],
+  [
+    'no place of an account',
+    [{ target: { account: {} } }],
+    ['routes[0].target.account: expected exactly one of segment, header and fixed'],
+  ],
   ['the same requests twice', [{ path: '/a' }, { path: '/a' }], [TWIN]],
   ['… under another name', [{ path: '/{a}/' }, { path: '/{b}/' }], [TWIN]],
   ['… with the host in other letters', [{ host: 'a.example' }, { host: 'A.example' }], [TWIN]],

@@ -114,16 +114,18 @@ test('the route found is one that matches, within all others that do, and it is 
 function matches({ host, path: { segments, below }, methods }: Route, asked: RouteRequest): boolean {
   const name = asked.host?.toLowerCase().replace(/:\d+$/, '') ?? ''
   const [pathOnly = ''] = asked.target.split('?')
-  const quoted = segments.map((each) =>
-    each.type === 'literal' ? `/${RegExp.escape(each.text)}` : `/${RegExp.escape(each.prefix)}[^/]+`,
+  const parts = segments.map((each) =>
+    each.type === 'literal' ? `/${quoted(each.text)}` : `/${quoted(each.prefix)}[^/]+`,
   )
-  const expression = new RegExp(`^${quoted.join('')}${below ? '(/.*)?' : '/?'}$`)
+  const expression = new RegExp(`^${parts.join('')}${below ? '(/.*)?' : '/?'}$`)
   return (
     (host.startsWith('.') ? name.endsWith(host) : host === '' || host === name) &&
     (methods?.includes(asked.method) ?? true) &&
     expression.test(decodeURIComponent(pathOnly))
   )
 }
+
+const quoted = (text: string) => text.replace(/\W/g, '\\$&')
 
 /** Whether the other route matches all that the first one matches. */
 function isWithin(one: Route, other: Route): boolean {

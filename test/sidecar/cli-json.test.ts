@@ -29,6 +29,8 @@ const profiles = newFile(
   }),
 )
 
+const routes = newFile(JSON.stringify({ routes: [{ path: '/', api: 'balance' }] }))
+
 interface Row {
   readonly args: readonly string[]
   /** The contract's message for the answer. */
@@ -73,6 +75,7 @@ const ROWS_HERE: readonly Row[] = [
   // Before the password is replaced below.
   { args: ['profile', 'list', '--config', profiles] },
   { args: ['profile', 'test', 'job', '--config', profiles] },
+  { args: ['route', 'explain', 'GET', '/', '--config', routes] },
   { args: ['directory', 'apply', people, ...data] },
   { args: ['directory', 'replace-password', ACCOUNT, 'account', ...data] },
   { args: ['keys', 'show', ...data] },
@@ -124,7 +127,9 @@ test('keys rotate', async () => {
 
 test('there is no other command with --json', () => {
   const path = ({ args }: { readonly args: readonly string[] }) =>
-    ['directory', 'keys', 'caller', 'profile'].includes(args[0] ?? '') ? args.slice(0, 2).join(' ') : args[0]
+    ['directory', 'keys', 'caller', 'profile', 'route'].includes(args[0] ?? '')
+      ? args.slice(0, 2).join(' ')
+      : args[0]
   const held = [
     ...ROWS_HERE.map(path),
     'serve',

@@ -207,80 +207,79 @@ region:{description:"Region of the endpoint. Default: http.region.",type:"string
 description:"Interfaces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:[
 "public","internal","admin"]}},roleNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,
 maxLength:255}},targetSource:{description:"Exactly one of segment (the name of a segment of the path), header \
-(the name of a request header) and fixed (the text itself).",type:"object",additionalProperties:!1,minProperties:1,
-maxProperties:1,properties:{segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,
-maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},
-y={type:"string",minLength:1,maxLength:4096},L={description:"URL of the service for clients. It may contain %(\
-project_id)s; the endpoint is then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",
-maxLength:2048},j={description:"Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},
-v={description:"Interfaces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{
-enum:["public","internal","admin"]}},P={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,
-maxLength:255}},_={description:"Exactly one of segment (the name of a segment of the path), header (the name o\
-f a request header) and fixed (the text itself).",type:"object",additionalProperties:!1,minProperties:1,maxProperties:1,
-properties:{segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},
-fixed:{type:"string",minLength:1,maxLength:255}}},I=Object.prototype.hasOwnProperty,d=C().default,z=Z().default,
-D=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),R=new RegExp("^https?://\\S+$","u"),Q=new RegExp("^pos\
-tgres(ql)?://","u"),E=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),V=new RegExp("^[\\x21-\\x7e]+$","u"),
-G=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),J=new RegExp("^[0-9a-f]{64}$","u");function q(g,{instancePath:a="",
-parentData:N,parentDataProperty:w,rootData:b=g,dynamicAnchors:x={}}={}){let e=null,i=0;const O=q.evaluated;if(O.
-dynamicProps&&(O.props=void 0),O.dynamicItems&&(O.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
-if(!I.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalPro\
-perties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
-data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(
-n)){for(const t in n)if(!I.call(s.properties.grpc.properties,t)){const r={instancePath:a+"/grpc",schemaPath:"#\
-/properties/grpc/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"m\
-ust NOT have additional properties",schema:!1,parentSchema:s.properties.grpc,data:n};e===null?e=[r]:e.push(r),
-i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(d(t)>300){const r={instancePath:a+"/grpc/\
-address",schemaPath:"#/properties/grpc/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"\
-must NOT have more than 300 characters",schema:300,parentSchema:s.properties.grpc.properties.address,data:t};e===
-null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/prop\
-erties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",
-schema:1,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={
-instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/type",keyword:"type",params:{type:"\
-string"},message:"must be string",schema:s.properties.grpc.properties.address.type,parentSchema:s.properties.grpc.
-properties.address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.max_message_bytes!==void 0){let t=n.max_message_bytes;
-if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"\
-#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{type:"integer"},message:"must be i\
-nteger",schema:s.properties.grpc.properties.max_message_bytes.type,parentSchema:s.properties.grpc.properties.max_message_bytes,
-data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>67108864||isNaN(t)){const r={instancePath:a+
-"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/maximum",keyword:"maximum",
-params:{comparison:"<=",limit:67108864},message:"must be <= 67108864",schema:67108864,parentSchema:s.properties.
-grpc.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<1024||isNaN(t)){const r={instancePath:a+
-"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/minimum",keyword:"minimum",
-params:{comparison:">=",limit:1024},message:"must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.
-max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_concurrent_streams!==void 0){let t=n.max_concurrent_streams;
-if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_concurrent_stream\
-s",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},
-message:"must be integer",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.
-grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){
-if(t>1e5||isNaN(t)){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/prope\
-rties/max_concurrent_streams/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <=\
- 100000",schema:1e5,parentSchema:s.properties.grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.
-push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properties/\
-grpc/properties/max_concurrent_streams/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"mu\
-st be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.
-push(r),i++}}}if(n.max_batch_length!==void 0){let t=n.max_batch_length;if(!(typeof t=="number"&&!(t%1)&&!isNaN(
-t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/ma\
-x_batch_length/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.
-properties.max_batch_length.type,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};e===null?e=
-[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+"/grpc/max_b\
-atch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/maximum",keyword:"maximum",params:{comparison:"\
-<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.properties.max_batch_length,
-data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"\
-#/properties/grpc/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"\
-must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};e===null?e=[r]:e.push(
-r),i++}}}if(n.max_connection_idle_ms!==void 0){let t=n.max_connection_idle_ms;if(!(typeof t=="number"&&!(t%1)&&
-!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/\
-properties/max_connection_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
-properties.grpc.properties.max_connection_idle_ms.type,parentSchema:s.properties.grpc.properties.max_connection_idle_ms,
-data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:a+
-"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connection_idle_ms/maximum",keyword:"\
-maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.
-grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<1e3||isNaN(t)){const r={instancePath:a+
-"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connection_idle_ms/minimum",keyword:"\
-minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,parentSchema:s.properties.grpc.
-properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_age_ms!==void 0){
-let t=n.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
+(the name of a request header) and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{
+segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"\
+string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,
+maxLength:4096},L={description:"URL of the service for clients. It may contain %(project_id)s; the endpoint is\
+ then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},j={description:"\
+Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},v={description:"Interf\
+aces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","inter\
+nal","admin"]}},P={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={
+description:"Exactly one of segment (the name of a segment of the path), header (the name of a request header)\
+ and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,
+maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},
+I=Object.prototype.hasOwnProperty,d=C().default,z=Z().default,D=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
+"u"),R=new RegExp("^https?://\\S+$","u"),Q=new RegExp("^postgres(ql)?://","u"),E=new RegExp("^[a-z][a-z0-9]*([\
+-_][a-z0-9]+)*$","u"),V=new RegExp("^[\\x21-\\x7e]+$","u"),G=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),J=new RegExp(
+"^[0-9a-f]{64}$","u");function q(g,{instancePath:a="",parentData:N,parentDataProperty:w,rootData:b=g,dynamicAnchors:x={}}={}){
+let e=null,i=0;const O=q.evaluated;if(O.dynamicProps&&(O.props=void 0),O.dynamicItems&&(O.items=void 0),g&&typeof g==
+"object"&&!Array.isArray(g)){for(const n in g)if(!I.call(s.properties,n)){const t={instancePath:a,schemaPath:"\
+#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},message:"must NOT have ad\
+ditional properties",schema:!1,parentSchema:s,data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.
+grpc;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)if(!I.call(s.properties.grpc.properties,t)){
+const r={instancePath:a+"/grpc",schemaPath:"#/properties/grpc/additionalProperties",keyword:"additionalPropert\
+ies",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
+grpc,data:n};e===null?e=[r]:e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(d(t)>
+300){const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/maxLength",keyword:"\
+maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,parentSchema:s.properties.
+grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/grpc/address",
+schemaPath:"#/properties/grpc/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must\
+ NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.grpc.properties.address,data:t};e===null?
+e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/add\
+ress/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.grpc.properties.
+address.type,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.max_message_bytes!==
+void 0){let t=n.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{
+type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_message_bytes.type,parentSchema:s.
+properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
+t)){if(t>67108864||isNaN(t)){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/p\
+roperties/max_message_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:67108864},message:"must b\
+e <= 67108864",schema:67108864,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=
+[r]:e.push(r),i++}if(t<1024||isNaN(t)){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/propert\
+ies/grpc/properties/max_message_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:1024},message:"\
+must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:
+e.push(r),i++}}}if(n.max_concurrent_streams!==void 0){let t=n.max_concurrent_streams;if(!(typeof t=="number"&&
+!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properti\
+es/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},message:"must be intege\
+r",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.grpc.properties.max_concurrent_streams,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+
+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/maximum",keyword:"\
+maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.
+properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+
+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/minimum",keyword:"\
+minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.
+max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_batch_length!==void 0){let t=n.max_batch_length;
+if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"\
+#/properties/grpc/properties/max_batch_length/type",keyword:"type",params:{type:"integer"},message:"must be in\
+teger",schema:s.properties.grpc.properties.max_batch_length.type,parentSchema:s.properties.grpc.properties.max_batch_length,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+
+"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/maximum",keyword:"maximum",
+params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.properties.
+max_batch_length,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_bat\
+ch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:"\
+>=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};
+e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_idle_ms!==void 0){let t=n.max_connection_idle_ms;if(!(typeof t==
+"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"\
+#/properties/grpc/properties/max_connection_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must\
+ be integer",schema:s.properties.grpc.properties.max_connection_idle_ms.type,parentSchema:s.properties.grpc.properties.
+max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(
+t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connec\
+tion_idle_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,
+parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<1e3||
+isNaN(t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_\
+connection_idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,
+parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_age_ms!==
+void 0){let t=n.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
 "/grpc/max_connection_age_ms",schemaPath:"#/properties/grpc/properties/max_connection_age_ms/type",keyword:"ty\
 pe",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connection_age_ms.
 type,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t==
@@ -489,94 +488,94 @@ NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.proper
 [r]:e.push(r),i++}}else{const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region\
 /type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.region.
 type,parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}}if(n.trusted_proxies!==
-void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/trusted_p\
+void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const m={instancePath:a+"/http/trusted_p\
 roxies",schemaPath:"#/properties/http/properties/trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},
 message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.trusted_proxies,
-data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(
-c)>64){const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_pro\
+data:t};e===null?e=[m]:e.push(m),i++}const r=t.length;for(let m=0;m<r;m++){let c=t[m];if(typeof c=="string"){if(d(
+c)>64){const h={instancePath:a+"/http/trusted_proxies/"+m,schemaPath:"#/properties/http/properties/trusted_pro\
 xies/items/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,
 parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){
-const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/it\
+const h={instancePath:a+"/http/trusted_proxies/"+m,schemaPath:"#/properties/http/properties/trusted_proxies/it\
 ems/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
 properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
-"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",
+"/http/trusted_proxies/"+m,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",
 params:{type:"string"},message:"must be string",schema:s.properties.http.properties.trusted_proxies.items.type,
 parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}let p=t.
-length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const h={
+length,o;if(p>1){const m={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof m[c]=="number"){o=m[c];const h={
 instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/uniqueItems",keyword:"\
-uniqueItems",params:{i:p,j:m},message:"must NOT have duplicate items (items ## "+m+" and "+p+" are identical)",
+uniqueItems",params:{i:p,j:o},message:"must NOT have duplicate items (items ## "+o+" and "+p+" are identical)",
 schema:!0,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[h]:e.push(h),i++;break}
-o[c]=p}}}}else{const r={instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
+m[c]=p}}}}else{const r={instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
 d_proxies/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.http.properties.
 trusted_proxies.type,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[r]:e.push(r),
 i++}}if(n.catalog!==void 0){let t=n.catalog;if(Array.isArray(t)){if(t.length>1e3){const p={instancePath:a+"/ht\
 tp/catalog",schemaPath:"#/properties/http/properties/catalog/maxItems",keyword:"maxItems",params:{limit:1e3},message:"\
 must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.catalog,data:t};e===null?
-e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let m=t[p];if(m&&typeof m=="object"&&!Array.isArray(
-m)){if(m.type===void 0){const o={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/ca\
+e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let o=t[p];if(o&&typeof o=="object"&&!Array.isArray(
+o)){if(o.type===void 0){const m={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/ca\
 talog/items/required",keyword:"required",params:{missingProperty:"type"},message:"must have required property \
 'type'",schema:s.properties.http.properties.catalog.items.required,parentSchema:s.properties.http.properties.catalog.
-items,data:m};e===null?e=[o]:e.push(o),i++}if(m.name===void 0){const o={instancePath:a+"/http/catalog/"+p,schemaPath:"\
+items,data:o};e===null?e=[m]:e.push(m),i++}if(o.name===void 0){const m={instancePath:a+"/http/catalog/"+p,schemaPath:"\
 #/properties/http/properties/catalog/items/required",keyword:"required",params:{missingProperty:"name"},message:"\
 must have required property 'name'",schema:s.properties.http.properties.catalog.items.required,parentSchema:s.
-properties.http.properties.catalog.items,data:m};e===null?e=[o]:e.push(o),i++}for(const o in m)if(!(o==="type"||
-o==="name"||o==="url"||o==="region"||o==="interfaces"||o==="endpoints")){const c={instancePath:a+"/http/catalo\
+properties.http.properties.catalog.items,data:o};e===null?e=[m]:e.push(m),i++}for(const m in o)if(!(m==="type"||
+m==="name"||m==="url"||m==="region"||m==="interfaces"||m==="endpoints")){const c={instancePath:a+"/http/catalo\
 g/"+p,schemaPath:"#/properties/http/properties/catalog/items/additionalProperties",keyword:"additionalProperti\
-es",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
-http.properties.catalog.items,data:m};e===null?e=[c]:e.push(c),i++}if(m.type!==void 0){let o=m.type;if(typeof o==
-"string"){if(d(o)>255){const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/proper\
+es",params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
+http.properties.catalog.items,data:o};e===null?e=[c]:e.push(c),i++}if(o.type!==void 0){let m=o.type;if(typeof m==
+"string"){if(d(m)>255){const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/proper\
 ties/catalog/items/properties/type/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have mo\
-re than 255 characters",schema:255,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:o};
-e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"#/prope\
+re than 255 characters",schema:255,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:m};
+e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"#/prope\
 rties/http/properties/catalog/items/properties/type/minLength",keyword:"minLength",params:{limit:1},message:"m\
 ust NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-type,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"\
+type,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"\
 #/properties/http/properties/catalog/items/properties/type/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:s.properties.http.properties.catalog.items.properties.type.type,parentSchema:s.properties.
-http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(c),i++}}if(m.name!==void 0){let o=m.
-name;if(typeof o=="string"){if(d(o)>255){const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"#/prop\
+http.properties.catalog.items.properties.type,data:m};e===null?e=[c]:e.push(c),i++}}if(o.name!==void 0){let m=o.
+name;if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"#/prop\
 erties/http/properties/catalog/items/properties/name/maxLength",keyword:"maxLength",params:{limit:255},message:"\
 must NOT have more than 255 characters",schema:255,parentSchema:s.properties.http.properties.catalog.items.properties.
-name,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"\
+name,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"\
 #/properties/http/properties/catalog/items/properties/name/minLength",keyword:"minLength",params:{limit:1},message:"\
 must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-name,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"\
+name,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"\
 #/properties/http/properties/catalog/items/properties/name/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:s.properties.http.properties.catalog.items.properties.name.type,parentSchema:s.properties.
-http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(c),i++}}if(m.url!==void 0){let o=m.
-url;if(typeof o=="string"){if(d(o)>2048){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs\
+http.properties.catalog.items.properties.name,data:m};e===null?e=[c]:e.push(c),i++}}if(o.url!==void 0){let m=o.
+url;if(typeof m=="string"){if(d(m)>2048){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs\
 /endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT have more than 2048 characte\
-rs",schema:2048,parentSchema:L,data:o};e===null?e=[c]:e.push(c),i++}if(!R.test(o)){const c={instancePath:a+"/h\
+rs",schema:2048,parentSchema:L,data:m};e===null?e=[c]:e.push(c),i++}if(!R.test(m)){const c={instancePath:a+"/h\
 ttp/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"pattern",params:{pattern:"^https?://\\\
-S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:L,data:o};e===null?
+S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:L,data:m};e===null?
 e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/ty\
-pe",keyword:"type",params:{type:"string"},message:"must be string",schema:L.type,parentSchema:L,data:o};e===null?
-e=[c]:e.push(c),i++}}if(m.region!==void 0){let o=m.region;if(typeof o=="string"){if(d(o)>255){const c={instancePath:a+
+pe",keyword:"type",params:{type:"string"},message:"must be string",schema:L.type,parentSchema:L,data:m};e===null?
+e=[c]:e.push(c),i++}}if(o.region!==void 0){let m=o.region;if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+
 "/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"\
-must NOT have more than 255 characters",schema:255,parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<
+must NOT have more than 255 characters",schema:255,parentSchema:j,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<
 1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLeng\
-th",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:j,data:o};e===null?
+th",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:j,data:m};e===null?
 e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/type",
-keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,data:o};e===null?e=
-[c]:e.push(c),i++}}if(m.interfaces!==void 0){let o=m.interfaces;if(Array.isArray(o)){if(o.length<1){const u={instancePath:a+
+keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,data:m};e===null?e=
+[c]:e.push(c),i++}}if(o.interfaces!==void 0){let m=o.interfaces;if(Array.isArray(m)){if(m.length<1){const u={instancePath:a+
 "/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"minItems",params:{limit:1},
-message:"must NOT have fewer than 1 items",schema:1,parentSchema:v,data:o};e===null?e=[u]:e.push(u),i++}const c=o.
-length;for(let u=0;u<c;u++){let f=o[u];if(!(f==="public"||f==="internal"||f==="admin")){const k={instancePath:a+
+message:"must NOT have fewer than 1 items",schema:1,parentSchema:v,data:m};e===null?e=[u]:e.push(u),i++}const c=m.
+length;for(let u=0;u<c;u++){let f=m[u];if(!(f==="public"||f==="internal"||f==="admin")){const k={instancePath:a+
 "/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",keyword:"enum",params:{allowedValues:v.
 items.enum},message:"must be equal to one of the allowed values",schema:v.items.enum,parentSchema:v.items,data:f};
-e===null?e=[k]:e.push(k),i++}}let h=o.length,l;if(h>1){e:for(;h--;)for(l=h;l--;)if(z(o[h],o[l])){const u={instancePath:a+
+e===null?e=[k]:e.push(k),i++}}let h=m.length,l;if(h>1){e:for(;h--;)for(l=h;l--;)if(z(m[h],m[l])){const u={instancePath:a+
 "/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:h,
 j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are identical)",schema:!0,parentSchema:v,
-data:o};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"\
+data:m};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"\
 #/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:v.type,parentSchema:v,
-data:o};e===null?e=[c]:e.push(c),i++}}if(m.endpoints!==void 0){let o=m.endpoints;if(Array.isArray(o)){if(o.length>
+data:m};e===null?e=[c]:e.push(c),i++}}if(o.endpoints!==void 0){let m=o.endpoints;if(Array.isArray(m)){if(m.length>
 1e3){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/\
 items/properties/endpoints/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 10\
-00 items",schema:1e3,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints,data:o};e===
-null?e=[h]:e.push(h),i++}if(o.length<1){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/\
+00 items",schema:1e3,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints,data:m};e===
+null?e=[h]:e.push(h),i++}if(m.length<1){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/\
 properties/http/properties/catalog/items/properties/endpoints/minItems",keyword:"minItems",params:{limit:1},message:"\
 must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-endpoints,data:o};e===null?e=[h]:e.push(h),i++}const c=o.length;for(let h=0;h<c;h++){let l=o[h];if(l&&typeof l==
+endpoints,data:m};e===null?e=[h]:e.push(h),i++}const c=m.length;for(let h=0;h<c;h++){let l=m[h];if(l&&typeof l==
 "object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/items/required",keyword:"required",params:{missingProperty:"\
 url"},message:"must have required property 'url'",schema:s.properties.http.properties.catalog.items.properties.
@@ -619,10 +618,10 @@ properties.endpoints.items.type,parentSchema:s.properties.http.properties.catalo
 data:l};e===null?e=[u]:e.push(u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.http.properties.catalog.items.properties.endpoints.type,parentSchema:s.properties.
-http.properties.catalog.items.properties.endpoints,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+
+http.properties.catalog.items.properties.endpoints,data:m};e===null?e=[c]:e.push(c),i++}}}else{const m={instancePath:a+
 "/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/items/type",keyword:"type",params:{type:"o\
 bject"},message:"must be object",schema:s.properties.http.properties.catalog.items.type,parentSchema:s.properties.
-http.properties.catalog.items,data:m};e===null?e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"/http/catal\
+http.properties.catalog.items,data:o};e===null?e=[m]:e.push(m),i++}}}else{const r={instancePath:a+"/http/catal\
 og",schemaPath:"#/properties/http/properties/catalog/type",keyword:"type",params:{type:"array"},message:"must \
 be array",schema:s.properties.http.properties.catalog.type,parentSchema:s.properties.http.properties.catalog,data:t};
 e===null?e=[r]:e.push(r),i++}}if(n.roles!==void 0){let t=n.roles;if(t&&typeof t=="object"&&!Array.isArray(t)){
@@ -639,10 +638,10 @@ h)<1){const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleN
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:P.items,data:h};
 e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNa\
 mes/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.
-items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
-"string"){if(typeof c[h]=="number"){o=c[h];const l={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
-oleNames/uniqueItems",keyword:"uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+
-o+" and "+m+" are identical)",schema:!0,parentSchema:P,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{
+items,data:h};e===null?e=[l]:e.push(l),i++}}let o=r.length,m;if(o>1){const c={};for(;o--;){let h=r[o];if(typeof h==
+"string"){if(typeof c[h]=="number"){m=c[h];const l={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
+oleNames/uniqueItems",keyword:"uniqueItems",params:{i:o,j:m},message:"must NOT have duplicate items (items ## "+
+m+" and "+o+" are identical)",schema:!0,parentSchema:P,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=o}}}}else{
 const p={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"\
 array"},message:"must be array",schema:P.type,parentSchema:P,data:r};e===null?e=[p]:e.push(p),i++}}if(t.projects!==
 void 0){let r=t.projects;if(Array.isArray(r)){if(r.length>100){const c={instancePath:a+"/http/roles/projects",
@@ -655,20 +654,20 @@ characters",schema:255,parentSchema:P.items,data:h};e===null?e=[l]:e.push(l),i++
 message:"must NOT have fewer than 1 characters",schema:1,parentSchema:P.items,data:h};e===null?e=[l]:e.push(l),
 i++}}else{const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.items,data:h};e===null?
-e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h=="string"){if(typeof c[h]==
-"number"){o=c[h];const l={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
-uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+o+" and "+m+" are identical)",
-schema:!0,parentSchema:P,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/h\
+e=[l]:e.push(l),i++}}let o=r.length,m;if(o>1){const c={};for(;o--;){let h=r[o];if(typeof h=="string"){if(typeof c[h]==
+"number"){m=c[h];const l={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
+uniqueItems",params:{i:o,j:m},message:"must NOT have duplicate items (items ## "+m+" and "+o+" are identical)",
+schema:!0,parentSchema:P,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=o}}}}else{const p={instancePath:a+"/h\
 ttp/roles/projects",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be \
 array",schema:P.type,parentSchema:P,data:r};e===null?e=[p]:e.push(p),i++}}if(t.by_role!==void 0){let r=t.by_role;
 if(r&&typeof r=="object"&&!Array.isArray(r)){if(Object.keys(r).length>100){const p={instancePath:a+"/http/role\
 s/by_role",schemaPath:"#/properties/http/properties/roles/properties/by_role/maxProperties",keyword:"maxProper\
 ties",params:{limit:100},message:"must NOT have more than 100 properties",schema:100,parentSchema:s.properties.
-http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r){let m=r[p];if(Array.
-isArray(m)){if(m.length>100){const l={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
+http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r){let o=r[p];if(Array.
+isArray(o)){if(o.length>100){const l={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1"),schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have mor\
-e than 100 items",schema:100,parentSchema:P,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
-o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
+e than 100 items",schema:100,parentSchema:P,data:o};e===null?e=[l]:e.push(l),i++}const m=o.length;for(let l=0;l<
+m;l++){let u=o[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
 /~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{
 limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:P.items,data:u};e===null?e=
 [f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
@@ -676,13 +675,13 @@ limit:255},message:"must NOT have more than 255 characters",schema:255,parentSch
 NOT have fewer than 1 characters",schema:1,parentSchema:P.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
 instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleN\
 ames/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.
-items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u==
+items,data:u};e===null?e=[f]:e.push(f),i++}}let c=o.length,h;if(c>1){const l={};for(;c--;){let u=o[c];if(typeof u==
 "string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
 replace(/\//g,"~1"),schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"\
-must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:P,data:m};e===null?
-e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
+must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:P,data:o};e===null?
+e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const m={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
 /\//g,"~1"),schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:P.
-type,parentSchema:P,data:m};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
+type,parentSchema:P,data:o};e===null?e=[m]:e.push(m),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
 schemaPath:"#/properties/http/properties/roles/properties/by_role/type",keyword:"type",params:{type:"object"},
 message:"must be object",schema:s.properties.http.properties.roles.properties.by_role.type,parentSchema:s.properties.
 http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"\
@@ -738,120 +737,120 @@ message:"must be string",schema:s.properties.egress.properties.address.type,pare
 address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.routes!==void 0){let t=n.routes;if(Array.isArray(t)){if(t.length>
 1e3){const p={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/properties/routes/maxItems",keyword:"\
 maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.
-egress.properties.routes,data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let m=t[p];
-if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.path===void 0){const o={instancePath:a+"/egress/routes/"+p,schemaPath:"\
+egress.properties.routes,data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let o=t[p];
+if(o&&typeof o=="object"&&!Array.isArray(o)){if(o.path===void 0){const m={instancePath:a+"/egress/routes/"+p,schemaPath:"\
 #/properties/egress/properties/routes/items/required",keyword:"required",params:{missingProperty:"path"},message:"\
 must have required property 'path'",schema:s.properties.egress.properties.routes.items.required,parentSchema:s.
-properties.egress.properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.url===void 0){const o={instancePath:a+
+properties.egress.properties.routes.items,data:o};e===null?e=[m]:e.push(m),i++}if(o.url===void 0){const m={instancePath:a+
 "/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/items/required",keyword:"required",params:{
 missingProperty:"url"},message:"must have required property 'url'",schema:s.properties.egress.properties.routes.
-items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.
-api===void 0){const o={instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/it\
+items.required,parentSchema:s.properties.egress.properties.routes.items,data:o};e===null?e=[m]:e.push(m),i++}if(o.
+api===void 0){const m={instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/it\
 ems/required",keyword:"required",params:{missingProperty:"api"},message:"must have required property 'api'",schema:s.
-properties.egress.properties.routes.items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};
-e===null?e=[o]:e.push(o),i++}if(m.profile===void 0){const o={instancePath:a+"/egress/routes/"+p,schemaPath:"#/\
+properties.egress.properties.routes.items.required,parentSchema:s.properties.egress.properties.routes.items,data:o};
+e===null?e=[m]:e.push(m),i++}if(o.profile===void 0){const m={instancePath:a+"/egress/routes/"+p,schemaPath:"#/\
 properties/egress/properties/routes/items/required",keyword:"required",params:{missingProperty:"profile"},message:"\
 must have required property 'profile'",schema:s.properties.egress.properties.routes.items.required,parentSchema:s.
-properties.egress.properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.callers===void 0){const o={
+properties.egress.properties.routes.items,data:o};e===null?e=[m]:e.push(m),i++}if(o.callers===void 0){const m={
 instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/items/required",keyword:"\
 required",params:{missingProperty:"callers"},message:"must have required property 'callers'",schema:s.properties.
-egress.properties.routes.items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?
-e=[o]:e.push(o),i++}for(const o in m)if(!I.call(s.properties.egress.properties.routes.items.properties,o)){const c={
+egress.properties.routes.items.required,parentSchema:s.properties.egress.properties.routes.items,data:o};e===null?
+e=[m]:e.push(m),i++}for(const m in o)if(!I.call(s.properties.egress.properties.routes.items.properties,m)){const c={
 instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/items/additionalPropertie\
-s",keyword:"additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",
-schema:!1,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?e=[c]:e.push(c),i++}if(m.path!==
-void 0){let o=m.path;if(typeof o=="string"){if(d(o)>1024){const c={instancePath:a+"/egress/routes/"+p+"/path",
+s",keyword:"additionalProperties",params:{additionalProperty:m},message:"must NOT have additional properties",
+schema:!1,parentSchema:s.properties.egress.properties.routes.items,data:o};e===null?e=[c]:e.push(c),i++}if(o.path!==
+void 0){let m=o.path;if(typeof m=="string"){if(d(m)>1024){const c={instancePath:a+"/egress/routes/"+p+"/path",
 schemaPath:"#/properties/egress/properties/routes/items/properties/path/maxLength",keyword:"maxLength",params:{
 limit:1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:s.properties.egress.properties.
-routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/egress/\
+routes.items.properties.path,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+"/egress/\
 routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+egress.properties.routes.items.properties.path,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
 "/egress/routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.properties.
-path.type,parentSchema:s.properties.egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(
-c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(d(o)>2048){const c={instancePath:a+"/egress/r\
+path.type,parentSchema:s.properties.egress.properties.routes.items.properties.path,data:m};e===null?e=[c]:e.push(
+c),i++}}if(o.url!==void 0){let m=o.url;if(typeof m=="string"){if(d(m)>2048){const c={instancePath:a+"/egress/r\
 outes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/maxLength",keyword:"ma\
 xLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.
-egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+egress.properties.routes.items.properties.url,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+
 "/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+egress.properties.routes.items.properties.url,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
 "/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.properties.
-url.type,parentSchema:s.properties.egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(
-c),i++}}if(m.api!==void 0){let o=m.api;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+"/egress/rout\
+url.type,parentSchema:s.properties.egress.properties.routes.items.properties.url,data:m};e===null?e=[c]:e.push(
+c),i++}}if(o.api!==void 0){let m=o.api;if(typeof m=="string"){if(d(m)<1){const c={instancePath:a+"/egress/rout\
 es/"+p+"/api",schemaPath:"#/properties/egress/properties/routes/items/properties/api/minLength",keyword:"minLe\
 ngth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.egress.
-properties.routes.items.properties.api,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/eg\
+properties.routes.items.properties.api,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/eg\
 ress/routes/"+p+"/api",schemaPath:"#/properties/egress/properties/routes/items/properties/api/type",keyword:"t\
 ype",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.properties.
-api.type,parentSchema:s.properties.egress.properties.routes.items.properties.api,data:o};e===null?e=[c]:e.push(
-c),i++}}if(m.profile!==void 0){let o=m.profile;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+"/egr\
+api.type,parentSchema:s.properties.egress.properties.routes.items.properties.api,data:m};e===null?e=[c]:e.push(
+c),i++}}if(o.profile!==void 0){let m=o.profile;if(typeof m=="string"){if(d(m)<1){const c={instancePath:a+"/egr\
 ess/routes/"+p+"/profile",schemaPath:"#/properties/egress/properties/routes/items/properties/profile/minLength",
 keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-egress.properties.routes.items.properties.profile,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+egress.properties.routes.items.properties.profile,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
 "/egress/routes/"+p+"/profile",schemaPath:"#/properties/egress/properties/routes/items/properties/profile/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.
-properties.profile.type,parentSchema:s.properties.egress.properties.routes.items.properties.profile,data:o};e===
-null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let o=m.project;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+
+properties.profile.type,parentSchema:s.properties.egress.properties.routes.items.properties.profile,data:m};e===
+null?e=[c]:e.push(c),i++}}if(o.project!==void 0){let m=o.project;if(typeof m=="string"){if(d(m)<1){const c={instancePath:a+
 "/egress/routes/"+p+"/project",schemaPath:"#/properties/egress/properties/routes/items/properties/project/minL\
 ength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
-properties.egress.properties.routes.items.properties.project,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={
+properties.egress.properties.routes.items.properties.project,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={
 instancePath:a+"/egress/routes/"+p+"/project",schemaPath:"#/properties/egress/properties/routes/items/properti\
 es/project/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.
 routes.items.properties.project.type,parentSchema:s.properties.egress.properties.routes.items.properties.project,
-data:o};e===null?e=[c]:e.push(c),i++}}if(m.callers!==void 0){let o=m.callers;if(!Array.isArray(o)&&typeof o!="\
+data:m};e===null?e=[c]:e.push(c),i++}}if(o.callers!==void 0){let m=o.callers;if(!Array.isArray(m)&&typeof m!="\
 string"){const c={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"#/properties/egress/properties/rou\
 tes/items/properties/callers/type",keyword:"type",params:{type:s.properties.egress.properties.routes.items.properties.
 callers.type},message:"must be array,string",schema:s.properties.egress.properties.routes.items.properties.callers.
-type,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:o};e===null?e=[c]:e.push(
-c),i++}if(Array.isArray(o)){if(o.length<1){const u={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"\
+type,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:m};e===null?e=[c]:e.push(
+c),i++}if(Array.isArray(m)){if(m.length<1){const u={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"\
 #/properties/egress/properties/routes/items/properties/callers/minItems",keyword:"minItems",params:{limit:1},message:"\
 must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.
-callers,data:o};e===null?e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(typeof f!="st\
+callers,data:m};e===null?e=[u]:e.push(u),i++}const c=m.length;for(let u=0;u<c;u++){let f=m[u];if(typeof f!="st\
 ring"){const k={instancePath:a+"/egress/routes/"+p+"/callers/"+u,schemaPath:"#/properties/egress/properties/ro\
 utes/items/properties/callers/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.egress.properties.routes.items.properties.callers.items.type,parentSchema:s.properties.egress.properties.
-routes.items.properties.callers.items,data:f};e===null?e=[k]:e.push(k),i++}}let h=o.length,l;if(h>1){const u={};
-for(;h--;){let f=o[h];if(typeof f=="string"){if(typeof u[f]=="number"){l=u[f];const k={instancePath:a+"/egress\
+routes.items.properties.callers.items,data:f};e===null?e=[k]:e.push(k),i++}}let h=m.length,l;if(h>1){const u={};
+for(;h--;){let f=m[h];if(typeof f=="string"){if(typeof u[f]=="number"){l=u[f];const k={instancePath:a+"/egress\
 /routes/"+p+"/callers",schemaPath:"#/properties/egress/properties/routes/items/properties/callers/uniqueItems",
 keyword:"uniqueItems",params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are id\
-entical)",schema:!0,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:o};e===null?
-e=[k]:e.push(k),i++;break}u[f]=h}}}}}if(m.ca!==void 0){let o=m.ca;if(typeof o=="string"){if(d(o)>4096){const c={
+entical)",schema:!0,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:m};e===null?
+e=[k]:e.push(k),i++;break}u[f]=h}}}}}if(o.ca!==void 0){let m=o.ca;if(typeof m=="string"){if(d(m)>4096){const c={
 instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
-message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:o};e===null?e=[c]:e.push(c),
-i++}if(d(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:o};e===
+message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:m};e===null?e=[c]:e.push(c),
+i++}if(d(m)<1){const c={instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:m};e===
 null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/type",
-keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:o};e===null?e=
-[c]:e.push(c),i++}}if(m.timeout_ms!==void 0){let o=m.timeout_ms;if(!(typeof o=="number"&&!(o%1)&&!isNaN(o)&&isFinite(
-o))){const c={instancePath:a+"/egress/routes/"+p+"/timeout_ms",schemaPath:"#/properties/egress/properties/rout\
+keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:m};e===null?e=
+[c]:e.push(c),i++}}if(o.timeout_ms!==void 0){let m=o.timeout_ms;if(!(typeof m=="number"&&!(m%1)&&!isNaN(m)&&isFinite(
+m))){const c={instancePath:a+"/egress/routes/"+p+"/timeout_ms",schemaPath:"#/properties/egress/properties/rout\
 es/items/properties/timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
 properties.egress.properties.routes.items.properties.timeout_ms.type,parentSchema:s.properties.egress.properties.
-routes.items.properties.timeout_ms,data:o};e===null?e=[c]:e.push(c),i++}if(typeof o=="number"&&isFinite(o)){if(o>
-36e5||isNaN(o)){const c={instancePath:a+"/egress/routes/"+p+"/timeout_ms",schemaPath:"#/properties/egress/prop\
+routes.items.properties.timeout_ms,data:m};e===null?e=[c]:e.push(c),i++}if(typeof m=="number"&&isFinite(m)){if(m>
+36e5||isNaN(m)){const c={instancePath:a+"/egress/routes/"+p+"/timeout_ms",schemaPath:"#/properties/egress/prop\
 erties/routes/items/properties/timeout_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:36e5},message:"\
 must be <= 3600000",schema:36e5,parentSchema:s.properties.egress.properties.routes.items.properties.timeout_ms,
-data:o};e===null?e=[c]:e.push(c),i++}if(o<100||isNaN(o)){const c={instancePath:a+"/egress/routes/"+p+"/timeout\
+data:m};e===null?e=[c]:e.push(c),i++}if(m<100||isNaN(m)){const c={instancePath:a+"/egress/routes/"+p+"/timeout\
 _ms",schemaPath:"#/properties/egress/properties/routes/items/properties/timeout_ms/minimum",keyword:"minimum",
 params:{comparison:">=",limit:100},message:"must be >= 100",schema:100,parentSchema:s.properties.egress.properties.
-routes.items.properties.timeout_ms,data:o};e===null?e=[c]:e.push(c),i++}}}if(m.max_concurrent!==void 0){let o=m.
-max_concurrent;if(!(typeof o=="number"&&!(o%1)&&!isNaN(o)&&isFinite(o))){const c={instancePath:a+"/egress/rout\
+routes.items.properties.timeout_ms,data:m};e===null?e=[c]:e.push(c),i++}}}if(o.max_concurrent!==void 0){let m=o.
+max_concurrent;if(!(typeof m=="number"&&!(m%1)&&!isNaN(m)&&isFinite(m))){const c={instancePath:a+"/egress/rout\
 es/"+p+"/max_concurrent",schemaPath:"#/properties/egress/properties/routes/items/properties/max_concurrent/typ\
 e",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.egress.properties.routes.
 items.properties.max_concurrent.type,parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,
-data:o};e===null?e=[c]:e.push(c),i++}if(typeof o=="number"&&isFinite(o)){if(o>1e4||isNaN(o)){const c={instancePath:a+
+data:m};e===null?e=[c]:e.push(c),i++}if(typeof m=="number"&&isFinite(m)){if(m>1e4||isNaN(m)){const c={instancePath:a+
 "/egress/routes/"+p+"/max_concurrent",schemaPath:"#/properties/egress/properties/routes/items/properties/max_c\
 oncurrent/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e4},message:"must be <= 10000",schema:1e4,
-parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,data:o};e===null?e=[c]:e.push(
-c),i++}if(o<1||isNaN(o)){const c={instancePath:a+"/egress/routes/"+p+"/max_concurrent",schemaPath:"#/propertie\
+parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,data:m};e===null?e=[c]:e.push(
+c),i++}if(m<1||isNaN(m)){const c={instancePath:a+"/egress/routes/"+p+"/max_concurrent",schemaPath:"#/propertie\
 s/egress/properties/routes/items/properties/max_concurrent/minimum",keyword:"minimum",params:{comparison:">=",
 limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,
-data:o};e===null?e=[c]:e.push(c),i++}}}}else{const o={instancePath:a+"/egress/routes/"+p,schemaPath:"#/propert\
+data:m};e===null?e=[c]:e.push(c),i++}}}}else{const m={instancePath:a+"/egress/routes/"+p,schemaPath:"#/propert\
 ies/egress/properties/routes/items/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
-properties.egress.properties.routes.items.type,parentSchema:s.properties.egress.properties.routes.items,data:m};
-e===null?e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/p\
+properties.egress.properties.routes.items.type,parentSchema:s.properties.egress.properties.routes.items,data:o};
+e===null?e=[m]:e.push(m),i++}}}else{const r={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/p\
 roperties/routes/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.egress.
 properties.routes.type,parentSchema:s.properties.egress.properties.routes,data:t};e===null?e=[r]:e.push(r),i++}}}else{
 const t={instancePath:a+"/egress",schemaPath:"#/properties/egress/type",keyword:"type",params:{type:"object"},
@@ -862,76 +861,71 @@ ve more than 1000 items",schema:1e3,parentSchema:s.properties.routes,data:n};e==
 length<1){const r={instancePath:a+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{
 limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.routes,data:n};e===null?
 e=[r]:e.push(r),i++}const t=n.length;for(let r=0;r<t;r++){let p=n[r];if(p&&typeof p=="object"&&!Array.isArray(
-p)){if(p.path===void 0){const m={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"\
+p)){if(p.path===void 0){const o={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"\
 required",params:{missingProperty:"path"},message:"must have required property 'path'",schema:s.properties.routes.
-items.required,parentSchema:s.properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}if(p.api===void 0){
-const m={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"required",params:{
+items.required,parentSchema:s.properties.routes.items,data:p};e===null?e=[o]:e.push(o),i++}if(p.api===void 0){
+const o={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"required",params:{
 missingProperty:"api"},message:"must have required property 'api'",schema:s.properties.routes.items.required,parentSchema:s.
-properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}for(const m in p)if(!(m==="host"||m==="path"||m===
-"methods"||m==="api"||m==="target")){const o={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/item\
-s/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"must NOT have ad\
-ditional properties",schema:!1,parentSchema:s.properties.routes.items,data:p};e===null?e=[o]:e.push(o),i++}if(p.
-host!==void 0){let m=p.host;if(typeof m=="string"){if(d(m)>255){const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"\
+properties.routes.items,data:p};e===null?e=[o]:e.push(o),i++}for(const o in p)if(!(o==="host"||o==="path"||o===
+"methods"||o==="api"||o==="target")){const m={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/item\
+s/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"must NOT have ad\
+ditional properties",schema:!1,parentSchema:s.properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}if(p.
+host!==void 0){let o=p.host;if(typeof o=="string"){if(d(o)>255){const m={instancePath:a+"/routes/"+r+"/host",schemaPath:"\
 #/properties/routes/items/properties/host/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT \
-have more than 255 characters",schema:255,parentSchema:s.properties.routes.items.properties.host,data:m};e===null?
-e=[o]:e.push(o),i++}if(d(m)<1){const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/it\
+have more than 255 characters",schema:255,parentSchema:s.properties.routes.items.properties.host,data:o};e===null?
+e=[m]:e.push(m),i++}if(d(o)<1){const m={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/it\
 ems/properties/host/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 charac\
-ters",schema:1,parentSchema:s.properties.routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}}else{
-const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/properties/host/type",keyword:"\
+ters",schema:1,parentSchema:s.properties.routes.items.properties.host,data:o};e===null?e=[m]:e.push(m),i++}}else{
+const m={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/properties/host/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.routes.items.properties.host.type,parentSchema:s.
-properties.routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}}if(p.path!==void 0){let m=p.path;
-if(typeof m=="string"){if(d(m)>1024){const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/rou\
+properties.routes.items.properties.host,data:o};e===null?e=[m]:e.push(m),i++}}if(p.path!==void 0){let o=p.path;
+if(typeof o=="string"){if(d(o)>1024){const m={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/rou\
 tes/items/properties/path/maxLength",keyword:"maxLength",params:{limit:1024},message:"must NOT have more than \
-1024 characters",schema:1024,parentSchema:s.properties.routes.items.properties.path,data:m};e===null?e=[o]:e.push(
-o),i++}if(d(m)<1){const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/routes/items/propertie\
+1024 characters",schema:1024,parentSchema:s.properties.routes.items.properties.path,data:o};e===null?e=[m]:e.push(
+m),i++}if(d(o)<1){const m={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/routes/items/propertie\
 s/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:s.properties.routes.items.properties.path,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+
+parentSchema:s.properties.routes.items.properties.path,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+
 "/routes/"+r+"/path",schemaPath:"#/properties/routes/items/properties/path/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.routes.items.properties.path.type,parentSchema:s.properties.
-routes.items.properties.path,data:m};e===null?e=[o]:e.push(o),i++}}if(p.methods!==void 0){let m=p.methods;if(Array.
-isArray(m)){if(m.length>50){const l={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/it\
+routes.items.properties.path,data:o};e===null?e=[m]:e.push(m),i++}}if(p.methods!==void 0){let o=p.methods;if(Array.
+isArray(o)){if(o.length>50){const l={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/it\
 ems/properties/methods/maxItems",keyword:"maxItems",params:{limit:50},message:"must NOT have more than 50 item\
-s",schema:50,parentSchema:s.properties.routes.items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}if(m.
+s",schema:50,parentSchema:s.properties.routes.items.properties.methods,data:o};e===null?e=[l]:e.push(l),i++}if(o.
 length<1){const l={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/met\
 hods/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
-properties.routes.items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
-o;l++){let u=m[l];if(typeof u=="string"){if(d(u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"\
+properties.routes.items.properties.methods,data:o};e===null?e=[l]:e.push(l),i++}const m=o.length;for(let l=0;l<
+m;l++){let u=o[l];if(typeof u=="string"){if(d(u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"\
 #/properties/routes/items/properties/methods/items/minLength",keyword:"minLength",params:{limit:1},message:"mu\
 st NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.routes.items.properties.methods.items,
 data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/pr\
 operties/routes/items/properties/methods/items/type",keyword:"type",params:{type:"string"},message:"must be st\
 ring",schema:s.properties.routes.items.properties.methods.items.type,parentSchema:s.properties.routes.items.properties.
-methods.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];
+methods.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=o.length,h;if(c>1){const l={};for(;c--;){let u=o[c];
 if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/routes/"+r+"/methods",schemaPath:"\
 #/properties/routes/items/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must\
  NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.routes.
-items.properties.methods,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/r\
+items.properties.methods,data:o};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const m={instancePath:a+"/r\
 outes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/type",keyword:"type",params:{type:"\
 array"},message:"must be array",schema:s.properties.routes.items.properties.methods.type,parentSchema:s.properties.
-routes.items.properties.methods,data:m};e===null?e=[o]:e.push(o),i++}}if(p.api!==void 0){let m=p.api;if(typeof m==
-"string"){if(d(m)<1){const o={instancePath:a+"/routes/"+r+"/api",schemaPath:"#/properties/routes/items/propert\
+routes.items.properties.methods,data:o};e===null?e=[m]:e.push(m),i++}}if(p.api!==void 0){let o=p.api;if(typeof o==
+"string"){if(d(o)<1){const m={instancePath:a+"/routes/"+r+"/api",schemaPath:"#/properties/routes/items/propert\
 ies/api/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:s.properties.routes.items.properties.api,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+
+parentSchema:s.properties.routes.items.properties.api,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+
 "/routes/"+r+"/api",schemaPath:"#/properties/routes/items/properties/api/type",keyword:"type",params:{type:"st\
 ring"},message:"must be string",schema:s.properties.routes.items.properties.api.type,parentSchema:s.properties.
-routes.items.properties.api,data:m};e===null?e=[o]:e.push(o),i++}}if(p.target!==void 0){let m=p.target;if(m&&typeof m==
-"object"&&!Array.isArray(m)){if(m.account===void 0){const o={instancePath:a+"/routes/"+r+"/target",schemaPath:"\
+routes.items.properties.api,data:o};e===null?e=[m]:e.push(m),i++}}if(p.target!==void 0){let o=p.target;if(o&&typeof o==
+"object"&&!Array.isArray(o)){if(o.account===void 0){const m={instancePath:a+"/routes/"+r+"/target",schemaPath:"\
 #/properties/routes/items/properties/target/required",keyword:"required",params:{missingProperty:"account"},message:"\
 must have required property 'account'",schema:s.properties.routes.items.properties.target.required,parentSchema:s.
-properties.routes.items.properties.target,data:m};e===null?e=[o]:e.push(o),i++}for(const o in m)if(!(o==="acco\
-unt"||o==="project")){const c={instancePath:a+"/routes/"+r+"/target",schemaPath:"#/properties/routes/items/pro\
-perties/target/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"mus\
-t NOT have additional properties",schema:!1,parentSchema:s.properties.routes.items.properties.target,data:m};e===
-null?e=[c]:e.push(c),i++}if(m.account!==void 0){let o=m.account;if(o&&typeof o=="object"&&!Array.isArray(o)){if(Object.
-keys(o).length>1){const c={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"#/$defs/targetSource/maxP\
-roperties",keyword:"maxProperties",params:{limit:1},message:"must NOT have more than 1 properties",schema:1,parentSchema:_,
-data:o};e===null?e=[c]:e.push(c),i++}if(Object.keys(o).length<1){const c={instancePath:a+"/routes/"+r+"/target\
-/account",schemaPath:"#/$defs/targetSource/minProperties",keyword:"minProperties",params:{limit:1},message:"mu\
-st NOT have fewer than 1 properties",schema:1,parentSchema:_,data:o};e===null?e=[c]:e.push(c),i++}for(const c in o)
+properties.routes.items.properties.target,data:o};e===null?e=[m]:e.push(m),i++}for(const m in o)if(!(m==="acco\
+unt"||m==="project")){const c={instancePath:a+"/routes/"+r+"/target",schemaPath:"#/properties/routes/items/pro\
+perties/target/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"mus\
+t NOT have additional properties",schema:!1,parentSchema:s.properties.routes.items.properties.target,data:o};e===
+null?e=[c]:e.push(c),i++}if(o.account!==void 0){let m=o.account;if(m&&typeof m=="object"&&!Array.isArray(m)){for(const c in m)
 if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"\
 #/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:c},message:"\
-must NOT have additional properties",schema:!1,parentSchema:_,data:o};e===null?e=[h]:e.push(h),i++}if(o.segment!==
-void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+"/routes/"+r+"/target/accou\
+must NOT have additional properties",schema:!1,parentSchema:_,data:m};e===null?e=[h]:e.push(h),i++}if(m.segment!==
+void 0){let c=m.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+"/routes/"+r+"/target/accou\
 nt/segment",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"maxLength",params:{limit:64},
 message:"must NOT have more than 64 characters",schema:64,parentSchema:_.properties.segment,data:c};e===null?e=
 [h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$def\
@@ -939,7 +933,7 @@ s/targetSource/properties/segment/minLength",keyword:"minLength",params:{limit:1
  than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={
 instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSource/properties/segment/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.segment.type,parentSchema:_.
-properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;if(typeof c=="st\
+properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(m.header!==void 0){let c=m.header;if(typeof c=="st\
 ring"){if(d(c)>256){const h={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSo\
 urce/properties/header/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT have more than 256 \
 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={
@@ -948,7 +942,7 @@ gth",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 ch
 properties.header,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/acc\
 ount/header",schemaPath:"#/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:_.properties.header.type,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(
-h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/route\
+h),i++}}if(m.fixed!==void 0){let c=m.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/route\
 s/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"maxLength",
 params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:_.properties.fixed,
 data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"\
@@ -958,16 +952,11 @@ instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSo
 type",params:{type:"string"},message:"must be string",schema:_.properties.fixed.type,parentSchema:_.properties.
 fixed,data:c};e===null?e=[h]:e.push(h),i++}}}else{const c={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"\
 #/$defs/targetSource/type",keyword:"type",params:{type:"object"},message:"must be object",schema:_.type,parentSchema:_,
-data:o};e===null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let o=m.project;if(o&&typeof o=="object"&&!Array.
-isArray(o)){if(Object.keys(o).length>1){const c={instancePath:a+"/routes/"+r+"/target/project",schemaPath:"#/$\
-defs/targetSource/maxProperties",keyword:"maxProperties",params:{limit:1},message:"must NOT have more than 1 p\
-roperties",schema:1,parentSchema:_,data:o};e===null?e=[c]:e.push(c),i++}if(Object.keys(o).length<1){const c={instancePath:a+
-"/routes/"+r+"/target/project",schemaPath:"#/$defs/targetSource/minProperties",keyword:"minProperties",params:{
-limit:1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:_,data:o};e===null?e=[c]:e.push(
-c),i++}for(const c in o)if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+r+"\
-/target/project",schemaPath:"#/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{
-additionalProperty:c},message:"must NOT have additional properties",schema:!1,parentSchema:_,data:o};e===null?
-e=[h]:e.push(h),i++}if(o.segment!==void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+
+data:m};e===null?e=[c]:e.push(c),i++}}if(o.project!==void 0){let m=o.project;if(m&&typeof m=="object"&&!Array.
+isArray(m)){for(const c in m)if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+
+r+"/target/project",schemaPath:"#/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{
+additionalProperty:c},message:"must NOT have additional properties",schema:!1,parentSchema:_,data:m};e===null?
+e=[h]:e.push(h),i++}if(m.segment!==void 0){let c=m.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+
 "/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:_.properties.
 segment,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/\
@@ -975,7 +964,7 @@ segment",schemaPath:"#/$defs/targetSource/properties/segment/minLength",keyword:
 must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(
 h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/p\
 roperties/segment/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.segment.
-type,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;
+type,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(m.header!==void 0){let c=m.header;
 if(typeof c=="string"){if(d(c)>256){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"\
 #/$defs/targetSource/properties/header/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT hav\
 e more than 256 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(
@@ -984,7 +973,7 @@ s/header/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have 
 parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+
 r+"/target/project/header",schemaPath:"#/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:_.properties.header.type,parentSchema:_.properties.header,data:c};e===
-null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
+null?e=[h]:e.push(h),i++}}if(m.fixed!==void 0){let c=m.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
 "/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"max\
 Length",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:_.properties.
 fixed,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/fi\
@@ -994,12 +983,12 @@ h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/fixed",schema
 perties/fixed/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.fixed.type,
 parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(h),i++}}}else{const c={instancePath:a+"/routes/"+
 r+"/target/project",schemaPath:"#/$defs/targetSource/type",keyword:"type",params:{type:"object"},message:"must\
- be object",schema:_.type,parentSchema:_,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+"\
+ be object",schema:_.type,parentSchema:_,data:m};e===null?e=[c]:e.push(c),i++}}}else{const m={instancePath:a+"\
 /routes/"+r+"/target",schemaPath:"#/properties/routes/items/properties/target/type",keyword:"type",params:{type:"\
 object"},message:"must be object",schema:s.properties.routes.items.properties.target.type,parentSchema:s.properties.
-routes.items.properties.target,data:m};e===null?e=[o]:e.push(o),i++}}}else{const m={instancePath:a+"/routes/"+
+routes.items.properties.target,data:o};e===null?e=[m]:e.push(m),i++}}}else{const o={instancePath:a+"/routes/"+
 r,schemaPath:"#/properties/routes/items/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
-properties.routes.items.type,parentSchema:s.properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}}}else{
+properties.routes.items.type,parentSchema:s.properties.routes.items,data:p};e===null?e=[o]:e.push(o),i++}}}else{
 const t={instancePath:a+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.routes.type,parentSchema:s.properties.routes,data:n};e===null?e=[t]:e.push(
 t),i++}}if(g.data!==void 0){let n=g.data;if(typeof n=="string"){if(d(n)>4096){const t={instancePath:a+"/data",
@@ -1283,110 +1272,110 @@ instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath
 ionalProperties/required",keyword:"required",params:{missingProperty:"auth_url"},message:"must have required p\
 roperty 'auth_url'",schema:s.properties.upstreams.additionalProperties.required,parentSchema:s.properties.upstreams.
 additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r)if(!(p==="auth_url"||p==="ca"||p===
-"timeout_ms"||p==="verify")){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
+"timeout_ms"||p==="verify")){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
 #/properties/upstreams/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.upstreams.additionalProperties,
-data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let p=r.auth_url;if(typeof p=="string"){if(d(p)>2048){
-const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/prope\
+data:r};e===null?e=[o]:e.push(o),i++}if(r.auth_url!==void 0){let p=r.auth_url;if(typeof p=="string"){if(d(p)>2048){
+const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/prope\
 rties/upstreams/additionalProperties/properties/auth_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
 must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.upstreams.additionalProperties.
-properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}if(!D.test(p)){const m={instancePath:a+"/upstreams/"+
+properties.auth_url,data:p};e===null?e=[o]:e.push(o),i++}if(!D.test(p)){const o={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/properties/upstreams/additionalProperties/p\
 roperties/auth_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
 must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
-properties.upstreams.additionalProperties.properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={
+properties.upstreams.additionalProperties.properties.auth_url,data:p};e===null?e=[o]:e.push(o),i++}}else{const o={
 instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/properties/ups\
 treams/additionalProperties/properties/auth_url/type",keyword:"type",params:{type:"string"},message:"must be s\
 tring",schema:s.properties.upstreams.additionalProperties.properties.auth_url.type,parentSchema:s.properties.upstreams.
-additionalProperties.properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}}if(r.ca!==void 0){let p=r.ca;if(typeof p==
-"string"){if(d(p)>4096){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
+additionalProperties.properties.auth_url,data:p};e===null?e=[o]:e.push(o),i++}}if(r.ca!==void 0){let p=r.ca;if(typeof p==
+"string"){if(d(p)>4096){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+"/upstr\
+rs",schema:4096,parentSchema:y,data:p};e===null?e=[o]:e.push(o),i++}if(d(p)<1){const o={instancePath:a+"/upstr\
 eams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"minLength",
-params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===null?e=[m]:
-e.push(m),i++}}else{const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
+params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===null?e=[o]:
+e.push(o),i++}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
 #/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,
-data:p};e===null?e=[m]:e.push(m),i++}}if(r.timeout_ms!==void 0){let p=r.timeout_ms;if(!(typeof p=="number"&&!(p%
-1)&&!isNaN(p)&&isFinite(p))){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/\
+data:p};e===null?e=[o]:e.push(o),i++}}if(r.timeout_ms!==void 0){let p=r.timeout_ms;if(!(typeof p=="number"&&!(p%
+1)&&!isNaN(p)&&isFinite(p))){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/\
 timeout_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/timeout_ms/type",keyword:"type",
 params:{type:"integer"},message:"must be integer",schema:s.properties.upstreams.additionalProperties.properties.
 timeout_ms.type,parentSchema:s.properties.upstreams.additionalProperties.properties.timeout_ms,data:p};e===null?
-e=[m]:e.push(m),i++}if(typeof p=="number"&&isFinite(p)){if(p>6e4||isNaN(p)){const m={instancePath:a+"/upstream\
+e=[o]:e.push(o),i++}if(typeof p=="number"&&isFinite(p)){if(p>6e4||isNaN(p)){const o={instancePath:a+"/upstream\
 s/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/timeout_ms",schemaPath:"#/properties/upstreams/additionalProper\
 ties/properties/timeout_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e4},message:"must be <= 6\
 0000",schema:6e4,parentSchema:s.properties.upstreams.additionalProperties.properties.timeout_ms,data:p};e===null?
-e=[m]:e.push(m),i++}if(p<50||isNaN(p)){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+e=[o]:e.push(o),i++}if(p<50||isNaN(p)){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/timeout_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/timeout_ms/minimum",keyword:"\
 minimum",params:{comparison:">=",limit:50},message:"must be >= 50",schema:50,parentSchema:s.properties.upstreams.
-additionalProperties.properties.timeout_ms,data:p};e===null?e=[m]:e.push(m),i++}}}if(r.verify!==void 0){let p=r.
-verify;if(p&&typeof p=="object"&&!Array.isArray(p)){if(p.profile===void 0){const m={instancePath:a+"/upstreams\
+additionalProperties.properties.timeout_ms,data:p};e===null?e=[o]:e.push(o),i++}}}if(r.verify!==void 0){let p=r.
+verify;if(p&&typeof p=="object"&&!Array.isArray(p)){if(p.profile===void 0){const o={instancePath:a+"/upstreams\
 /"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/properties/upstreams/additionalProperties/\
 properties/verify/required",keyword:"required",params:{missingProperty:"profile"},message:"must have required \
 property 'profile'",schema:s.properties.upstreams.additionalProperties.properties.verify.required,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify,data:p};e===null?e=[m]:e.push(m),i++}for(const m in p)
-if(!(m==="profile"||m==="project"||m==="cache_ms"||m==="negative_cache_ms"||m==="accounts"||m==="token_prefixe\
-s")){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/pr\
+properties.upstreams.additionalProperties.properties.verify,data:p};e===null?e=[o]:e.push(o),i++}for(const o in p)
+if(!(o==="profile"||o==="project"||o==="cache_ms"||o==="negative_cache_ms"||o==="accounts"||o==="token_prefixe\
+s")){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/pr\
 operties/upstreams/additionalProperties/properties/verify/additionalProperties",keyword:"additionalProperties",
-params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify,data:p};e===null?e=[o]:e.push(o),i++}if(p.profile!==void 0){let m=p.
-profile;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
+upstreams.additionalProperties.properties.verify,data:p};e===null?e=[m]:e.push(m),i++}if(p.profile!==void 0){let o=p.
+profile;if(typeof o=="string"){if(d(o)<1){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/profile",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/p\
 rofile/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.profile,data:m};e===null?
-e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ver\
+parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.profile,data:o};e===null?
+e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ver\
 ify/profile",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/profile/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.
 properties.verify.properties.profile.type,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.profile,data:m};e===null?e=[o]:e.push(o),i++}}if(p.project!==void 0){let m=p.project;if(typeof m==
-"string"){if(d(m)>255){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify\
+verify.properties.profile,data:o};e===null?e=[m]:e.push(m),i++}}if(p.project!==void 0){let o=p.project;if(typeof o==
+"string"){if(d(o)>255){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify\
 /project",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/project/maxLeng\
 th",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[o]:e.push(o),
-i++}if(d(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",
+properties.upstreams.additionalProperties.properties.verify.properties.project,data:o};e===null?e=[m]:e.push(m),
+i++}if(d(o)<1){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",
 schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/project/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[o]:e.push(o),i++}}else{
-const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",schemaPath:"#\
+upstreams.additionalProperties.properties.verify.properties.project,data:o};e===null?e=[m]:e.push(m),i++}}else{
+const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",schemaPath:"#\
 /properties/upstreams/additionalProperties/properties/verify/properties/project/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-project.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.project,data:m};
-e===null?e=[o]:e.push(o),i++}}if(p.cache_ms!==void 0){let m=p.cache_ms;if(!(typeof m=="number"&&!(m%1)&&!isNaN(
-m)&&isFinite(m))){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cach\
+project.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.project,data:o};
+e===null?e=[m]:e.push(m),i++}}if(p.cache_ms!==void 0){let o=p.cache_ms;if(!(typeof o=="number"&&!(o%1)&&!isNaN(
+o)&&isFinite(o))){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cach\
 e_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/cache_ms/type",keyword:"\
 type",params:{type:"integer"},message:"must be integer",schema:s.properties.upstreams.additionalProperties.properties.
 verify.properties.cache_ms.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-cache_ms,data:m};e===null?e=[o]:e.push(o),i++}if(typeof m=="number"&&isFinite(m)){if(m>36e5||isNaN(m)){const o={
+cache_ms,data:o};e===null?e=[m]:e.push(m),i++}if(typeof o=="number"&&isFinite(o)){if(o>36e5||isNaN(o)){const m={
 instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cache_ms",schemaPath:"#/propert\
 ies/upstreams/additionalProperties/properties/verify/properties/cache_ms/maximum",keyword:"maximum",params:{comparison:"\
 <=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.cache_ms,data:m};e===null?e=[o]:e.push(o),i++}if(m<0||isNaN(m)){const o={instancePath:a+
+properties.verify.properties.cache_ms,data:o};e===null?e=[m]:e.push(m),i++}if(o<0||isNaN(o)){const m={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cache_ms",schemaPath:"#/properties/upstreams/a\
 dditionalProperties/properties/verify/properties/cache_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},
 message:"must be >= 0",schema:0,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-cache_ms,data:m};e===null?e=[o]:e.push(o),i++}}}if(p.negative_cache_ms!==void 0){let m=p.negative_cache_ms;if(!(typeof m==
-"number"&&!(m%1)&&!isNaN(m)&&isFinite(m))){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
+cache_ms,data:o};e===null?e=[m]:e.push(m),i++}}}if(p.negative_cache_ms!==void 0){let o=p.negative_cache_ms;if(!(typeof o==
+"number"&&!(o%1)&&!isNaN(o)&&isFinite(o))){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
 /\//g,"~1")+"/verify/negative_cache_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/ver\
 ify/properties/negative_cache_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.negative_cache_ms.type,parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify.properties.negative_cache_ms,data:m};e===null?e=[o]:e.push(o),
-i++}if(typeof m=="number"&&isFinite(m)){if(m>6e4||isNaN(m)){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,
+upstreams.additionalProperties.properties.verify.properties.negative_cache_ms,data:o};e===null?e=[m]:e.push(m),
+i++}if(typeof o=="number"&&isFinite(o)){if(o>6e4||isNaN(o)){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,
 "~0").replace(/\//g,"~1")+"/verify/negative_cache_ms",schemaPath:"#/properties/upstreams/additionalProperties/\
 properties/verify/properties/negative_cache_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e4},message:"\
 must be <= 60000",schema:6e4,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-negative_cache_ms,data:m};e===null?e=[o]:e.push(o),i++}if(m<0||isNaN(m)){const o={instancePath:a+"/upstreams/"+
+negative_cache_ms,data:o};e===null?e=[m]:e.push(m),i++}if(o<0||isNaN(o)){const m={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/negative_cache_ms",schemaPath:"#/properties/upstreams/additi\
 onalProperties/properties/verify/properties/negative_cache_ms/minimum",keyword:"minimum",params:{comparison:">\
 =",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.negative_cache_ms,data:m};e===null?e=[o]:e.push(o),i++}}}if(p.accounts!==void 0){let m=p.accounts;
-if(Array.isArray(m)){if(m.length>1e5){const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+verify.properties.negative_cache_ms,data:o};e===null?e=[m]:e.push(m),i++}}}if(p.accounts!==void 0){let o=p.accounts;
+if(Array.isArray(o)){if(o.length>1e5){const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 accounts/maxItems",keyword:"maxItems",params:{limit:1e5},message:"must NOT have more than 100000 items",schema:1e5,
-parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?
-e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~\
+parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:o};e===null?
+e=[l]:e.push(l),i++}if(o.length<1){const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~\
 1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/ac\
 counts/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[l]:e.push(
-l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+
+properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:o};e===null?e=[l]:e.push(
+l),i++}const m=o.length;for(let l=0;l<m;l++){let u=o[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstream\
 s/additionalProperties/properties/verify/properties/accounts/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.upstreams.additionalProperties.
@@ -1399,25 +1388,25 @@ properties.verify.properties.accounts.items,data:u};e===null?e=[f]:e.push(f),i++
 s/additionalProperties/properties/verify/properties/accounts/items/type",keyword:"type",params:{type:"string"},
 message:"must be string",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.
 items.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.items,
-data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="\
+data:u};e===null?e=[f]:e.push(f),i++}}let c=o.length,h;if(c>1){const l={};for(;c--;){let u=o[c];if(typeof u=="\
 string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 accounts/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+
 h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.
-properties.accounts,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstre\
+properties.accounts,data:o};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const m={instancePath:a+"/upstre\
 ams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additiona\
 lProperties/properties/verify/properties/accounts/type",keyword:"type",params:{type:"array"},message:"must be \
 array",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.type,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[o]:e.push(
-o),i++}}if(p.token_prefixes!==void 0){let m=p.token_prefixes;if(Array.isArray(m)){if(m.length>100){const l={instancePath:a+
+properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:o};e===null?e=[m]:e.push(
+m),i++}}if(p.token_prefixes!==void 0){let o=p.token_prefixes;if(Array.isArray(o)){if(o.length>100){const l={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/maxItems",keyword:"maxItems",params:{limit:100},
 message:"must NOT have more than 100 items",schema:100,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+
+properties.verify.properties.token_prefixes,data:o};e===null?e=[l]:e.push(l),i++}if(o.length<1){const l={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/minItems",keyword:"minItems",params:{limit:1},
 message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];
+verify.properties.token_prefixes,data:o};e===null?e=[l]:e.push(l),i++}const m=o.length;for(let l=0;l<m;l++){let u=o[l];
 if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"\
 ~1")+"/verify/token_prefixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pro\
 perties/token_prefixes/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more tha\
@@ -1431,21 +1420,21 @@ f),i++}}else{const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
 fixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/token_prefixes/\
 items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.
 properties.verify.properties.token_prefixes.items.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>
-1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
+properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=o.length,h;if(c>
+1){const l={};for(;c--;){let u=o[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/uniqueItems",keyword:"uniqueItems",params:{
 i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify.properties.token_prefixes,data:m};e===null?e=[f]:e.
-push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+properties.upstreams.additionalProperties.properties.verify.properties.token_prefixes,data:o};e===null?e=[f]:e.
+push(f),i++;break}l[u]=c}}}}else{const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/verify/token_prefixes",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 token_prefixes/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.upstreams.
 additionalProperties.properties.verify.properties.token_prefixes.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.token_prefixes,data:m};e===null?e=[o]:e.push(o),i++}}}else{const m={instancePath:a+
+properties.verify.properties.token_prefixes,data:o};e===null?e=[m]:e.push(m),i++}}}else{const o={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/properties/upstreams/additional\
 Properties/properties/verify/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.
 upstreams.additionalProperties.properties.verify.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify,data:p};e===null?e=[m]:e.push(m),i++}}}else{const p={instancePath:a+"/upstreams/"+t.replace(
+properties.verify,data:p};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/upstreams/"+t.replace(
 /~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/upstreams/additionalProperties/type",keyword:"type",params:{
 type:"object"},message:"must be object",schema:s.properties.upstreams.additionalProperties.type,parentSchema:s.
 properties.upstreams.additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}}}else{const t={instancePath:a+
@@ -1470,84 +1459,84 @@ replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/requi
 missingProperty:"user_name"},message:"must have required property 'user_name'",schema:s.properties.profiles.additionalProperties.
 required,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r)
 if(!(p==="upstream"||p==="account"||p==="user_name"||p==="password_file"||p==="password_env"||p==="password_co\
-mmand"||p==="static_token_file"||p==="projects")){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(
+mmand"||p==="static_token_file"||p==="projects")){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(
 /\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/additionalProperties",keyword:"additionalPr\
 operties",params:{additionalProperty:p},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.profiles.additionalProperties,data:r};e===null?e=[m]:e.push(m),i++}if(r.upstream!==void 0){let p=r.
-upstream;if(typeof p=="string"){if(d(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
+properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),i++}if(r.upstream!==void 0){let p=r.
+upstream;if(typeof p=="string"){if(d(p)<1){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/upstream",schemaPath:"#/properties/profiles/additionalProperties/properties/upstream/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-profiles.additionalProperties.properties.upstream,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+
+profiles.additionalProperties.properties.upstream,data:p};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/upstream",schemaPath:"#/properties/profiles/additional\
 Properties/properties/upstream/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
 profiles.additionalProperties.properties.upstream.type,parentSchema:s.properties.profiles.additionalProperties.
-properties.upstream,data:p};e===null?e=[m]:e.push(m),i++}}if(r.account!==void 0){let p=r.account;if(typeof p==
-"string"){if(d(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",
+properties.upstream,data:p};e===null?e=[o]:e.push(o),i++}}if(r.account!==void 0){let p=r.account;if(typeof p==
+"string"){if(d(p)<1){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",
 schemaPath:"#/properties/profiles/additionalProperties/properties/account/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.
-properties.account,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,
+properties.account,data:p};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,
 "~0").replace(/\//g,"~1")+"/account",schemaPath:"#/properties/profiles/additionalProperties/properties/account\
 /type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
 properties.account.type,parentSchema:s.properties.profiles.additionalProperties.properties.account,data:p};e===
-null?e=[m]:e.push(m),i++}}if(r.user_name!==void 0){let p=r.user_name;if(typeof p=="string"){if(d(p)<1){const m={
+null?e=[o]:e.push(o),i++}}if(r.user_name!==void 0){let p=r.user_name;if(typeof p=="string"){if(d(p)<1){const o={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/pro\
 files/additionalProperties/properties/user_name/minLength",keyword:"minLength",params:{limit:1},message:"must \
 NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.
-user_name,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").
+user_name,data:p};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").
 replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/profiles/additionalProperties/properties/user_name/t\
 ype",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
 properties.user_name.type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:p};
-e===null?e=[m]:e.push(m),i++}}if(r.password_file!==void 0){let p=r.password_file;if(typeof p=="string"){if(d(p)>
-4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"\
+e===null?e=[o]:e.push(o),i++}}if(r.password_file!==void 0){let p=r.password_file;if(typeof p=="string"){if(d(p)>
+4096){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+"/profi\
+rs",schema:4096,parentSchema:y,data:p};e===null?e=[o]:e.push(o),i++}if(d(p)<1){const o={instancePath:a+"/profi\
 les/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path/minLength",keyword:"m\
 inLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===
-null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"\
+null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"\
 /password_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:y.type,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}}if(r.password_env!==void 0){let p=r.password_env;
-if(typeof p=="string"){if(d(p)>255){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~\
+schema:y.type,parentSchema:y,data:p};e===null?e=[o]:e.push(o),i++}}if(r.password_env!==void 0){let p=r.password_env;
+if(typeof p=="string"){if(d(p)>255){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~\
 1")+"/password_env",schemaPath:"#/properties/profiles/additionalProperties/properties/password_env/maxLength",
 keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
-properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:e.push(m),i++}if(!G.test(
-p)){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_env",schemaPath:"\
+properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[o]:e.push(o),i++}if(!G.test(
+p)){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_env",schemaPath:"\
 #/properties/profiles/additionalProperties/properties/password_env/pattern",keyword:"pattern",params:{pattern:"\
 ^[A-Za-z_][A-Za-z0-9_]*$"},message:'must match pattern "^[A-Za-z_][A-Za-z0-9_]*$"',schema:"^[A-Za-z_][A-Za-z0-\
-9_]*$",parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:
-e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_e\
+9_]*$",parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[o]:
+e.push(o),i++}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_e\
 nv",schemaPath:"#/properties/profiles/additionalProperties/properties/password_env/type",keyword:"type",params:{
 type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.password_env.
-type,parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:e.
-push(m),i++}}if(r.password_command!==void 0){let p=r.password_command;if(Array.isArray(p)){if(p.length>100){const o={
+type,parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[o]:e.
+push(o),i++}}if(r.password_command!==void 0){let p=r.password_command;if(Array.isArray(p)){if(p.length>100){const m={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",schemaPath:"#/propert\
 ies/profiles/additionalProperties/properties/password_command/maxItems",keyword:"maxItems",params:{limit:100},
 message:"must NOT have more than 100 items",schema:100,parentSchema:s.properties.profiles.additionalProperties.
-properties.password_command,data:p};e===null?e=[o]:e.push(o),i++}if(p.length<1){const o={instancePath:a+"/prof\
+properties.password_command,data:p};e===null?e=[m]:e.push(m),i++}if(p.length<1){const m={instancePath:a+"/prof\
 iles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",schemaPath:"#/properties/profiles/addition\
 alProperties/properties/password_command/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have \
 fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,
-data:p};e===null?e=[o]:e.push(o),i++}const m=p.length;for(let o=0;o<m;o++){let c=p[o];if(typeof c=="string"){if(d(
-c)>4096){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,
+data:p};e===null?e=[m]:e.push(m),i++}const o=p.length;for(let m=0;m<o;m++){let c=p[m];if(typeof c=="string"){if(d(
+c)>4096){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+m,
 schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/items/maxLength",keyword:"m\
 axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:s.properties.
 profiles.additionalProperties.properties.password_command.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={
-instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,schemaPath:"#/prop\
+instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+m,schemaPath:"#/prop\
 erties/profiles/additionalProperties/properties/password_command/items/type",keyword:"type",params:{type:"stri\
 ng"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.password_command.items.
 type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command.items,data:c};e===null?
-e=[h]:e.push(h),i++}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/pas\
+e=[h]:e.push(h),i++}}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/pas\
 sword_command",schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/type",keyword:"\
 type",params:{type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.
 password_command.type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,data:p};
-e===null?e=[m]:e.push(m),i++}}if(r.static_token_file!==void 0){let p=r.static_token_file;if(typeof p=="string"){
-if(d(p)>4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_fil\
+e===null?e=[o]:e.push(o),i++}}if(r.static_token_file!==void 0){let p=r.static_token_file;if(typeof p=="string"){
+if(d(p)>4096){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_fil\
 e",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more tha\
-n 4096 characters",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+
+n 4096 characters",schema:4096,parentSchema:y,data:p};e===null?e=[o]:e.push(o),i++}if(d(p)<1){const o={instancePath:a+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"#/$defs/path/minLength",
 keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};
-e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/static_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be str\
-ing",schema:y.type,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}}if(r.projects!==void 0){let p=r.projects;
+ing",schema:y.type,parentSchema:y,data:p};e===null?e=[o]:e.push(o),i++}}if(r.projects!==void 0){let p=r.projects;
 if(Array.isArray(p)){if(p.length>1e4){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/maxItems",keyword:"\
 maxItems",params:{limit:1e4},message:"must NOT have more than 10000 items",schema:1e4,parentSchema:s.properties.
@@ -1555,7 +1544,7 @@ profiles.additionalProperties.properties.projects,data:p};e===null?e=[h]:e.push(
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects",schemaPath:"#/properties/prof\
 iles/additionalProperties/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"must NOT \
 have fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects,
-data:p};e===null?e=[h]:e.push(h),i++}const m=p.length;for(let h=0;h<m;h++){let l=p[h];if(typeof l=="string"){if(d(
+data:p};e===null?e=[h]:e.push(h),i++}const o=p.length;for(let h=0;h<o;h++){let l=p[h];if(typeof l=="string"){if(d(
 l)>255){const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"\
 #/properties/profiles/additionalProperties/properties/projects/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.profiles.additionalProperties.
@@ -1567,15 +1556,15 @@ e===null?e=[u]:e.push(u),i++}}else{const u={instancePath:a+"/profiles/"+t.replac
 "/projects/"+h,schemaPath:"#/properties/profiles/additionalProperties/properties/projects/items/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.
 projects.items.type,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:l};
-e===null?e=[u]:e.push(u),i++}}let o=p.length,c;if(o>1){const h={};for(;o--;){let l=p[o];if(typeof l=="string"){
+e===null?e=[u]:e.push(u),i++}}let m=p.length,c;if(m>1){const h={};for(;m--;){let l=p[m];if(typeof l=="string"){
 if(typeof h[l]=="number"){c=h[l];const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/uniqueItems",keyword:"u\
-niqueItems",params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",
+niqueItems",params:{i:m,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+m+" are identical)",
 schema:!0,parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[u]:e.
-push(u),i++;break}h[l]=o}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+push(u),i++;break}h[l]=m}}}}else{const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/type",keyword:"type",params:{
 type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.projects.type,
-parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[m]:e.push(m),i++}}}else{
+parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[o]:e.push(o),i++}}}else{
 const p={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profile\
 s/additionalProperties/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.
 profiles.additionalProperties.type,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=
@@ -1586,82 +1575,82 @@ if(typeof n!="boolean"){const t={instancePath:a+"/administrator_token",schemaPat
 token/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.administrator_token.
 type,parentSchema:s.properties.administrator_token,data:n};e===null?e=[t]:e.push(t),i++}}if(g.callers!==void 0){
 let n=g.callers;if(Array.isArray(n)){const t=n.length;for(let r=0;r<t;r++){let p=n[r];if(p&&typeof p=="object"&&
-!Array.isArray(p)){if(p.name===void 0){const m={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/\
+!Array.isArray(p)){if(p.name===void 0){const o={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/\
 items/required",keyword:"required",params:{missingProperty:"name"},message:"must have required property 'name'",
-schema:s.properties.callers.items.required,parentSchema:s.properties.callers.items,data:p};e===null?e=[m]:e.push(
-m),i++}for(const m in p)if(!(m==="name"||m==="token_file"||m==="token_sha256"||m==="certificate"||m==="profile\
-s"||m==="rights"||m==="expires_at"||m==="administrator")){const o={instancePath:a+"/callers/"+r,schemaPath:"#/\
-properties/callers/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"\
-must NOT have additional properties",schema:!1,parentSchema:s.properties.callers.items,data:p};e===null?e=[o]:
-e.push(o),i++}if(p.name!==void 0){let m=p.name;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+"/cal\
+schema:s.properties.callers.items.required,parentSchema:s.properties.callers.items,data:p};e===null?e=[o]:e.push(
+o),i++}for(const o in p)if(!(o==="name"||o==="token_file"||o==="token_sha256"||o==="certificate"||o==="profile\
+s"||o==="rights"||o==="expires_at"||o==="administrator")){const m={instancePath:a+"/callers/"+r,schemaPath:"#/\
+properties/callers/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"\
+must NOT have additional properties",schema:!1,parentSchema:s.properties.callers.items,data:p};e===null?e=[m]:
+e.push(m),i++}if(p.name!==void 0){let o=p.name;if(typeof o=="string"){if(d(o)<1){const m={instancePath:a+"/cal\
 lers/"+r+"/name",schemaPath:"#/properties/callers/items/properties/name/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.callers.items.properties.
-name,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/name",schemaPath:"#/pr\
+name,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/callers/"+r+"/name",schemaPath:"#/pr\
 operties/callers/items/properties/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
-properties.callers.items.properties.name.type,parentSchema:s.properties.callers.items.properties.name,data:m};
-e===null?e=[o]:e.push(o),i++}}if(p.token_file!==void 0){let m=p.token_file;if(typeof m=="string"){if(d(m)>4096){
-const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
-limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:m};e===null?e=[o]:
-e.push(o),i++}if(d(m)<1){const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLengt\
+properties.callers.items.properties.name.type,parentSchema:s.properties.callers.items.properties.name,data:o};
+e===null?e=[m]:e.push(m),i++}}if(p.token_file!==void 0){let o=p.token_file;if(typeof o=="string"){if(d(o)>4096){
+const m={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
+limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:o};e===null?e=[m]:
+e.push(m),i++}if(d(o)<1){const m={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLengt\
 h",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,
-data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$\
-defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:m};
-e===null?e=[o]:e.push(o),i++}}if(p.token_sha256!==void 0){let m=p.token_sha256;if(typeof m=="string"){if(!J.test(
-m)){const o={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/callers/items/properties/to\
+data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$\
+defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:o};
+e===null?e=[m]:e.push(m),i++}}if(p.token_sha256!==void 0){let o=p.token_sha256;if(typeof o=="string"){if(!J.test(
+o)){const m={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/callers/items/properties/to\
 ken_sha256/pattern",keyword:"pattern",params:{pattern:"^[0-9a-f]{64}$"},message:'must match pattern "^[0-9a-f]\
-{64}$"',schema:"^[0-9a-f]{64}$",parentSchema:s.properties.callers.items.properties.token_sha256,data:m};e===null?
-e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/calle\
+{64}$"',schema:"^[0-9a-f]{64}$",parentSchema:s.properties.callers.items.properties.token_sha256,data:o};e===null?
+e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/calle\
 rs/items/properties/token_sha256/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.callers.items.properties.token_sha256.type,parentSchema:s.properties.callers.items.properties.token_sha256,
-data:m};e===null?e=[o]:e.push(o),i++}}if(p.certificate!==void 0){let m=p.certificate;if(m&&typeof m=="object"&&
-!Array.isArray(m)){for(const o in m)if(!(o==="dns"||o==="uri")){const c={instancePath:a+"/callers/"+r+"/certif\
+data:o};e===null?e=[m]:e.push(m),i++}}if(p.certificate!==void 0){let o=p.certificate;if(o&&typeof o=="object"&&
+!Array.isArray(o)){for(const m in o)if(!(m==="dns"||m==="uri")){const c={instancePath:a+"/callers/"+r+"/certif\
 icate",schemaPath:"#/properties/callers/items/properties/certificate/additionalProperties",keyword:"additional\
-Properties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.callers.items.properties.certificate,data:m};e===null?e=[c]:e.push(c),i++}if(m.dns!==void 0){let o=m.
-dns;if(typeof o!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/dns",schemaPath:"#/properties/c\
+Properties",params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.callers.items.properties.certificate,data:o};e===null?e=[c]:e.push(c),i++}if(o.dns!==void 0){let m=o.
+dns;if(typeof m!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/dns",schemaPath:"#/properties/c\
 allers/items/properties/certificate/properties/dns/type",keyword:"type",params:{type:"string"},message:"must b\
 e string",schema:s.properties.callers.items.properties.certificate.properties.dns.type,parentSchema:s.properties.
-callers.items.properties.certificate.properties.dns,data:o};e===null?e=[c]:e.push(c),i++}}if(m.uri!==void 0){let o=m.
-uri;if(typeof o!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/uri",schemaPath:"#/properties/c\
+callers.items.properties.certificate.properties.dns,data:m};e===null?e=[c]:e.push(c),i++}}if(o.uri!==void 0){let m=o.
+uri;if(typeof m!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/uri",schemaPath:"#/properties/c\
 allers/items/properties/certificate/properties/uri/type",keyword:"type",params:{type:"string"},message:"must b\
 e string",schema:s.properties.callers.items.properties.certificate.properties.uri.type,parentSchema:s.properties.
-callers.items.properties.certificate.properties.uri,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+
+callers.items.properties.certificate.properties.uri,data:m};e===null?e=[c]:e.push(c),i++}}}else{const m={instancePath:a+
 "/callers/"+r+"/certificate",schemaPath:"#/properties/callers/items/properties/certificate/type",keyword:"type",
 params:{type:"object"},message:"must be object",schema:s.properties.callers.items.properties.certificate.type,
-parentSchema:s.properties.callers.items.properties.certificate,data:m};e===null?e=[o]:e.push(o),i++}}if(p.profiles!==
-void 0){let m=p.profiles;if(Array.isArray(m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="s\
+parentSchema:s.properties.callers.items.properties.certificate,data:o};e===null?e=[m]:e.push(m),i++}}if(p.profiles!==
+void 0){let o=p.profiles;if(Array.isArray(o)){const m=o.length;for(let l=0;l<m;l++){let u=o[l];if(typeof u!="s\
 tring"){const f={instancePath:a+"/callers/"+r+"/profiles/"+l,schemaPath:"#/properties/callers/items/properties\
 /profiles/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.
 items.properties.profiles.items.type,parentSchema:s.properties.callers.items.properties.profiles.items,data:u};
-e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){
+e===null?e=[f]:e.push(f),i++}}let c=o.length,h;if(c>1){const l={};for(;c--;){let u=o[c];if(typeof u=="string"){
 if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/callers/"+r+"/profiles",schemaPath:"#/properties/ca\
 llers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have dup\
 licate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.callers.items.properties.
-profiles,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/callers/"+r+"/pro\
+profiles,data:o};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const m={instancePath:a+"/callers/"+r+"/pro\
 files",schemaPath:"#/properties/callers/items/properties/profiles/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.callers.items.properties.profiles.type,parentSchema:s.properties.callers.items.
-properties.profiles,data:m};e===null?e=[o]:e.push(o),i++}}if(p.rights!==void 0){let m=p.rights;if(Array.isArray(
-m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
+properties.profiles,data:o};e===null?e=[m]:e.push(m),i++}}if(p.rights!==void 0){let o=p.rights;if(Array.isArray(
+o)){const m=o.length;for(let l=0;l<m;l++){let u=o[l];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
 r+"/rights/"+l,schemaPath:"#/properties/callers/items/properties/rights/items/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.callers.items.properties.rights.items.type,parentSchema:s.
-properties.callers.items.properties.rights.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){
-const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
+properties.callers.items.properties.rights.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=o.length,h;if(c>1){
+const l={};for(;c--;){let u=o[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
 "/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/uniqueItems",keyword:"uniqueI\
 tems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,
-parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{
-const o={instancePath:a+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/type",
+parentSchema:s.properties.callers.items.properties.rights,data:o};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{
+const m={instancePath:a+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/type",
 keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.callers.items.properties.rights.
-type,parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[o]:e.push(o),i++}}if(p.expires_at!==
-void 0){let m=p.expires_at;if(typeof m!="string"){const o={instancePath:a+"/callers/"+r+"/expires_at",schemaPath:"\
+type,parentSchema:s.properties.callers.items.properties.rights,data:o};e===null?e=[m]:e.push(m),i++}}if(p.expires_at!==
+void 0){let o=p.expires_at;if(typeof o!="string"){const m={instancePath:a+"/callers/"+r+"/expires_at",schemaPath:"\
 #/properties/callers/items/properties/expires_at/type",keyword:"type",params:{type:"string"},message:"must be \
 string",schema:s.properties.callers.items.properties.expires_at.type,parentSchema:s.properties.callers.items.properties.
-expires_at,data:m};e===null?e=[o]:e.push(o),i++}}if(p.administrator!==void 0){let m=p.administrator;if(typeof m!=
-"boolean"){const o={instancePath:a+"/callers/"+r+"/administrator",schemaPath:"#/properties/callers/items/prope\
+expires_at,data:o};e===null?e=[m]:e.push(m),i++}}if(p.administrator!==void 0){let o=p.administrator;if(typeof o!=
+"boolean"){const m={instancePath:a+"/callers/"+r+"/administrator",schemaPath:"#/properties/callers/items/prope\
 rties/administrator/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.
-callers.items.properties.administrator.type,parentSchema:s.properties.callers.items.properties.administrator,data:m};
-e===null?e=[o]:e.push(o),i++}}}else{const m={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/ite\
+callers.items.properties.administrator.type,parentSchema:s.properties.callers.items.properties.administrator,data:o};
+e===null?e=[m]:e.push(m),i++}}}else{const o={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/ite\
 ms/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.callers.items.type,
-parentSchema:s.properties.callers.items,data:p};e===null?e=[m]:e.push(m),i++}}}else{const t={instancePath:a+"/\
+parentSchema:s.properties.callers.items,data:p};e===null?e=[o]:e.push(o),i++}}}else{const t={instancePath:a+"/\
 callers",schemaPath:"#/properties/callers/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
 properties.callers.type,parentSchema:s.properties.callers,data:n};e===null?e=[t]:e.push(t),i++}}}else{const n={
 instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.type,

@@ -1,0 +1,71 @@
+/** What a person is told about a request that no route is for: which route was near, or how the request has to be written. */
+import type { PathPattern } from './pattern.ts'
+import type { Route, RouteMatch, RouteRequest } from './route.ts'
+import { Routes } from './routes.ts'
+
+/** A route that would be for the request, but for one thing. */
+export interface NearRoute {
+  readonly route: Route
+  /** For `path`, its beginning matches. */
+  readonly differs: 'method' | 'host' | 'path'
+}
+
+/** Most routes that are named. */
+const NEAR_MAX = 3
+
+/** The routes that differ from the request in one thing, the nearest first. */
+export function nearRoutes(routes: Routes, request: RouteRequest): NearRoute[] {
+  const isFor = (route: Route) => new Routes([route]).match(request).refused !== 'NO_ROUTE'
+  const near: (NearRoute & { readonly rank: number })[] = []
+  for (const route of routes.all)
+    if (isFor({ ...route, methods: undefined }))
+      near.push({ route, differs: 'method', rank: Number.POSITIVE_INFINITY })
+    else if (isFor({ ...route, host: '' })) near.push({ route, differs: 'host', rank: Number.MAX_VALUE })
+    else {
+      const { segments } = route.path
+      const shared = segments.findLastIndex((_each, index) =>
+        isFor({ ...route, path: beginningOf(route.path, index + 1) }),
+      )
+      if (shared >= 0) near.push({ route, differs: 'path', rank: shared })
+    }
+  return near
+    .toSorted((one, other) => other.rank - one.rank)
+    .slice(0, NEAR_MAX)
+    .map(({ route, differs }) => ({ route, differs }))
+}
+
+function beginningOf({ text, segments }: PathPattern, count: number): PathPattern {
+  return { text, segments: segments.slice(0, count), below: true }
+}
+
+/** A canonical request that was probably meant, and what it is for. `undefined`: there is none, or it has no route either. */
+export function meant(
+  routes: Routes,
+  request: RouteRequest,
+):
+  | { readonly request: RouteRequest; readonly match: RouteMatch & { readonly refused: undefined } }
+  | undefined {
+  const target = canonicalTarget(request.target)
+  const host = request.host?.replace(/^.*@/, '').replace(/\.(?=$|:\d+$)/, '')
+  for (const each of [target, target.toLowerCase()]) {
+    const candidate = { ...request, method: request.method.trim().toUpperCase(), host, target: each }
+    const match = routes.match(candidate)
+    if (match.refused === undefined) return { request: candidate, match }
+  }
+  return undefined
+}
+
+/** What most servers would make of a request target. Nothing is decided by it. */
+function canonicalTarget(target: string): string {
+  const path = target.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/[?#].*$/s, '')
+  const decoded = path.replace(/%(?:2[def]|3\d|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/gi, (encoded) =>
+    decodeURIComponent(encoded),
+  )
+  const kept: string[] = []
+  for (const segment of decoded.replaceAll('\\', '/').split('/')) {
+    const bare = segment.replace(/(?:;|%3b).*$/i, '')
+    if (bare === '..') kept.pop()
+    else if (bare !== '.' && bare !== '') kept.push(bare)
+  }
+  return `/${kept.join('/')}${kept.length > 0 && decoded.endsWith('/') ? '/' : ''}`
+}

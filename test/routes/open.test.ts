@@ -1,0 +1,72 @@
+/** The routes of a sidecar: it does not serve with wrong ones, and an API that a new matrix no longer has is open to nobody. */
+import { writeFileSync } from 'node:fs'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { supportMatrix } from '../../matrix/index.ts'
+import { openRoutes } from '../../sidecar/open-routes.ts'
+import { Rules } from '../../sidecar/rules.ts'
+import { newFile, whenTheFileEnds } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+import { smallMatrix } from '../support/small-matrix.ts'
+
+const fileOf = (routes: readonly object[]) => newFile(JSON.stringify({ routes }), 'portcullis.json')
+
+test.each<[claim: string, routes: object[], message: string]>([
+  [
+    'an unknown API',
+    [{ path: '/', api: 'balances' }],
+    'routes[0].api: expected the id of an API of the matrix',
+  ],
+  [
+    'an overlap',
+    [
+      { path: '/{a}/x', api: 'balance' },
+      { path: '/y/{b}', api: 'iam' },
+    ],
+    'routes[1]: overlaps routes[0]',
+  ],
+])('a sidecar does not start with %s', async (_claim, routes, message) => {
+  await expect(runSidecar({ config: fileOf(routes) })).rejects.toThrow(message)
+})
+
+test('a sidecar starts with routes', async () => {
+  const { sidecar } = await runSidecar({ config: fileOf([{ path: '/', api: 'balance' }]) })
+  expect(sidecar.grpcAddress).not.toBe('')
+})
+
+test('the API of a route that a new matrix no longer has is unknown, and the log says so', () => {
+  const path = newFile(JSON.stringify(supportMatrix), 'matrix.json')
+  const onRefused = (error: Error) => expect.unreachable(error.message)
+  const rules = new Rules({ path, strict: false, pollMs: 0, onRefused })
+  whenTheFileEnds(() => rules.close())
+  const lines: {
+    readonly level: number
+    readonly route?: string
+    readonly api?: string
+    readonly msg: string
+  }[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const settings = [
+    { path: '/', api: 'balance' },
+    { path: '/iam/', api: 'iam' },
+  ]
+  const routes = openRoutes(settings, rules, log)
+  const ask = () => {
+    const match = routes.match({ method: 'GET', host: 'a', target: '/iam/', header: () => undefined })
+    const { engine } = rules
+    const scope = { account: '1' }
+    return engine.decide({ api: match.refused ?? match.api, kind: 'iam_token_account_scoped', scope }).reason
+  }
+  expect(ask()).toBe('ALLOWED')
+  writeFileSync(path, JSON.stringify(smallMatrix()))
+  rules.reload()
+  expect(ask()).toBe('UNKNOWN_API')
+  expect(lines.map(({ level, route, api, msg }) => [level, route, api, msg])).toEqual(
+    ['balance', 'iam'].map((api, index) => [
+      40,
+      `routes[${index}]`,
+      api,
+      'the new matrix has no such API; its requests are denied',
+    ]),
+  )
+})
