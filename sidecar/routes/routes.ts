@@ -43,10 +43,11 @@ export class Routes {
     if (!reading.ok) return notCanonical(reading.expected)
     if (reading.path.length > PATH_LENGTH_MAX)
       return notCanonical(`a path of at most ${PATH_LENGTH_MAX} characters`)
-    const segments = segmentsOf(reading.path)
-    const found = find(this.#root, { segments, host: name, method }, 0)
+    // A slash at the end makes no difference: servers differ in what it means.
+    const path = reading.path.endsWith('/') ? reading.path.slice(0, -1) : reading.path
+    const found = find(this.#root, { path, host: name, method }, 1)
     if (found === undefined) return NO_ROUTE
-    return 'refused' in found ? found : withTarget(found, segments, header)
+    return 'refused' in found ? found : withTarget(found, path, header)
   }
 }
 
@@ -62,13 +63,15 @@ function hostName(host = ''): string | undefined {
   return host === '' || isHost(name) ? name.toLowerCase() : undefined
 }
 
-/** The decoded segments. A slash at the end makes no difference: servers differ in what it means. */
-function segmentsOf(path: string): string[] {
-  const segments = path.split('/')
-  segments.shift()
-  if (segments.at(-1) === '') segments.pop()
-  // What a canonical path has encoded is UTF-8, and neither a slash nor a dot.
-  return path.includes('%') ? segments.map(decodeURIComponent) : segments
+/** The decoded segment that begins there. What a canonical path has encoded is UTF-8, and neither a slash nor a dot. */
+function segmentAt(path: string, start: number, end: number): string {
+  const segment = path.slice(start, end)
+  return segment.includes('%') ? decodeURIComponent(segment) : segment
+}
+
+function endOfSegment(path: string, start: number): number {
+  const slash = path.indexOf('/', start)
+  return slash === -1 ? path.length : slash
 }
 
 /** A place in the tree. */
@@ -84,7 +87,11 @@ interface Node {
   readonly below: RoutesByHost
 }
 
-type RoutesByHost = Map<string, Route[]>
+/** A host before a wildcard, the longest wildcard first, any host last. */
+interface RoutesByHost {
+  readonly named: Map<string, Route[]>
+  readonly any: Route[]
+}
 
 function treeOf(routes: readonly Route[]): Node {
   const root = newNode()
@@ -94,10 +101,10 @@ function treeOf(routes: readonly Route[]): Node {
     let node = root
     for (const segment of route.path.segments)
       node = segment.type === 'literal' ? literalNode(node, segment.text) : captureNode(node, segment.prefix)
-    const places = route.path.below ? node.below : node.here
-    const place = places.get(route.host)
-    if (place === undefined) places.set(route.host, [route])
-    else place.push(route)
+    const { named, any } = route.path.below ? node.below : node.here
+    const place = route.host === '' ? any : (named.get(route.host) ?? [])
+    place.push(route)
+    if (route.host !== '') named.set(route.host, place)
   }
   return root
 }
@@ -107,8 +114,8 @@ function newNode(): Node {
     literals: new Map(),
     foldedLiterals: new Set(),
     captures: [],
-    here: new Map(),
-    below: new Map(),
+    here: { named: new Map(), any: [] },
+    below: { named: new Map(), any: [] },
   }
 }
 
@@ -132,7 +139,7 @@ function captureNode({ captures }: Node, prefix: string): Node {
 }
 
 interface Wanted {
-  readonly segments: readonly string[]
+  readonly path: string
   readonly host: string
   readonly method: string
 }
@@ -140,30 +147,34 @@ interface Wanted {
 /**
  * The first route in the order from the most specific path to the least. Each node has one way to it, so no more nodes are looked at
  * than there are.
+ *
+ * @param start where the next segment begins; behind the end: there is none
  */
 function find(
   node: Node,
   wanted: Wanted,
-  depth: number,
+  start: number,
 ): Route | ReturnType<typeof notCanonical> | undefined {
-  const segment = wanted.segments[depth]
-  if (segment === undefined) {
+  const { path } = wanted
+  if (start > path.length) {
     const route = pick(node.here, wanted)
     if (route !== undefined) return route
-  } else {
+  } else if (isDecisive(node)) {
+    const end = endOfSegment(path, start)
+    const segment = segmentAt(path, start, end)
     const next = node.literals.get(segment)
     if (next === undefined) {
-      if (isDecisive(node) && !isWhole(segment))
+      if (!isWhole(segment))
         return notCanonical('no encoded ; ? # and no invisible segment where routes differ')
       if (passesBy(node, segment))
         return notCanonical('each segment written as in its route, also its case, and nothing behind it')
     } else {
-      const found = find(next, wanted, depth + 1)
+      const found = find(next, wanted, end + 1)
       if (found !== undefined) return found
     }
     for (const { prefix, node: captured } of node.captures)
       if (isCaptured(prefix, segment)) {
-        const found = find(captured, wanted, depth + 1)
+        const found = find(captured, wanted, end + 1)
         if (found !== undefined) return found
       }
   }
@@ -172,7 +183,7 @@ function find(
 
 /** Whether it depends on the segment, or on its absence, which route is found. */
 function isDecisive({ literals, captures, here }: Node): boolean {
-  return literals.size > 0 || captures.length > 0 || here.size > 0
+  return literals.size > 0 || captures.length > 0 || here.named.size > 0 || here.any.length > 0
 }
 
 /** Whether some server would take the segment for a text of a route that it does not match here. */
@@ -184,28 +195,29 @@ function passesBy({ foldedLiterals, captures }: Node, segment: string): boolean 
   )
 }
 
-function pick(places: RoutesByHost, { host, method }: Wanted): Route | undefined {
-  if (places.size === 0) return undefined
-  const exact = host === '' ? undefined : withMethod(places.get(host), method)
-  if (exact !== undefined) return exact
-  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
-    const route = withMethod(places.get(host.slice(dot)), method)
-    if (route !== undefined) return route
+function pick({ named, any }: RoutesByHost, { host, method }: Wanted): Route | undefined {
+  if (named.size > 0 && host !== '') {
+    const exact = withMethod(named.get(host), method)
+    if (exact !== undefined) return exact
+    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+      const route = withMethod(named.get(host.slice(dot)), method)
+      if (route !== undefined) return route
+    }
   }
-  return withMethod(places.get(''), method)
+  return withMethod(any, method)
 }
 
 function withMethod(routes: readonly Route[] | undefined, method: string): Route | undefined {
   return routes?.find(({ methods }) => methods === undefined || methods.includes(method))
 }
 
-function withTarget(route: Route, segments: readonly string[], header: RouteRequest['header']): RouteMatch {
+function withTarget(route: Route, path: string, header: RouteRequest['header']): RouteMatch {
   const { api, target: sources } = route
   if (sources === undefined) return { refused: undefined, api, target: undefined, route }
-  const account = foundIn(sources.account, segments, header)
+  const account = foundIn(sources.account, path, header)
   if (account === undefined) return targetNotFound(route, 'account', sources.account)
   if (sources.project === undefined) return { refused: undefined, api, target: { account }, route }
-  const project = foundIn(sources.project, segments, header)
+  const project = foundIn(sources.project, path, header)
   if (project === undefined) return targetNotFound(route, 'project', sources.project)
   const target: RouteTarget = { account, project }
   return { refused: undefined, api, target, route }
@@ -223,16 +235,18 @@ function targetNotFound(route: Route, part: 'account' | 'project', source: Targe
 const VALUE = /^(?! )[^\p{C}\p{Zl}\p{Zp};?#\\%,/]{1,255}(?<! )$/u
 const VALUE_EXPECTED = '1 to 255 visible characters without ; ? # \\ % , and slash'
 
-function foundIn(
-  source: TargetSource,
-  segments: readonly string[],
-  header: RouteRequest['header'],
-): string | undefined {
+function foundIn(source: TargetSource, path: string, header: RouteRequest['header']): string | undefined {
   if (source.from === 'fixed') return source.value
-  const found =
-    source.from === 'header' ? header(source.name) : segments[source.index]?.slice(source.prefix.length)
+  const found = source.from === 'header' ? header(source.name) : capturedIn(path, source.index, source.prefix)
   const value = typeof found === 'object' && found.length === 1 ? found[0] : found
   if (typeof value !== 'string' || !VALUE.test(value)) return undefined
   // Bytes of a header beyond ASCII have no encoding of their own.
   return source.from === 'header' && !/^[\x20-\x7e]*$/.test(value) ? undefined : value
+}
+
+/** What the capture took. @param index of its segment */
+function capturedIn(path: string, index: number, prefix: string): string {
+  let start = 1
+  for (let before = 0; before < index; before++) start = endOfSegment(path, start) + 1
+  return segmentAt(path, start, endOfSegment(path, start)).slice(prefix.length)
 }
