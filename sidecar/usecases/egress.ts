@@ -61,12 +61,27 @@ export function outgoing(
   passage: Passage,
   rejected?: Secret,
 ): MaybePromise<Outgoing> {
+  return credentialFor(services, passage, callerOf(passage), rejected)
+}
+
+/**
+ * The credential of a profile for an API.
+ *
+ * @param caller who uses the profile
+ * @param rejected a token that the API has just refused
+ * @throws CallError as `issue` does
+ */
+export function credentialFor(
+  services: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  { api, profile, project }: Pick<Passage, 'api' | 'profile' | 'project'>,
+  caller: Caller | undefined,
+  rejected?: Secret,
+): MaybePromise<Outgoing> {
   const { engine } = services
-  const { api, profile, project } = passage
   const accepted = engine.apis.get(api)?.accepted ?? []
   if (accepted.length === 0) return { allowed: false, decision: denialOf(engine, api) }
   const issued = issue(services, {
-    requester: { type: 'profile', name: profile, caller: callerOf(passage) },
+    requester: { type: 'profile', name: profile, caller },
     purpose: { type: 'apis', apis: [api], project },
     from: undefined,
     rejected,

@@ -61,11 +61,16 @@ const ROOMS: readonly Room[] = [
     ],
   },
   {
+    room: 'sidecar/http-authorization/',
+    purpose: 'what proxies are told about the requests that they ask about',
+    imports: ['engine/', 'sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/', 'node:'],
+  },
+  {
     room: 'sidecar/grpc/',
     purpose: 'the contract over gRPC',
     imports: [
       ...['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/http2/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'node:', '@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection', 'pino'],
+      ...['sidecar/usecases/', 'sidecar/http-authorization/', 'node:', '@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection', 'pino'],
     ],
   },
   {
@@ -209,7 +214,7 @@ interface Rule {
   readonly never: readonly string[]
 }
 
-const PROTOCOLS = ['sidecar/grpc/', 'sidecar/http/', 'sidecar/egress/']
+const PROTOCOLS = ['sidecar/http-authorization/', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/egress/']
 const FACES = ['sidecar/cli/', 'sidecar/client/']
 
 const RULES: readonly Rule[] = [

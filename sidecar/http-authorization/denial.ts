@@ -1,0 +1,112 @@
+/**
+ * How a proxy answers a request that must not pass: the status, and a body that says why. Every protocol that proxies speak uses this
+ * file, and no other file chooses these statuses.
+ */
+import type { Decision, Reason } from '../../engine/index.ts'
+import { CallError, callError } from '../base/call-error.ts'
+
+/** Names in lower case, with their values. */
+export type Headers = readonly (readonly [name: string, value: string])[]
+
+/** How the proxy answers a request that must not pass. */
+export interface DenialAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** JSON. */
+  readonly body: string
+}
+
+/**
+ * The status for each decision. 401: another credential may help. 403: the credential is known, or no credential helps.
+ */
+const STATUSES: Readonly<Record<Reason, 200 | 401 | 403>> = {
+  UNKNOWN_API: 403,
+  CREDENTIAL_MISSING: 401,
+  CREDENTIAL_AMBIGUOUS: 401,
+  CREDENTIAL_MALFORMED: 401,
+  WRONG_HEADER: 401,
+  CREDENTIAL_INVALID: 401,
+  CREDENTIAL_EXPIRED: 401,
+  CREDENTIAL_REVOKED: 401,
+  ADDRESS_NOT_ALLOWED: 403,
+  UNKNOWN_TOKEN_KIND: 403,
+  INVALID_SCOPE: 403,
+  TOKEN_KIND_NOT_ACCEPTED: 403,
+  CONTESTED: 403,
+  ACCOUNT_MISMATCH: 403,
+  PROJECT_MISMATCH: 403,
+  ALLOWED: 200,
+}
+
+export function statusOfDecision({ reason }: Pick<Decision, 'reason'>): 200 | 401 | 403 {
+  return STATUSES[reason]
+}
+
+/** Decisions are shared, so each is put into words once. */
+const DENIALS = new WeakMap<Decision, DenialAnswer>()
+
+/** The answer to a request that the decision denies. It says which kinds of token would have been accepted. */
+export function denialAnswer(decision: Decision): DenialAnswer {
+  let answer = DENIALS.get(decision)
+  if (answer === undefined) {
+    const { reason, message, accepted } = decision
+    const status = statusOfDecision(decision)
+    answer = {
+      status,
+      headers: status === 401 ? [...HEADERS, ['www-authenticate', challengesOf(decision)]] : HEADERS,
+      body: JSON.stringify({ error: { reason, message, accepted } }),
+    }
+    DENIALS.set(decision, answer)
+  }
+  return answer
+}
+
+/** Of every answer with a body of ours: it is for one client and one moment. */
+const HEADERS: Headers = [
+  ['content-type', 'application/json'],
+  ['cache-control', 'no-store'],
+]
+
+/** A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
+function challengesOf({ reason, accepted }: Decision): string {
+  const parameters = [...new Set(accepted.map(({ header }) => header))].map(
+    (header) => ` header="${header}",`,
+  )
+  const challenges = parameters.length > 0 ? parameters : ['']
+  return challenges.map((parameter) => `Portcullis${parameter} reason="${reason}"`).join(', ')
+}
+
+/**
+ * The answer where there is no decision. The client of the proxy cannot mend what is wrong with a configuration or an upstream, so it
+ * learns the reason alone; the log has the rest.
+ */
+export function failureAnswer(error: unknown): DenialAnswer {
+  const { reason, code, metadata } = error instanceof CallError ? error : callError('INTERNAL', {})
+  const status = statusOfFailure(code)
+  const message =
+    status === 503
+      ? 'the request could not be authorized; try again later'
+      : 'the request could not be authorized; the operator finds the cause in the log'
+  return {
+    status,
+    headers: status === 503 ? [...HEADERS, ['retry-after', metadata.retry_after_seconds ?? '1']] : HEADERS,
+    body: JSON.stringify({ error: { reason, message } }),
+  }
+}
+
+function statusOfFailure(code: CallError['code']): 500 | 503 {
+  switch (code) {
+    case 'RESOURCE_EXHAUSTED':
+    case 'UNAVAILABLE':
+    case 'CANCELLED':
+      return 503
+    case 'INVALID_ARGUMENT':
+    case 'UNAUTHENTICATED':
+    case 'PERMISSION_DENIED':
+    case 'FAILED_PRECONDITION':
+    case 'NOT_FOUND':
+    case 'ALREADY_EXISTS':
+    case 'INTERNAL':
+      return 500
+  }
+}

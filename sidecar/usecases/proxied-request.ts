@@ -1,0 +1,55 @@
+/**
+ * May a request that a proxy received pass, and with which credential does it go on? The client's own credential decides. Where the
+ * proxy's operator says so, the credential of a profile takes its place behind the proxy.
+ */
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { Caller } from './callers.ts'
+import { type CheckOutcome, type CredentialsQuestion, checkCredentials } from './check.ts'
+import { credentialFor } from './egress.ts'
+import type { Issued } from './issue.ts'
+import type { CallServices } from './services.ts'
+
+/** The credential that takes the place of the client's. */
+export interface Replacement {
+  /** Name of the profile whose token it is. */
+  readonly profile: string
+  /** The API behind the proxy. It decides which kind of token it is. */
+  readonly api: string
+  /** Project of the token, for kinds that need one. */
+  readonly project: string | undefined
+}
+
+export interface ProxiedRequest extends CredentialsQuestion {
+  /** `undefined`: the client's credential goes on as it is. */
+  readonly replacement: Replacement | undefined
+}
+
+/** The outcome for a request. */
+export interface ProxiedOutcome extends CheckOutcome {
+  /** Takes the place of the client's credential. Only where the request may pass. */
+  readonly credential: Issued | undefined
+}
+
+/**
+ * Decides about a request. The proxy needs no right for that, but a credential of a profile goes to a caller who may use the profile.
+ *
+ * @param findCaller who the proxy is; asked only where a credential is replaced
+ * @throws CallError as `checkCredentials` and `issue` do
+ */
+export function authorizeRequest(
+  services: Pick<CallServices, 'engine' | 'authority' | 'verifier' | 'profiles'>,
+  request: ProxiedRequest,
+  findCaller: () => Caller | undefined,
+): MaybePromise<ProxiedOutcome> {
+  const { replacement } = request
+  return andThen(checkCredentials(services, request), (outcome): MaybePromise<ProxiedOutcome> => {
+    if (replacement === undefined || !outcome.decision.allowed) return { ...outcome, credential: undefined }
+    return andThen(
+      credentialFor(services, replacement, findCaller()),
+      (outgoing): ProxiedOutcome =>
+        outgoing.allowed
+          ? { ...outcome, credential: outgoing.credential }
+          : { ...outcome, decision: outgoing.decision, credential: undefined },
+    )
+  }) as MaybePromise<ProxiedOutcome>
+}

@@ -1,0 +1,81 @@
+/** What the server behind a proxy is told about the sender of a request, and what no client can tell it. */
+import { expect, test } from 'vitest'
+import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
+import {
+  IDENTITY_HEADERS,
+  identityHeaders,
+  removedHeaders,
+} from '../../sidecar/http-authorization/identity.ts'
+
+const TOKEN: VerifiedToken = {
+  kind: 'iam_token_project_scoped',
+  scope: { account: '123456', project: 'alpha' },
+  subject: { id: 'u1', name: 'nightly', type: 'service_user' },
+  tokenId: 't1',
+  issuedAtMs: 0,
+  expiresAtMs: undefined,
+}
+const RULES = { rulesDigest: 'sha256:1' }
+const named = (token: VerifiedToken) => Object.fromEntries(identityHeaders(token, RULES))
+
+test('the facts that an authority vouches for', () => {
+  expect(named(TOKEN)).toEqual({
+    'x-portcullis-kind': 'iam_token_project_scoped',
+    'x-portcullis-account': '123456',
+    'x-portcullis-project': 'alpha',
+    'x-portcullis-user-id': 'u1',
+    'x-portcullis-user-name': 'nightly',
+    'x-portcullis-user-type': 'service_user',
+    'x-portcullis-token-id': 't1',
+    'x-portcullis-rules-digest': 'sha256:1',
+  })
+  expect(named({ ...TOKEN, authority: 'region-1' })['x-portcullis-authority']).toBe('region-1')
+})
+
+test.each([
+  ['nightly', 'nightly'],
+  ['a@b.example', 'a@b.example'],
+  ['Jürgen', 'J%C3%BCrgen'],
+  ['two words', 'two%20words'],
+  ['a,b', 'a%2Cb'],
+  ['100%', '100%25'],
+  ['line\r\nx-portcullis-account: 1', 'line%0D%0Ax-portcullis-account%3A%201'],
+  ['\ud800', '%EF%BF%BD'],
+])('the name %j becomes a header that says nothing else', (name, value) => {
+  expect(named({ ...TOKEN, subject: { ...TOKEN.subject, name } })['x-portcullis-user-name']).toBe(value)
+})
+
+test('what is not set is removed, whether the proxy shows it or not, and what is set is not', () => {
+  const set = identityHeaders(TOKEN, RULES)
+  expect(removedHeaders([], set)).toEqual(['x-portcullis-authority'])
+  const all = [...set.map(([name]) => name), ...removedHeaders([], set)]
+  expect(all.toSorted()).toEqual(IDENTITY_HEADERS.toSorted())
+})
+
+test.each([
+  'x-portcullis-admin',
+  'x-portcullis-',
+  'x_portcullis_account',
+  'x-portcullis_account',
+  'X-Portcullis-Anything',
+])('a header of a client, %s, is removed', (name) => {
+  expect(removedHeaders([name], [])).toContain(name.toLowerCase())
+})
+
+test('other headers are left alone', () => {
+  const names = ['x-portcullis', 'x-auth-token', 'x_auth_token', 'authorization', ':path', 'y-x-portcullis-a']
+  expect(removedHeaders(names, [])).toEqual(IDENTITY_HEADERS)
+})
+
+test('a replaced credential leaves none of the client, in no spelling', () => {
+  const set = [['x-auth-token', 'new']] as const
+  const removed = removedHeaders(['x-auth-token', 'x_auth_token', 'X-Token', 'x_token', 'cookie'], set, [
+    'X-Auth-Token',
+    'X-Token',
+  ])
+  expect(removed.filter((name) => !IDENTITY_HEADERS.includes(name)).toSorted()).toEqual([
+    'x-token',
+    'x_auth_token',
+    'x_token',
+  ])
+})
