@@ -80,6 +80,13 @@ export class FieldWriter {
     this.#position += value.length
   }
 
+  /** Writes fields that are already encoded. */
+  encoded(fields: Buffer): void {
+    this.#makeRoom(fields.length)
+    this.#bytes.set(fields, this.#position)
+    this.#position += fields.length
+  }
+
   /** Begins a nested message. Returns a position that must be passed to `end`. */
   begin(field: number): number {
     this.#makeRoom(PREFIX_BYTES_MAX)

@@ -68,6 +68,14 @@ export class Fields {
       : UTF_8.decode(this.#bytes.subarray(start, end))
   }
 
+  /** Reads this field as one character for each byte, whatever it contains. @throws Error if it is no text, or truncated */
+  characters(): string {
+    const end = this.#endOfField()
+    const start = this.#position
+    this.#position = end
+    return this.#characters.slice(start, end)
+  }
+
   /** Skips this field. */
   skip(): void {
     if (this.type === LENGTH_DELIMITED) {

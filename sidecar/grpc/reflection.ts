@@ -67,7 +67,7 @@ function conversation({ method, handler }: Loaded, responses: Responses): Reques
 async function load(): Promise<ReadonlyMap<string, Loaded>> {
   const loaded = new Map<string, Loaded>()
   const { ReflectionService } = await import('@grpc/reflection')
-  const fileDescriptorProtos = ['portcullis', 'health', 'google_rpc'].flatMap((name) =>
+  const fileDescriptorProtos = ['portcullis', 'health', 'envoy', 'google_rpc'].flatMap((name) =>
     filesOf(readFileSync(join(protoFolder, `${name}.binpb`))),
   )
   // The service reads no other part of a package definition, and calls no other method of a server.

@@ -3,6 +3,7 @@ import type { Services } from '../usecases/services.ts'
 import { authorizationMethods } from './authorization.ts'
 import type { Methods } from './call.ts'
 import { directoryMethods } from './directory.ts'
+import { EXT_AUTHZ_SERVICE, extAuthzMethods } from './ext-authz/methods.ts'
 import { failure } from './handler.ts'
 import { healthMethods } from './health.ts'
 import { Intake } from './intake.ts'
@@ -26,7 +27,7 @@ export interface GrpcServer {
   close(drainMs: number): Promise<void>
 }
 
-const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService']
+const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const { log } = services
@@ -60,6 +61,7 @@ function methodsOfAll(
     methods: new Map([
       ...authorization.methods,
       ...directoryMethods(services, reachable, intake),
+      ...extAuthzMethods(services, reachable),
       ...health.methods,
       ...reflectionMethods(),
     ]),

@@ -3,14 +3,16 @@
  * file, and no other file chooses these statuses.
  */
 import type { Decision, Reason } from '../../engine/index.ts'
-import { CallError, callError } from '../base/call-error.ts'
+import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
+import type { CallOrigin } from '../usecases/requester.ts'
+import type { Services } from '../usecases/services.ts'
 
 /** Names in lower case, with their values. */
 export type Headers = readonly (readonly [name: string, value: string])[]
 
 /** How the proxy answers a request that must not pass. */
 export interface DenialAnswer {
-  readonly status: number
+  readonly status: 401 | 403 | 500 | 503
   readonly headers: Headers
   /** JSON. */
   readonly body: string
@@ -50,7 +52,8 @@ export function denialAnswer(decision: Decision): DenialAnswer {
   let answer = DENIALS.get(decision)
   if (answer === undefined) {
     const { reason, message, accepted } = decision
-    const status = statusOfDecision(decision)
+    // An answer for a denial never says 200, whatever the table has.
+    const status = statusOfDecision(decision) === 401 ? 401 : 403
     answer = {
       status,
       headers: status === 401 ? [...HEADERS, ['www-authenticate', challengesOf(decision)]] : HEADERS,
@@ -76,12 +79,17 @@ function challengesOf({ reason, accepted }: Decision): string {
   return challenges.map((parameter) => `Portcullis${parameter} reason="${reason}"`).join(', ')
 }
 
+/** The stable code of an error; one that is unexpected is `INTERNAL`. */
+export function reasonOfFailure(error: unknown): CallErrorReason {
+  return callErrorOf(error).reason
+}
+
 /**
  * The answer where there is no decision. The client of the proxy cannot mend what is wrong with a configuration or an upstream, so it
  * learns the reason alone; the log has the rest.
  */
 export function failureAnswer(error: unknown): DenialAnswer {
-  const { reason, code, metadata } = error instanceof CallError ? error : callError('INTERNAL', {})
+  const { reason, code, metadata } = callErrorOf(error)
   const status = statusOfFailure(code)
   const message =
     status === 503
@@ -92,6 +100,27 @@ export function failureAnswer(error: unknown): DenialAnswer {
     headers: status === 503 ? [...HEADERS, ['retry-after', metadata.retry_after_seconds ?? '1']] : HEADERS,
     body: JSON.stringify({ error: { reason, message } }),
   }
+}
+
+function callErrorOf(error: unknown): CallError {
+  return error instanceof CallError ? error : callError('INTERNAL', {})
+}
+
+/** Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route brings one. */
+export function traceFailure(
+  { log, trace }: Pick<Services, 'log' | 'trace'>,
+  error: unknown,
+  from: CallOrigin,
+): void {
+  if (!(error instanceof CallError))
+    log.error({ err: error }, 'a request of a proxy failed with an unexpected error')
+  else
+    trace.record({
+      level: 'warn',
+      message: 'a request of a proxy was denied, because nothing could be decided',
+      by: { ...from, reason: error.reason, problem: error.message },
+      ...(error.cause !== undefined && { details: () => ({ err: error.cause }) }),
+    })
 }
 
 function statusOfFailure(code: CallError['code']): 500 | 503 {

@@ -70,7 +70,15 @@ const ROOMS: readonly Room[] = [
     purpose: 'the contract over gRPC',
     imports: [
       ...['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/http2/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'sidecar/http-authorization/', 'node:', '@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection', 'pino'],
+      ...[
+        'sidecar/usecases/',
+        'sidecar/http-authorization/',
+        'node:',
+        '@bufbuild/protobuf',
+        '@grpc/grpc-js',
+        '@grpc/reflection',
+        'pino',
+      ],
     ],
   },
   {

@@ -54,7 +54,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^dist\/(engine|matrix|sidecar)\/[\w/-]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
     /^proto\/portcullis\/v1\/\w+\.proto$/,
-    /^proto\/(portcullis|google_rpc|health)\.binpb$/,
+    /^proto\/(portcullis|google_rpc|health|envoy)\.binpb$/,
     /^(portcullis\.js|CHANGELOG\.md)$/,
   ],
 }

@@ -1,0 +1,279 @@
+/** Envoy's external authorization over gRPC: what passes, what does not and why, on both transports and with both forms of headers. */
+import { describe, expect, test } from 'vitest'
+import { credentialQuestion } from '../support/answers.ts'
+import { iam, ofPanel, peopleBehindEnvoy } from '../support/behind-envoy.ts'
+import { BlackBox, refused } from '../support/black-box.ts'
+import { EnvoyClient, type HeaderList } from '../support/ext-authz.ts'
+import { cells } from '../support/oracle.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+
+const DAY_MS = 86_400_000
+
+let nowMs = Date.now()
+const people = await peopleBehindEnvoy(() => nowMs)
+const { account, project, revoked, restricted, staticToken } = people
+
+interface Row {
+  readonly what: string
+  readonly headers?: HeaderList
+  readonly context?: Readonly<Record<string, string>>
+  readonly from?: string
+  readonly status: number | undefined
+  readonly reason: string
+}
+
+const BALANCE = { api: 'balance' }
+const ROWS: readonly Row[] = [
+  { what: 'an account-scoped token', headers: [iam(account)], status: undefined, reason: 'ALLOWED' },
+  {
+    what: 'a project-scoped token for its project',
+    headers: [iam(project)],
+    context: { api: 'cdn', account: ACCOUNT, project: 'alpha' },
+    status: undefined,
+    reason: 'ALLOWED',
+  },
+  {
+    what: 'a static token, for its account',
+    headers: [ofPanel(staticToken)],
+    context: { api: 'reports', account: ACCOUNT },
+    status: undefined,
+    reason: 'ALLOWED',
+  },
+  {
+    what: 'an API that is not there',
+    headers: [iam(account)],
+    context: { api: 'nosuch' },
+    status: 403,
+    reason: 'UNKNOWN_API',
+  },
+  { what: 'no credential', status: 401, reason: 'CREDENTIAL_MISSING' },
+  { what: 'an empty credential', headers: [iam('')], status: 401, reason: 'CREDENTIAL_MISSING' },
+  {
+    what: 'the same credential twice',
+    headers: [iam(account), iam(account)],
+    status: 401,
+    reason: 'CREDENTIAL_AMBIGUOUS',
+  },
+  {
+    what: 'a credential that the client joined by a comma',
+    headers: [iam(`${account},x`)],
+    status: 401,
+    reason: 'CREDENTIAL_AMBIGUOUS',
+  },
+  {
+    what: 'credentials in both headers',
+    headers: [iam(account), ofPanel(staticToken)],
+    status: 401,
+    reason: 'CREDENTIAL_AMBIGUOUS',
+  },
+  {
+    what: 'a credential with letters that are not ASCII',
+    headers: [iam('tökén')],
+    status: 401,
+    reason: 'CREDENTIAL_MALFORMED',
+  },
+  {
+    what: 'a token in the wrong header',
+    headers: [ofPanel(account)],
+    status: 401,
+    reason: 'WRONG_HEADER',
+  },
+  { what: 'a token of nobody', headers: [iam('eyJ.eyJ.x')], status: 401, reason: 'CREDENTIAL_INVALID' },
+  { what: 'a revoked token', headers: [iam(revoked)], status: 401, reason: 'CREDENTIAL_REVOKED' },
+  {
+    what: 'a client outside the addresses of the account',
+    headers: [iam(restricted)],
+    from: '198.51.100.1',
+    status: 403,
+    reason: 'ADDRESS_NOT_ALLOWED',
+  },
+  {
+    what: 'a client whose address Envoy does not know',
+    headers: [iam(restricted)],
+    from: '/run/client.sock',
+    status: 403,
+    reason: 'ADDRESS_NOT_ALLOWED',
+  },
+  {
+    what: 'a client that claims an address of the account',
+    headers: [iam(restricted), ['x-forwarded-for', '192.0.2.1']],
+    from: '198.51.100.1',
+    status: 403,
+    reason: 'ADDRESS_NOT_ALLOWED',
+  },
+  {
+    what: 'a client inside the addresses of the account',
+    headers: [iam(restricted)],
+    from: '192.0.2.1',
+    status: undefined,
+    reason: 'ALLOWED',
+  },
+  {
+    what: 'a client inside, behind two proxies of the operator',
+    headers: [
+      iam(restricted),
+      ['x-forwarded-for', '198.51.100.1, 192.0.2.1'],
+      ['x-forwarded-for', '10.0.0.1'],
+    ],
+    context: { ...BALANCE, trusted_hops: '2' },
+    from: '10.0.0.2',
+    status: undefined,
+    reason: 'ALLOWED',
+  },
+  {
+    what: 'a kind that the API does not accept',
+    headers: [ofPanel(staticToken)],
+    context: { api: 'cloud-projects' },
+    status: 403,
+    reason: 'TOKEN_KIND_NOT_ACCEPTED',
+  },
+  {
+    what: 'a resource of another account',
+    headers: [iam(account)],
+    context: { ...BALANCE, account: OTHER_ACCOUNT },
+    status: 403,
+    reason: 'ACCOUNT_MISMATCH',
+  },
+  {
+    what: 'a resource of another project',
+    headers: [iam(project)],
+    context: { api: 'cdn', account: ACCOUNT, project: 'beta' },
+    status: 403,
+    reason: 'PROJECT_MISMATCH',
+  },
+]
+
+describe.each(['grpc-js', 'sockets'])('%s', async (transport) => {
+  const running = await people.run({ 'grpc.transport': transport })
+  const box = new BlackBox(running.address)
+  const envoy = new EnvoyClient(running.address)
+
+  describe.each([
+    { form: 'headers joined', raw: false },
+    { form: 'headers as they came', raw: true },
+  ])('$form', ({ raw }) => {
+    test.each(ROWS)('$what: $reason', async ({ headers, context = BALANCE, from, status, reason }) => {
+      const verdict = await envoy.ask({ context, raw, ...(headers && { headers }), ...(from && { from }) })
+      expect(verdict).toMatchObject({
+        allowed: status === undefined,
+        status,
+        metadata: { allowed: status === undefined, reason, api: context.api },
+      })
+      if (status === undefined) return
+      const { error } = verdict.body as { error: Record<string, unknown> }
+      expect(error).toMatchObject({ reason, message: expect.any(String), accepted: expect.any(Array) })
+      expect(verdict.headers['content-type']).toBe('application/json')
+      expect(verdict.headers['www-authenticate'] !== undefined).toBe(status === 401)
+    })
+
+    test('who sent the request goes on, and what the client says of itself does not', async () => {
+      const forged: HeaderList = [
+        ['x-portcullis-account', OTHER_ACCOUNT],
+        ['x-portcullis-account', OTHER_ACCOUNT],
+        ['x-portcullis-project', 'beta'],
+        ['x-portcullis-admin', 'true'],
+        ['x_portcullis_kind', 'static_token'],
+      ]
+      const context = { api: 'balance', account: ACCOUNT }
+      const { allowed, headers, removed, metadata } = await envoy.ask({
+        ...{ context, raw },
+        headers: [iam(account), ...forged],
+      })
+      const { tokenId } = people
+      expect({ allowed, headers }).toEqual({
+        allowed: true,
+        headers: {
+          'x-portcullis-kind': 'iam_token_account_scoped',
+          'x-portcullis-account': ACCOUNT,
+          'x-portcullis-user-id': expect.stringMatching(/./),
+          'x-portcullis-user-name': 'account',
+          'x-portcullis-user-type': 'service_user',
+          'x-portcullis-token-id': tokenId,
+          'x-portcullis-rules-digest': running.sidecar.rulesDigest,
+        },
+      })
+      // Envoy removes after it sets.
+      expect(removed.filter((name) => Object.hasOwn(headers, name))).toEqual([])
+      expect(removed.toSorted()).toEqual([
+        'x-portcullis-admin',
+        'x-portcullis-authority',
+        'x-portcullis-project',
+        'x_portcullis_kind',
+      ])
+      expect(metadata).toEqual({
+        ...{ allowed: true, reason: 'ALLOWED', api: 'balance', verified: true, strict: false },
+        ...{ kind: 'iam_token_account_scoped', account: ACCOUNT, token_id: tokenId, advice: [] },
+        ...{ user_id: headers['x-portcullis-user-id'], user_name: 'account', user_type: 'service_user' },
+        rules_digest: running.sidecar.rulesDigest,
+        conflicts: expect.any(Array),
+      })
+    })
+  })
+
+  test('an expired token is denied, with whose it was', async () => {
+    nowMs += 2 * DAY_MS
+    const { status, metadata } = await envoy
+      .ask({ context: BALANCE, headers: [iam(account)] })
+      .finally(() => {
+        nowMs -= 2 * DAY_MS
+      })
+    expect({ status, metadata }).toMatchObject({
+      status: 401,
+      metadata: { reason: 'CREDENTIAL_EXPIRED', verified: false, account: ACCOUNT, user_name: 'account' },
+    })
+  })
+
+  test('every cell is answered as `Check` answers it', async () => {
+    const tokens: Readonly<Record<string, string>> = {
+      iam_token_account_scoped: account,
+      iam_token_project_scoped: project,
+      static_token: staticToken,
+    }
+    for (const { api, kind, header, accepted } of cells()) {
+      const value = tokens[kind] ?? ''
+      const native = await box.ask('check', credentialQuestion(api, header, value))
+      const verdict = await envoy.ask({ context: { api }, headers: [[header.toLowerCase(), value]] })
+      expect(verdict.allowed, `${api} ${kind}`).toBe(accepted)
+      expect(`REASON_${verdict.metadata.reason}`).toBe(native.reason)
+      if (accepted) continue
+      const { error } = verdict.body as { error: Record<string, unknown> }
+      expect(error).toMatchObject({ message: native.message, accepted: native.accepted })
+    }
+  })
+
+  test.each<[what: string, context: Record<string, string>]>([
+    ['no API', {}],
+    ['a misspelt account', { ...BALANCE, acount: '1' }],
+    ['a project without its account', { ...BALANCE, project: 'alpha' }],
+  ])('a route with %s is closed, and the log says why', async (_what, context) => {
+    const before = running.logLines.length
+    const verdict = await envoy.ask({ context, headers: [iam(account)] })
+    expect(verdict).toMatchObject({
+      allowed: false,
+      status: 500,
+      body: { error: { reason: 'INVALID_ARGUMENT' } },
+      metadata: { allowed: false, reason: 'INVALID_ARGUMENT' },
+    })
+    const lines = running.logLines.slice(before).filter((line) => line.includes('a request of a proxy'))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 40,
+      problem: expect.stringMatching(/^context_extensions/),
+    })
+    // Every request of such a route would bring a line.
+    await envoy.ask({ context, headers: [iam(account)] })
+    expect(
+      running.logLines.slice(before).filter((line) => line.includes('a request of a proxy')),
+    ).toHaveLength(1)
+  })
+
+  test('bytes that are no question are refused as by every other call', async () => {
+    for (const bytes of [[0x0a], [0x0a, 0x05], [0x00], [0x0c]])
+      expect(await refused(envoy.send(Buffer.from(bytes)))).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        reason: 'INVALID_ARGUMENT',
+      })
+    // An empty question is one about nothing.
+    expect(await envoy.ask({})).toMatchObject({ allowed: false, status: 500 })
+  })
+})
