@@ -27,13 +27,8 @@ import type { SharedDirectory, Siblings } from './directory/open.ts'
 import type { EgressServer } from './egress/server.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
 import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
-import {
-  checkHttpOptions,
-  type HttpOptions,
-  type HttpServer,
-  type HttpTimeLimits,
-  startHttpServer,
-} from './http/server.ts'
+import { checkHttpOptions, type HttpServer, type HttpTimeLimits, startHttpServer } from './http/server.ts'
+import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
 import type { OpenEgress } from './open-egress.ts'
 import { Rules } from './rules.ts'
@@ -55,7 +50,7 @@ export interface Serving {
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
   readonly rulesDigest: string
-  /** Reads the matrix file, the TLS certificates and the callers of the configuration again. */
+  /** Reads again the matrix file, the TLS certificates, the callers of the configuration and the secrets of proxies. */
   reload(): void
   /** Lets calls finish, then closes. May be called more than once. */
   close(): Promise<void>
@@ -154,6 +149,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       rules.reload()
       certificates.reload()
       watch.reload()
+      servers.http?.reload()
     },
     close: () => {
       closing ??= servers.close().then(() => open.disposeAsync())
@@ -173,7 +169,7 @@ async function checkConfig(
   log: Logger,
 ): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {
   checkGrpcAddress(config.grpc)
-  checkHttpOptions(httpOptionsOf(config))
+  await checkHttpOptions(httpOptionsOf(config))
   const profiles = new Set(readProfiles(config).profiles.keys())
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
   checkClients(config, readCallers(config.callers ?? [], profiles))
@@ -367,31 +363,4 @@ async function startServers(
     await http?.close()
   }
   return { grpc, http, egress, close }
-}
-
-/** Of a permission, where the configuration names no roles. */
-const ROLES = ['member']
-
-function httpOptionsOf({ http }: Config): HttpOptions {
-  return {
-    address: http.address,
-    secure: http.tls !== undefined,
-    publicUrl: http.public_url,
-    region: http.region,
-    catalog: http.catalog ?? [],
-    identity: {
-      settings: {
-        roles: {
-          account: http.roles?.account ?? ROLES,
-          projects: http.roles?.projects ?? ROLES,
-          byRole: new Map(Object.entries(http.roles?.by_role ?? {})),
-        },
-        unscopedLogin: http.compatibility.unscoped_login,
-        tokenMethod: http.compatibility.token_method,
-      },
-      defaultDomain: http.compatibility.default_domain,
-      listScopes: http.compatibility.list_scopes,
-    },
-    trustedProxies: http.trusted_proxies ?? [],
-  }
 }

@@ -40,6 +40,12 @@ export function isAllowed(address: string | undefined, ranges: readonly string[]
   )
 }
 
+/** Whether two ranges, as `readRange` gives them, have an address in common. */
+export function overlap(one: string, other: string): boolean {
+  // Of two ranges that overlap, one contains the other.
+  return isAllowed(one.split('/')[0], [other]) || isAllowed(other.split('/')[0], [one])
+}
+
 /**
  * The key of an address in the login throttle. IPv6 addresses of one /64 network share a key, because one subscriber has all
  * of them. A text that is not an address is its own key. Any loopback address gives `undefined`: this machine.

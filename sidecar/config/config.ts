@@ -40,6 +40,7 @@ export interface Config {
     readonly public_url?: string
     readonly region: string
     readonly trusted_proxies?: readonly string[]
+    readonly proxy_secret_file?: string
     readonly catalog?: readonly {
       readonly type: string
       readonly name: string

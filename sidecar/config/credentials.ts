@@ -128,16 +128,23 @@ function expiryOf(key: string, text: string | undefined): number | undefined {
 
 /** Returns the first line of a file. An error names the key and the file, but never quotes the file. */
 export function readSecret(key: string, path: string): Secret {
+  const [line = ''] = readSecretText(key, path).split(/\r?\n/)
+  if (line === '') throw new ConfigError(`${key}: expected a secret in the first line of ${path}`)
+  return new Secret(line)
+}
+
+/** Returns the text of a file with secrets. An error names the key and the file, but never quotes the file. */
+export function readSecretText(key: string, path: string): string {
   let text: string
   let exposure: Exposure | undefined
   try {
     text = readFileSync(path, 'utf8')
     exposure = exposureOf(path)
   } catch (error) {
-    throw new ConfigError(`${key}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    const { code } = error as NodeJS.ErrnoException
+    // With the code, a transient error is told from a bad file.
+    throw Object.assign(new ConfigError(`${key}: ${path} cannot be read (${code})`), { code })
   }
   if (exposure?.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)
-  const [line = ''] = text.split(/\r?\n/)
-  if (line === '') throw new ConfigError(`${key}: expected a secret in the first line of ${path}`)
-  return new Secret(line)
+  return text
 }

@@ -1,6 +1,8 @@
 /** The files of a configuration that hold secrets, or that give rights: nobody else may change them, and few may read them. */
 import { type ExpectedPrivacy, exposureOf } from '../base/exposure.ts'
+import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'
+import { readSecretText } from './credentials.ts'
 
 interface SecretFile extends ExpectedPrivacy {
   /** What the configuration calls it. */
@@ -35,6 +37,8 @@ function secretFilesOf(config: Config): SecretFile[] {
     // Who can add an authority can be a client, or an upstream.
     { key: 'grpc.tls.client_ca', path: grpc.tls?.client_ca, mayBeRead: true },
     { key: 'http.tls.key', path: http.tls?.key },
+    // The proxy may read the file too.
+    { key: PROXY_SECRET_FILE, path: http.proxy_secret_file, groupMayRead: true },
     ...(egress.routes ?? []).map(({ ca }, index) => ({
       key: `egress.routes[${index}].ca`,
       path: ca,
@@ -66,4 +70,33 @@ function exposureIfThere(path: string, expected: ExpectedPrivacy) {
   } catch {
     return undefined
   }
+}
+
+const PROXY_SECRET_FILE = 'http.proxy_secret_file'
+
+/** As for caller tokens. */
+const PROXY_SECRET_LENGTH_MIN = 32
+
+/** The old one and the new one, while the proxies are told the new one. */
+const PROXY_SECRETS_MAX = 2
+
+/**
+ * The secrets by which proxies prove themselves to the HTTP server, one in each line.
+ *
+ * @throws ConfigError that names the key and the file, but never quotes the file
+ */
+export function readProxySecrets(path: string): Secret[] {
+  const lines = readSecretText(PROXY_SECRET_FILE, path)
+    .split(/\r?\n/)
+    .filter((line) => line !== '')
+  if (lines.length === 0 || lines.length > PROXY_SECRETS_MAX)
+    throw new ConfigError(
+      `${PROXY_SECRET_FILE}: expected one or two secrets in ${path}, each in a line of its own`,
+    )
+  for (const line of lines)
+    if (line.length < PROXY_SECRET_LENGTH_MIN || !/^[\x21-\x7e]+$/.test(line))
+      throw new ConfigError(
+        `${PROXY_SECRET_FILE}: expected secrets of ${PROXY_SECRET_LENGTH_MIN} or more visible ASCII characters in ${path}`,
+      )
+  return lines.map((line) => new Secret(line))
 }

@@ -7,7 +7,6 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
-import { readRange } from '../authority/addresses.ts'
 import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
@@ -20,6 +19,7 @@ import { sendJson } from './json.ts'
 import { logRefusal } from './refusals.ts'
 import { Routes } from './routes.ts'
 import type { RawAnswer, SecureServers } from './secure.ts'
+import type { ProxyOptions, TrustedProxies } from './trusted-proxies.ts'
 
 export interface HttpOptions {
   readonly address: string
@@ -34,8 +34,8 @@ export interface HttpOptions {
   /** Further services in the catalog. */
   readonly catalog: readonly CatalogService[]
   readonly identity: IdentityOptions
-  /** Addresses and ranges of proxies whose header X-Forwarded-For is trusted. */
-  readonly trustedProxies: readonly string[]
+  /** The proxies whose header X-Forwarded-For is trusted; `undefined`: there are none. */
+  readonly proxies: ProxyOptions | undefined
   /** Accepts the connections; `undefined`: the server itself does. */
   readonly connections?: ConnectionSource | undefined
   /** Time limits for clients that differ from the usual ones. */
@@ -59,6 +59,8 @@ export interface HttpServer {
   readonly address: string
   /** From now on `/readyz` answers 503. */
   stopBeingReady(): void
+  /** Reads the secrets of the proxies again. */
+  reload(): void
   close(): Promise<void>
 }
 
@@ -81,12 +83,13 @@ const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 /** Keystone's header for the id of a request. The id is in the log line of a request that is refused or fails, too. */
 const REQUEST_ID = 'x-openstack-request-id'
 
-/** @throws Error if the address is in use, if other machines can reach it, or if a trusted proxy is not an address */
+/** @throws Error if the address is in use, if other machines can reach it, or if the proxies cannot be known */
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
   const limits = { ...TIME_LIMITS, ...options.timeLimits }
   const tls = options.certificates && (await secureServers(options.certificates, limits))
-  const server = newServer(trustedRanges(options.trustedProxies), limits, tls)
+  const proxies = await openProxies(options, services.log)
+  const server = newServer(proxies, limits, tls)
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
   let ready = true
@@ -98,7 +101,13 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     const wrong = hostProblem(request, hosts)
     if (wrong !== undefined) return refuse(reply, wrong)
+    const pretended = proxies?.problemOf(request.raw)
+    if (pretended === undefined) return
+    const by = { protocol: 'http', address: request.socket.remoteAddress }
+    services.trace.record({ level: 'warn', message: 'an unknown proxy was refused', by })
+    return refuse(reply, pretended)
   })
+  server.addHook('onClose', async () => proxies?.close())
   server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
     // Logins leave a trace of their own.
@@ -141,6 +150,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     stopBeingReady: () => {
       ready = false
     },
+    reload: () => proxies?.reload(),
     close: listening.close,
   }
 }
@@ -157,10 +167,18 @@ function hostProblem({ raw, headers }: FastifyRequest, hosts: ReadonlySet<string
 }
 
 /** Checks the options without starting, also if HTTP is off. @throws Error as `startHttpServer` does for invalid options */
-export function checkHttpOptions(options: HttpOptions): void {
+export async function checkHttpOptions(options: HttpOptions): Promise<void> {
   checkCatalog(options.catalog, options.region)
-  trustedRanges(options.trustedProxies)
   if (options.address !== 'off') listenAddressOf(options)
+  ;(await openProxies(options))?.close()
+}
+
+/** Loaded only where it is needed. */
+async function openProxies(
+  { proxies }: HttpOptions,
+  log?: Services['log'],
+): Promise<TrustedProxies | undefined> {
+  return proxies && new (await import('./trusted-proxies.ts')).TrustedProxies(proxies, log)
 }
 
 function listenAddressOf(options: HttpOptions): { readonly host: string; readonly port: number } {
@@ -197,7 +215,7 @@ async function secureServers(
 }
 
 function newServer(
-  trustedProxies: string[],
+  proxies: TrustedProxies | undefined,
   { headersMs, requestMs, keepAliveMs, checkIntervalMs }: HttpTimeLimits,
   tls: SecureServers | undefined,
 ): FastifyInstance {
@@ -217,7 +235,7 @@ function newServer(
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkIntervalMs,
     },
-    trustProxy: trustedProxies.length > 0 && trustedProxies,
+    trustProxy: proxies !== undefined && ((address, hop) => proxies.includes(address, hop)),
     // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone redirects them.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     genReqId: newRequestId,
@@ -295,14 +313,6 @@ async function listen(
       throw addressInUse({ listener: 'http', address })
     throw error
   }
-}
-
-function trustedRanges(proxies: readonly string[]): string[] {
-  return proxies.map((proxy, index) => {
-    const reading = readRange(proxy)
-    if (!reading.ok) throw new Error(`http.trusted_proxies[${index}]: expected ${reading.expected}`)
-    return reading.range
-  })
 }
 
 /** The possible Host headers for a URL: with the port, and also without it if it is the default port. */

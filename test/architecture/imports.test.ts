@@ -86,7 +86,7 @@ const ROOMS: readonly Room[] = [
     purpose: 'the identity endpoint over HTTP',
     imports: [
       ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/'],
-      ...['node:', 'fastify'],
+      ...['node:', 'fastify', 'pino'],
     ],
   },
   {
@@ -118,6 +118,11 @@ const ROOMS: readonly Room[] = [
     imports: ['engine/', 'sidecar/routes/', 'sidecar/config/', 'sidecar/rules.ts', 'pino'],
   },
   {
+    room: 'sidecar/http-options.ts',
+    purpose: 'what the configuration says about HTTP',
+    imports: ['sidecar/config/', 'sidecar/http/'],
+  },
+  {
     room: 'sidecar/authority-events.ts',
     purpose: 'what the embedded authority tells the log',
     imports: ['sidecar/base/', 'sidecar/authority/', 'pino'],
@@ -135,7 +140,8 @@ const ROOMS: readonly Room[] = [
         'sidecar/egress/',
         'sidecar/log.ts',
       ],
-      ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/authority-events.ts', 'pino'],
+      ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/http-options.ts'],
+      ...['sidecar/authority-events.ts', 'pino'],
     ],
   },
   {

@@ -59,11 +59,14 @@ describe('an account that restricts addresses', async () => {
   })
 })
 
+const SECRET = 'of-the-proxy-'.repeat(3)
+
 describe('behind a trusted proxy', async () => {
   const config = newFile(
     `
 http:
-  trusted_proxies: ["127.0.0.1", "10.0.0.0/8", "::ffff:192.0.2.0/120"]
+  trusted_proxies: ["127.0.0.1", "10.0.0.0/8", "::ffff:198.18.0.0/111"]
+  proxy_secret_file: ${newFile(SECRET, 'proxy.secret')}
   public_url: https://identity.example.com/gate/
   region: moon
   catalog:
@@ -83,11 +86,11 @@ http:
     ['198.51.100.7, 203.0.113.5', 201],
     ['203.0.113.5, 198.51.100.7', 401],
     ['203.0.113.5, 10.1.2.3', 201],
-    ['203.0.113.5, 192.0.2.9', 201],
+    ['203.0.113.5, 198.19.0.9', 201],
     ['unknown', 401],
     ['', 401],
   ])('a login forwarded for %j: %i', async (forwarded, status) => {
-    const headers = { 'x-forwarded-for': forwarded }
+    const headers = { 'x-forwarded-for': forwarded, 'x-portcullis-proxy-secret': SECRET }
     expect((await ask({ method: 'POST', path: TOKENS, body, headers })).status).toBe(status)
   })
 
@@ -99,6 +102,7 @@ http:
       expect(json.versions.values[0].links).toEqual([{ rel: 'self', href: `${base}/v3/` }])
     }
     const headers = {
+      'x-portcullis-proxy-secret': SECRET,
       'x-forwarded-for': '203.0.113.5',
       'x-forwarded-host': 'evil.example',
       host: 'identity.example.com',

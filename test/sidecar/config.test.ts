@@ -285,7 +285,7 @@ describe('secrets of the configuration', () => {
     const config = join(folder, 'portcullis.yaml')
     writeFileSync(config, text)
     const starting = runSidecar({ config, folder: data })
-    await expect(starting).rejects.toThrow(new ConfigError(message))
+    await expect(starting).rejects.toMatchObject({ name: 'ConfigError', message })
     await expect(starting).rejects.not.toThrow(CANARY)
     expect(existsSync(data)).toBe(false)
   })

@@ -1,0 +1,38 @@
+/** What the configuration says about HTTP, in the words of its server. */
+import type { Config } from './config/config.ts'
+import { readProxySecrets } from './config/secret-files.ts'
+import type { HttpOptions } from './http/server.ts'
+
+/** Of a permission, where the configuration names no roles. */
+const ROLES = ['member']
+
+export function httpOptionsOf({ http }: Config): HttpOptions {
+  const { trusted_proxies: addresses = [], proxy_secret_file: path } = http
+  return {
+    address: http.address,
+    secure: http.tls !== undefined,
+    publicUrl: http.public_url,
+    region: http.region,
+    catalog: http.catalog ?? [],
+    identity: {
+      settings: {
+        roles: {
+          account: http.roles?.account ?? ROLES,
+          projects: http.roles?.projects ?? ROLES,
+          byRole: new Map(Object.entries(http.roles?.by_role ?? {})),
+        },
+        unscopedLogin: http.compatibility.unscoped_login,
+        tokenMethod: http.compatibility.token_method,
+      },
+      defaultDomain: http.compatibility.default_domain,
+      listScopes: http.compatibility.list_scopes,
+    },
+    proxies:
+      addresses.length === 0 && path === undefined
+        ? undefined
+        : {
+            addresses,
+            secrets: path === undefined ? undefined : { path, read: () => readProxySecrets(path) },
+          },
+  }
+}

@@ -1,0 +1,234 @@
+/** Who may say where a request came from: a proxy that has something that other processes of this machine have not. */
+import { chmodSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { Secret } from '../../sidecar/base/secret.ts'
+import { TrustedProxies } from '../../sidecar/http/trusted-proxies.ts'
+import { TESTER } from '../support/actor.ts'
+import {
+  ACCOUNT,
+  about,
+  errorOf,
+  loginBody,
+  type RequestHeaders,
+  startIdentity,
+  TOKENS,
+} from '../support/identity.ts'
+import { newFile } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const SECRET = 'old-secret-of-the-proxy-with-32-characters'
+const NEXT = 'new-secret-of-the-proxy-with-32-characters'
+/** The only addresses that the account allows. */
+const ALLOWED = '203.0.113.0/24'
+const FROM = '203.0.113.5'
+
+const configOf = (http: object) => newFile(JSON.stringify({ http }), 'config.json')
+
+describe('with a proxy on this machine', async () => {
+  const proxy_secret_file = newFile(`${SECRET}\n`, 'proxy.secret')
+  const config = configOf({ trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], proxy_secret_file })
+  const { ask, passwordOf, tokenFor, running } = await startIdentity({ config })
+  const token = await tokenFor({})
+  await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [ALLOWED])
+  const body = loginBody({ password: passwordOf('account') })
+  const statusFor = async (headers: RequestHeaders) =>
+    (await ask({ method: 'POST', path: TOKENS, body, headers })).status
+
+  test.each<
+    [claim: string, secret: string | readonly string[] | undefined, forwarded: string, status: number]
+  >([
+    ['the proxy is believed', SECRET, FROM, 201],
+    ['the proxy is believed about a client elsewhere', SECRET, '198.51.100.7', 401],
+    ['without the secret nobody is', undefined, FROM, 403],
+    ['an empty secret is none', '', FROM, 403],
+    ['another secret is none', NEXT, FROM, 403],
+    ['the beginning of the secret is none', SECRET.slice(0, -1), FROM, 403],
+    ['the secret and more is none', `${SECRET}x`, FROM, 403],
+    ['the secret beside another is none', [SECRET, NEXT], FROM, 403],
+    ['the secret twice is none', [SECRET, SECRET], FROM, 403],
+    ['two secrets in one header are none', `${SECRET}, ${SECRET}`, FROM, 403],
+    [
+      'a process of this machine that is a client of the proxy forges nothing',
+      SECRET,
+      `${FROM}, 127.0.0.1`,
+      401,
+    ],
+    ['nor by another address of loopback', SECRET, `${FROM}, 127.0.0.2`, 401],
+    ['nor behind a proxy further on', SECRET, `${FROM}, 127.0.0.1, 10.0.0.1`, 401],
+    ['a proxy of another machine before this one is believed', SECRET, `${FROM}, 10.0.0.1`, 201],
+  ])('%s', async (_claim, secret, forwarded, status) => {
+    const headers = { ...(secret !== undefined && { 'x-portcullis-proxy-secret': secret }) }
+    expect(await statusFor({ ...headers, 'x-forwarded-for': forwarded })).toBe(status)
+  })
+
+  test.each([
+    ['GET', TOKENS],
+    ['DELETE', TOKENS],
+    ['GET', '/identity/v3/auth/catalog'],
+    ['GET', '/healthz'],
+    ['GET', '/nowhere'],
+  ])('%s %s of a forger is refused, whatever else is right', async (method, path) => {
+    const response = await ask({ method, path, headers: { ...about(token), 'x-forwarded-for': FROM } })
+    const message =
+      'expected one X-Portcullis-Proxy-Secret, with a secret of http.proxy_secret_file, beside X-Forwarded-For'
+    expect(response.json).toEqual(errorOf(403, 'Forbidden', message))
+  })
+
+  test('a secret that is wrong is refused without X-Forwarded-For too, so that a proxy is not taken for its client', async () => {
+    expect(await statusFor({ 'x-portcullis-proxy-secret': NEXT })).toBe(403)
+  })
+
+  test('other processes of this machine are answered as such', async () => {
+    expect((await ask({ path: '/healthz' })).status).toBe(200)
+    expect(await statusFor({})).toBe(401)
+    await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [
+      ALLOWED,
+      '127.0.0.1',
+    ])
+    expect(await statusFor({})).toBe(201)
+    await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [ALLOWED])
+  })
+
+  test('the log says once that somebody pretended, and no line has a secret', () => {
+    const lines = running.logLines.filter((line) => line.includes('an unknown proxy was refused'))
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 40, protocol: 'http', address: '127.0.0.1' },
+    ])
+    expect(running.logLines.filter((line) => line.includes(SECRET) || line.includes(NEXT))).toEqual([])
+  })
+
+  test('the secret is replaced without a restart, and both count while the file has both', async () => {
+    const counts = async () => {
+      running.sidecar.reload()
+      const both = [SECRET, NEXT].map((secret) =>
+        statusFor({ 'x-portcullis-proxy-secret': secret, 'x-forwarded-for': FROM }),
+      )
+      return Promise.all(both)
+    }
+    expect(await counts()).toEqual([201, 403])
+    writeFileSync(proxy_secret_file, `${SECRET}\n${NEXT}\n`)
+    expect(await counts()).toEqual([201, 201])
+    writeFileSync(proxy_secret_file, `${NEXT}\n`)
+    expect(await counts()).toEqual([403, 201])
+    writeFileSync(proxy_secret_file, 'short\n')
+    expect(await counts()).toEqual([403, 201])
+    expect(running.logLines.join('')).toContain('the secrets of the proxies cannot be read again')
+  })
+})
+
+/** A request as far as it says who sent it. */
+function requestFrom(
+  remoteAddress: string,
+  headers: Record<string, string> = { 'x-forwarded-for': FROM },
+): IncomingMessage {
+  const headersDistinct = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]))
+  return { socket: { remoteAddress }, headers, headersDistinct } as unknown as IncomingMessage
+}
+
+/** Proxies beside this machine, which has the address 10.0.0.7. */
+function proxiesAt(addresses: readonly string[], secret?: string): TrustedProxies {
+  const secrets =
+    secret === undefined ? undefined : { path: newFile('', 'secret'), read: () => [new Secret(secret)] }
+  return new TrustedProxies({ addresses, secrets }, undefined, () => ['10.0.0.7', 'fe80::1'])
+}
+
+test.each<[claim: string, proxies: TrustedProxies, from: string, sent: boolean, refused: boolean]>([
+  ['a proxy of another machine is known by its address', proxiesAt(['10.0.0.0/24']), '10.0.0.5', true, false],
+  ['so is one over IPv6', proxiesAt(['2001:db8::/64']), '2001:db8::5', true, false],
+  [
+    'a process of this machine is not, by its address among them',
+    proxiesAt(['10.0.0.0/24']),
+    '10.0.0.7',
+    false,
+    true,
+  ],
+  ['nor over a socket for both families', proxiesAt(['10.0.0.0/24']), '::ffff:10.0.0.7', false, true],
+  ['others are clients, whose header means nothing', proxiesAt(['10.0.0.0/24']), '10.0.1.5', false, false],
+  ['loopback is a client', proxiesAt(['10.0.0.0/24']), '127.0.0.1', false, false],
+  ['with a secret, an address alone is nobody', proxiesAt(['10.0.0.0/24'], SECRET), '10.0.0.5', false, true],
+])('%s', (_claim, proxies, from, sent, refused) => {
+  expect(proxies.sent(requestFrom(from))).toBe(sent)
+  expect(proxies.problemOf(requestFrom(from)) !== undefined).toBe(refused)
+  proxies.close()
+})
+
+test('the secret of a proxy counts from its address alone', () => {
+  const proxies = proxiesAt(['10.0.0.5'], SECRET)
+  const headers = { 'x-portcullis-proxy-secret': SECRET }
+  expect(
+    ['10.0.0.5', '10.0.0.6', '127.0.0.1'].map((from) => proxies.sent(requestFrom(from, headers))),
+  ).toEqual([true, false, false])
+  proxies.close()
+})
+
+test('a hop of this machine is a client, whatever the sender is', () => {
+  const proxies = proxiesAt(['10.0.0.0/24'])
+  expect(['10.0.0.5', '10.0.0.7', '127.0.0.1'].map((hop) => proxies.includes(hop, 1))).toEqual([
+    true,
+    false,
+    false,
+  ])
+})
+
+describe('what every process of this machine could pretend is refused at the start', () => {
+  test.each([
+    '127.0.0.1',
+    '127.0.0.0/8',
+    '127.8.0.0/16',
+    '0.0.0.0/0',
+    '::ffff:127.0.0.1',
+    '::1',
+    '::/0',
+    '10.0.0.7',
+    'fe80::1',
+  ])('%s without a secret', (address) => {
+    expect(() => proxiesAt(['192.0.2.1', address])).toThrow(
+      `http.trusted_proxies[1]: ${address} is this machine, where every process could pretend to be the proxy; expected http.proxy_secret_file too`,
+    )
+    expect(() => proxiesAt(['192.0.2.1', address], SECRET).close()).not.toThrow()
+  })
+
+  test('by the sidecar, also if HTTP is off', async () => {
+    const config = configOf({ trusted_proxies: ['127.0.0.1'] })
+    await expect(runSidecar({ config })).rejects.toThrow('expected http.proxy_secret_file too')
+  })
+})
+
+describe('a file without a usable secret is refused at the start', () => {
+  test.each<[what: string, text: string, message: string]>([
+    ['empty', '\n', 'expected one or two secrets in'],
+    ['of three', `${SECRET}\n${NEXT}\n${SECRET}x\n`, 'expected one or two secrets in'],
+    ['short', 'short-secret', 'expected secrets of 32 or more visible ASCII characters in'],
+    [
+      'one of them short',
+      `${SECRET}\nshort-secret`,
+      'expected secrets of 32 or more visible ASCII characters in',
+    ],
+    [
+      'with a space',
+      `${SECRET} and-short-secret`,
+      'expected secrets of 32 or more visible ASCII characters in',
+    ],
+  ])('%s', async (_what, text, message) => {
+    const file = newFile(text, 'proxy.secret')
+    const starting = runSidecar({ config: configOf({ trusted_proxies: ['::1'], proxy_secret_file: file }) })
+    await expect(starting).rejects.toThrow(`http.proxy_secret_file: ${message} ${file}`)
+    await expect(starting).rejects.not.toThrow('short-secret')
+  })
+
+  test('missing, or changeable by everybody, or of no proxy', async () => {
+    const file = newFile(SECRET, 'proxy.secret')
+    const startingWith = (http: object) => runSidecar({ config: configOf(http) })
+    await expect(
+      startingWith({ trusted_proxies: ['::1'], proxy_secret_file: `${file}.none` }),
+    ).rejects.toThrow(`http.proxy_secret_file: ${file}.none cannot be read (ENOENT)`)
+    await expect(startingWith({ proxy_secret_file: file })).rejects.toThrow(
+      'http.proxy_secret_file: expected http.trusted_proxies too',
+    )
+    chmodSync(file, 0o666)
+    await expect(startingWith({ trusted_proxies: ['::1'], proxy_secret_file: file })).rejects.toThrow(
+      'every user of this machine can change it',
+    )
+  })
+})
