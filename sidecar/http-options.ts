@@ -27,6 +27,7 @@ export function httpOptionsOf({ http }: Config): HttpOptions {
       defaultDomain: http.compatibility.default_domain,
       listScopes: http.compatibility.list_scopes,
     },
+    authorize: http.authorize,
     proxies:
       addresses.length === 0 && path === undefined
         ? undefined

@@ -50,7 +50,8 @@ export function pathProblem(path: string): string | undefined {
   if (!PATH.test(path))
     return "a path of letters, digits, -._~!$&'()*+,=:@ and encoded characters, without `;` and backslash"
   if (path.includes('//')) return 'a path without empty segments'
-  if (DOT_SEGMENT.test(path)) return 'a path without the segments `.` and `..`, and without those dots before an encoded character'
+  if (DOT_SEGMENT.test(path))
+    return 'a path without the segments `.` and `..`, and without those dots before an encoded character'
   // Most paths encode nothing.
   if (path.includes('%') && REFUSED_ENCODING.test(path))
     return 'a path without an encoded slash, backslash, dot or control character, and nothing encoded that need not or twice'

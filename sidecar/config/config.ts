@@ -41,6 +41,7 @@ export interface Config {
     readonly region: string
     readonly trusted_proxies?: readonly string[]
     readonly proxy_secret_file?: string
+    readonly authorize: boolean
     readonly catalog?: readonly {
       readonly type: string
       readonly name: string

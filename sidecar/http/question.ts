@@ -4,15 +4,19 @@ import type { TokenQuestion } from '../usecases/identity.ts'
 
 /** The question about the token of a request. */
 export function questionOf(request: FastifyRequest): TokenQuestion {
-  const headers = request.raw.headersDistinct
-  const subjects = headers['x-subject-token']
+  const subjects = request.raw.headersDistinct['x-subject-token']
   return {
-    headers: Object.entries(headers).map(([name, values]) => [name, values ?? []]),
+    headers: headersOf(request),
     clientAddress: addressOf(request),
     // A repeated header counts as an empty one.
     subject: subjects && (subjects.length === 1 ? (subjects[0] ?? '') : ''),
     acceptExpired: false,
   }
+}
+
+/** Every header with each of its values. */
+export function headersOf({ raw }: FastifyRequest): [name: string, values: string[]][] {
+  return Object.entries(raw.headersDistinct).map(([name, values]) => [name, values ?? []])
 }
 
 /** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */

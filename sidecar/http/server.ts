@@ -36,6 +36,8 @@ export interface HttpOptions {
   readonly identity: IdentityOptions
   /** The proxies whose header X-Forwarded-For is trusted; `undefined`: there are none. */
   readonly proxies: ProxyOptions | undefined
+  /** Whether proxies may ask about the requests that they receive. */
+  readonly authorize: boolean
   /** Accepts the connections; `undefined`: the server itself does. */
   readonly connections?: ConnectionSource | undefined
   /** Time limits for clients that differ from the usual ones. */
@@ -74,6 +76,9 @@ const TIME_LIMITS: HttpTimeLimits = {
   checkIntervalMs: 1_000,
 }
 
+/** Path at which proxies ask about the requests that they receive. */
+const AUTHORIZE = '/authorize'
+
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const CONNECTIONS_MAX = 1_000
 
@@ -99,9 +104,11 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
-    const wrong = hostProblem(request, hosts)
+    // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
+    const asked = request.routeOptions.url === AUTHORIZE
+    const wrong = asked ? undefined : hostProblem(request, hosts)
     if (wrong !== undefined) return refuse(reply, wrong)
-    const pretended = proxies?.problemOf(request.raw)
+    const pretended = proxies?.problemOf(request.raw, asked)
     if (pretended === undefined) return
     const by = { protocol: 'http', address: request.socket.remoteAddress }
     services.trace.record({ level: 'warn', message: 'an unknown proxy was refused', by })
@@ -136,6 +143,9 @@ export async function startHttpServer(services: Services, options: HttpOptions):
       : sendJson(reply, 503, { status: 'not ready', problems })
   })
   await addIdentityRoutes(server, services, options.identity, () => site)
+  // Without proxies nobody may ask.
+  if (options.authorize && proxies !== undefined)
+    (await import('./authorize.ts')).addAuthorizeRoute(server, services, AUTHORIZE)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
@@ -170,7 +180,12 @@ function hostProblem({ raw, headers }: FastifyRequest, hosts: ReadonlySet<string
 export async function checkHttpOptions(options: HttpOptions): Promise<void> {
   checkCatalog(options.catalog, options.region)
   if (options.address !== 'off') listenAddressOf(options)
-  ;(await openProxies(options))?.close()
+  if (options.authorize && options.proxies === undefined)
+    throw new Error(
+      'http.authorize: expected http.trusted_proxies too, the addresses of the proxies that ask',
+    )
+  const proxies = await openProxies(options)
+  proxies?.close()
 }
 
 /** Loaded only where it is needed. */

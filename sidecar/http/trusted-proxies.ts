@@ -64,18 +64,15 @@ export class TrustedProxies {
   /**
    * What is wrong with a request that says where it came from, or that it is a proxy's. It is refused and not answered as one of the
    * sender's own: an account may allow the address of a proxy, and would be open to all its clients.
+   *
+   * @param asked whether only proxies may send such a request
    */
-  problemOf(request: IncomingMessage): HttpError | undefined {
+  problemOf(request: IncomingMessage, asked = false): HttpError | undefined {
     const { headers, socket } = request
+    if (asked) return this.sent(request) ? undefined : { status: 403, message: this.#expected('') }
     if (headers['x-forwarded-for'] === undefined && headers[SECRET_FIELD] === undefined) return undefined
     if (!isAllowed(socket.remoteAddress, this.#ranges) || this.sent(request)) return undefined
-    return {
-      status: 403,
-      message:
-        this.#secrets === undefined
-          ? 'expected no X-Forwarded-For of a process of the machine that the sidecar runs on; a proxy there needs http.proxy_secret_file'
-          : `expected one ${SECRET_HEADER}, with a secret of http.proxy_secret_file, beside X-Forwarded-For`,
-    }
+    return { status: 403, message: this.#expected(' beside X-Forwarded-For') }
   }
 
   /**
@@ -93,6 +90,12 @@ export class TrustedProxies {
 
   close(): void {
     this.#secrets?.close()
+  }
+
+  #expected(where: string): string {
+    return this.#secrets === undefined
+      ? 'expected a proxy of http.trusted_proxies on another machine; one on the machine of the sidecar needs http.proxy_secret_file'
+      : `expected a proxy of http.trusted_proxies, and one ${SECRET_HEADER} with a secret of http.proxy_secret_file${where}`
   }
 
   #isOwn(address: string | undefined): boolean {

@@ -63,7 +63,9 @@ const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/http-authorization/',
     purpose: 'what proxies are told about the requests that they ask about',
-    imports: ['engine/', 'sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/', 'node:'],
+    imports: [
+      ...['engine/', 'sidecar/base/', 'sidecar/routes/', 'sidecar/authority/', 'sidecar/usecases/', 'node:'],
+    ],
   },
   {
     room: 'sidecar/grpc/',
@@ -85,8 +87,8 @@ const ROOMS: readonly Room[] = [
     room: 'sidecar/http/',
     purpose: 'the identity endpoint over HTTP',
     imports: [
-      ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/'],
-      ...['node:', 'fastify', 'pino'],
+      ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/routes/', 'sidecar/authority/'],
+      ...['sidecar/usecases/', 'sidecar/http-authorization/', 'node:', 'fastify', 'pino'],
     ],
   },
   {

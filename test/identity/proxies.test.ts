@@ -71,7 +71,7 @@ describe('with a proxy on this machine', async () => {
   ])('%s %s of a forger is refused, whatever else is right', async (method, path) => {
     const response = await ask({ method, path, headers: { ...about(token), 'x-forwarded-for': FROM } })
     const message =
-      'expected one X-Portcullis-Proxy-Secret, with a secret of http.proxy_secret_file, beside X-Forwarded-For'
+      'expected a proxy of http.trusted_proxies, and one X-Portcullis-Proxy-Secret with a secret of http.proxy_secret_file beside X-Forwarded-For'
     expect(response.json).toEqual(errorOf(403, 'Forbidden', message))
   })
 

@@ -64,114 +64,115 @@ ne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose 
 ted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",type:"array",maxItems:1e3,uniqueItems:!0,
 items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"File with the secret that ever\
 y proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or more visible ASCII characters. A\
- second secret in a second line counts too.",$ref:"#/$defs/path"},catalog:{description:"Further services in th\
-e catalog. It always contains the identity service.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,
-required:["type","name"],properties:{type:{description:"Type of the service, for example object-store.",type:"\
-string",minLength:1,maxLength:255},name:{description:"Name of the service.",type:"string",minLength:1,maxLength:255},
-url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{
-description:"Several endpoints, instead of url, region and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{
-type:"object",additionalProperties:!1,required:["url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"\
-#/$defs/region"},interfaces:{$ref:"#/$defs/interfaces"}}}}}}},roles:{description:"Roles that the identity endp\
-oint shows for a token, by what its holder may do.",type:"object",additionalProperties:!1,properties:{account:{
-description:"Of a permission whose scope is Account, on the account and on each of its projects. Default: memb\
-er.",$ref:"#/$defs/roleNames"},projects:{description:"Of a permission whose scope is Projects, on the selected\
- projects. Default: member.",$ref:"#/$defs/roleNames"},by_role:{description:"Of a role of the directory, for e\
-xample of iam.admin. Default: each role keeps its name.",type:"object",maxProperties:100,additionalProperties:{
-$ref:"#/$defs/roleNames"}}}},compatibility:{description:"What Keystone does beyond the source document. Each i\
-s off by default.",type:"object",additionalProperties:!1,properties:{unscoped_login:{description:"Whether a lo\
-gin without a scope gets an unscoped token. It opens no product API, and administers nothing.",type:"boolean",
-default:!1},token_method:{description:"Which tokens can be exchanged for one with another scope (Keystone's me\
-thod `token`): off (none), unscoped, or any. The new token never outlives the old one.",enum:["off","unscoped",
-"any"],default:"off"},default_domain:{description:"Account that is meant where a login names no domain, or the\
- domain with the id `default` or the name `Default`. Default: none.",type:"string",minLength:1,maxLength:64},list_scopes:{
-description:"Whether users can list the projects and the account that they can get tokens for (`GET /v3/auth/p\
-rojects`, `/v3/auth/domains`, `/v3/users/ID/projects`, `/v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{
-type:"object",additionalProperties:!1,properties:{address:{description:"Address that egress listens on, for ap\
-plications of this machine: HOST:PORT, unix:PATH, or off.",type:"string",minLength:1,maxLength:300,default:"of\
-f"},routes:{description:"Where egress forwards requests, and with whose token.",type:"array",maxItems:1e3,items:{
-type:"object",additionalProperties:!1,required:["path","url","api","profile","callers"],properties:{path:{description:"\
-Beginning of the paths of this route, with a slash at both ends. No path is the beginning of another.",type:"s\
-tring",minLength:1,maxLength:1024},url:{description:"What takes the place of the path: the URL of the target, \
-with a slash at the end. https beyond this machine.",type:"string",minLength:1,maxLength:2048},api:{description:"\
-Id of the API of the matrix.",type:"string",minLength:1},profile:{description:"Name of the profile whose token\
- is sent.",type:"string",minLength:1},project:{description:"Project of the token, for APIs that need one.",type:"\
-string",minLength:1},callers:{description:"Names of the callers that may use the route; or the word anyone: wh\
-oever reaches the listener.",type:["array","string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"\
-PEM file with the authorities that may sign the certificate of the target. Default: those of Node.",$ref:"#/$d\
-efs/path"},timeout_ms:{description:"How long the target may take to answer, and between two parts of its answe\
-r, in milliseconds. Default: 30000.",type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Mos\
-t requests at the same time. Further ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{
-description:"Which requests are for which API, for gateways that ask about a method, a host and a path. Their \
-order makes no difference.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,
-required:["path","api"],properties:{host:{description:"Host of the request without its port: api.example.com, \
-or *.example.com. Default: any host.",type:"string",minLength:1,maxLength:255},path:{description:"Path of the \
-request: /billing/ and all below it, /billing/items alone, or with segments by name: /v2/{account}/servers/.",
-type:"string",minLength:1,maxLength:1024},methods:{description:"Methods of the request; GET brings HEAD with i\
-t. Default: any method.",type:"array",minItems:1,maxItems:50,uniqueItems:!0,items:{type:"string",minLength:1}},
-api:{description:"Id of the API of the matrix.",type:"string",minLength:1},target:{description:"Where the owne\
-r of the requested resource is found. Default: only the matrix decides.",type:"object",additionalProperties:!1,
-required:["account"],properties:{account:{description:"Where the account is found.",$ref:"#/$defs/targetSource"},
-project:{description:"Where the project is found.",$ref:"#/$defs/targetSource"}}}}}},data:{description:"Folder\
- of the embedded authority. It contains the directory, the signing keys and the administrator token.",$ref:"#/\
-$defs/path",default:"./portcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"\
-PostgreSQL database that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full.\
- It is a secret. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},
-staleness_ms:{description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milli\
-seconds; 0: every check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"intege\
-r",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, div\
-ided among the workers, at least 2 per worker. Each worker has one more connection for notifications.",type:"i\
-nteger",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in \
-milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default:\
- the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses t\
-he last signing keys that it read while their file cannot be read or used, in milliseconds. After this time IA\
-M tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How \
-often the sidecar looks for a change of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,
-maximum:864e5,default:1e3},strict:{description:"Strict mode: deny every combination of API and token kind that\
- a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may \
-reuse an answer, in milliseconds. For that time the client may not notice a revocation.",type:"integer",minimum:0,
-maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"\
-Most password checks at the same time (argon2id, 19 MiB each), divided among the workers, at least one per wor\
-ker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Most password checks that wait in e\
-ach lane, divided among the workers, at least one per worker. Beyond that, whoever has most of them waiting ge\
-ts RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long t\
-he result of a password check is used for the same password again, in milliseconds; 0: every login is hashed.",
-type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{
-failures:{description:"Number of failed logins of one user from one source after which further logins are refu\
-sed for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,
-default:10},source_failures:{description:"Number of failed logins of one source, with whatever names, after wh\
-ich further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"\
-Most logins of one user from one source that wait because failures may follow. Further ones are refused.",type:"\
-integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused after the last \
-failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,
-properties:{waiting:{description:"Most changes of the directory that wait in each lane. Beyond that, whoever h\
-as most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"\
-Most changes that one user or caller makes at once. Operators and changes that only take rights away have no s\
-uch limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a\
- minute that an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,
-default:1200},user_per_minute:{description:"Changes a minute that a user may make for themselves after the fir\
-st `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},audit:{
-type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit trail \
-stay in the directory, in days. Older ones are moved to files, which are never deleted. Default: all stay.",type:"\
-integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Default: `audit-archive` in the\
- data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `serve` that share the addr\
-esses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
-description:"A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,
-maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
-liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log \
-lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},
-upstreams:{description:"Identity endpoints of others, by name. Profiles obtain tokens there, and Check can ver\
-ify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
-additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"\
-URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, w\
-here it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"\
-PEM file with the certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"\
-#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in\
- milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies toke\
-ns at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profi\
-le"],properties:{profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"\
-string",minLength:1},project:{description:"Project of the token that validates. Default: a token for the accou\
-nt.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token is believed wit\
-hout asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
+ second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"Whether the proxies \
+of `http.trusted_proxies` may ask at `/authorize` about the requests that they receive.",type:"boolean",default:!1},
+catalog:{description:"Further services in the catalog. It always contains the identity service.",type:"array",
+maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["type","name"],properties:{type:{description:"\
+Type of the service, for example object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Na\
+me of the service.",type:"string",minLength:1,maxLength:255},url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/\
+$defs/region"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{description:"Several endpoints, instead of ur\
+l, region and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
+"url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/i\
+nterfaces"}}}}}}},roles:{description:"Roles that the identity endpoint shows for a token, by what its holder m\
+ay do.",type:"object",additionalProperties:!1,properties:{account:{description:"Of a permission whose scope is\
+ Account, on the account and on each of its projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"\
+Of a permission whose scope is Projects, on the selected projects. Default: member.",$ref:"#/$defs/roleNames"},
+by_role:{description:"Of a role of the directory, for example of iam.admin. Default: each role keeps its name.",
+type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},compatibility:{description:"\
+What Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,
+properties:{unscoped_login:{description:"Whether a login without a scope gets an unscoped token. It opens no p\
+roduct API, and administers nothing.",type:"boolean",default:!1},token_method:{description:"Which tokens can b\
+e exchanged for one with another scope (Keystone's method `token`): off (none), unscoped, or any. The new toke\
+n never outlives the old one.",enum:["off","unscoped","any"],default:"off"},default_domain:{description:"Accou\
+nt that is meant where a login names no domain, or the domain with the id `default` or the name `Default`. Def\
+ault: none.",type:"string",minLength:1,maxLength:64},list_scopes:{description:"Whether users can list the proj\
+ects and the account that they can get tokens for (`GET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/\
+projects`, `/v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"object",additionalProperties:!1,properties:{
+address:{description:"Address that egress listens on, for applications of this machine: HOST:PORT, unix:PATH, \
+or off.",type:"string",minLength:1,maxLength:300,default:"off"},routes:{description:"Where egress forwards req\
+uests, and with whose token.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
+"path","url","api","profile","callers"],properties:{path:{description:"Beginning of the paths of this route, w\
+ith a slash at both ends. No path is the beginning of another.",type:"string",minLength:1,maxLength:1024},url:{
+description:"What takes the place of the path: the URL of the target, with a slash at the end. https beyond th\
+is machine.",type:"string",minLength:1,maxLength:2048},api:{description:"Id of the API of the matrix.",type:"s\
+tring",minLength:1},profile:{description:"Name of the profile whose token is sent.",type:"string",minLength:1},
+project:{description:"Project of the token, for APIs that need one.",type:"string",minLength:1},callers:{description:"\
+Names of the callers that may use the route; or the word anyone: whoever reaches the listener.",type:["array",
+"string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"PEM file with the authorities that\
+ may sign the certificate of the target. Default: those of Node.",$ref:"#/$defs/path"},timeout_ms:{description:"\
+How long the target may take to answer, and between two parts of its answer, in milliseconds. Default: 30000.",
+type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Most requests at the same time. Further \
+ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{description:"Which requests ar\
+e for which API, for gateways that ask about a method, a host and a path. Their order makes no difference.",type:"\
+array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["path","api"],properties:{
+host:{description:"Host of the request without its port: api.example.com, or *.example.com. Default: any host.",
+type:"string",minLength:1,maxLength:255},path:{description:"Path of the request: /billing/ and all below it, /\
+billing/items alone, or with segments by name: /v2/{account}/servers/.",type:"string",minLength:1,maxLength:1024},
+methods:{description:"Methods of the request; GET brings HEAD with it. Default: any method.",type:"array",minItems:1,
+maxItems:50,uniqueItems:!0,items:{type:"string",minLength:1}},api:{description:"Id of the API of the matrix.",
+type:"string",minLength:1},target:{description:"Where the owner of the requested resource is found. Default: o\
+nly the matrix decides.",type:"object",additionalProperties:!1,required:["account"],properties:{account:{description:"\
+Where the account is found.",$ref:"#/$defs/targetSource"},project:{description:"Where the project is found.",$ref:"\
+#/$defs/targetSource"}}}}}},data:{description:"Folder of the embedded authority. It contains the directory, th\
+e signing keys and the administrator token.",$ref:"#/$defs/path",default:"./portcullis-data"},directory:{type:"\
+object",additionalProperties:!1,properties:{url:{description:"PostgreSQL database that several hosts share: po\
+stgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secret. Default: a file in the data fol\
+der.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"Staleness bound: ho\
+w long the status of a token from PostgreSQL is cached, in milliseconds; 0: every check queries PostgreSQL. A \
+notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{
+description:"Most connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Eac\
+h worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{
+description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},
+matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{
+description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
+sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
+matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
+only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},strict:{description:"Strict mode: deny ev\
+ery combination of API and token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{
+description:"How long a client may reuse an answer, in milliseconds. For that time the client may not notice a\
+ revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,
+properties:{concurrent:{description:"Most password checks at the same time (argon2id, 19 MiB each), divided am\
+ong the workers, at least one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"\
+Most password checks that wait in each lane, divided among the workers, at least one per worker. Beyond that, \
+whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{
+description:"How long the result of a password check is used for the same password again, in milliseconds; 0: \
+every login is hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,
+properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
+ins are refused for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,
+maximum:1e3,default:10},source_failures:{description:"Number of failed logins of one source, with whatever nam\
+es, after which further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{
+description:"Most logins of one user from one source that wait because failures may follow. Further ones are r\
+efused.",type:"integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused \
+after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"\
+object",additionalProperties:!1,properties:{waiting:{description:"Most changes of the directory that wait in e\
+ach lane. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,
+default:1e3},burst:{description:"Most changes that one user or caller makes at once. Operators and changes tha\
+t only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{
+description:"Changes a minute that an administrator of an account may make after the first `burst`.",type:"int\
+eger",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes a minute that a user may make \
+for themselves after the first `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,
+default:60}}},audit:{type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long record\
+s of the audit trail stay in the directory, in days. Older ones are moved to files, which are never deleted. D\
+efault: all stay.",type:"integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Defaul\
+t: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `s\
+erve` that share the addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},
+worker_heartbeat_timeout_ms:{description:"A worker that does not respond for this time is replaced, in millise\
+conds.",type:"integer",minimum:300,maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress\
+ may continue after SIGTERM, in milliseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"\
+Lowest level of the log lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal",
+"silent"],default:"info"},upstreams:{description:"Identity endpoints of others, by name. Profiles obtain token\
+s there, and Check can verify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-\
+z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{
+auth_url:{description:"URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/iden\
+tity/v3` is appended, where it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
+ca:{description:"PEM file with the certificates that sign the certificate of the endpoint. Default: those that\
+ Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, \
+attempts included, in milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"\
+Check verifies tokens at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,
+required:["profile"],properties:{profile:{description:"Profile of this upstream, whose user may validate token\
+s there.",type:"string",minLength:1},project:{description:"Project of the token that validates. Default: a tok\
+en for the account.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token\
+ is believed without asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
 description:"How long a refused token is refused without asking again, in milliseconds. Default: 5000.",type:"\
 integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that this upstream vouches for. Defau\
 lt: every account that neither the directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,
@@ -517,125 +518,129 @@ i++}if(d(t)<1){const r={instancePath:a+"/http/proxy_secret_file",schemaPath:"#/$
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:t};e===
 null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/http/proxy_secret_file",schemaPath:"#/$defs/path/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:t};e===null?e=
-[r]:e.push(r),i++}}if(n.catalog!==void 0){let t=n.catalog;if(Array.isArray(t)){if(t.length>1e3){const p={instancePath:a+
-"/http/catalog",schemaPath:"#/properties/http/properties/catalog/maxItems",keyword:"maxItems",params:{limit:1e3},
-message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.catalog,data:t};
-e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let o=t[p];if(o&&typeof o=="object"&&!Array.
-isArray(o)){if(o.type===void 0){const m={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/prope\
-rties/catalog/items/required",keyword:"required",params:{missingProperty:"type"},message:"must have required p\
-roperty 'type'",schema:s.properties.http.properties.catalog.items.required,parentSchema:s.properties.http.properties.
-catalog.items,data:o};e===null?e=[m]:e.push(m),i++}if(o.name===void 0){const m={instancePath:a+"/http/catalog/"+
-p,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{missingProperty:"\
-name"},message:"must have required property 'name'",schema:s.properties.http.properties.catalog.items.required,
-parentSchema:s.properties.http.properties.catalog.items,data:o};e===null?e=[m]:e.push(m),i++}for(const m in o)
-if(!(m==="type"||m==="name"||m==="url"||m==="region"||m==="interfaces"||m==="endpoints")){const c={instancePath:a+
-"/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/items/additionalProperties",keyword:"addit\
-ionalProperties",params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.http.properties.catalog.items,data:o};e===null?e=[c]:e.push(c),i++}if(o.type!==void 0){let m=o.type;
-if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"#/propertie\
-s/http/properties/catalog/items/properties/type/maxLength",keyword:"maxLength",params:{limit:255},message:"mus\
-t NOT have more than 255 characters",schema:255,parentSchema:s.properties.http.properties.catalog.items.properties.
-type,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-type,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/type",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/type/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:s.properties.http.properties.catalog.items.properties.type.type,parentSchema:s.properties.
-http.properties.catalog.items.properties.type,data:m};e===null?e=[c]:e.push(c),i++}}if(o.name!==void 0){let m=o.
-name;if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"#/prop\
-erties/http/properties/catalog/items/properties/name/maxLength",keyword:"maxLength",params:{limit:255},message:"\
-must NOT have more than 255 characters",schema:255,parentSchema:s.properties.http.properties.catalog.items.properties.
-name,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/name/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-name,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/name",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/name/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:s.properties.http.properties.catalog.items.properties.name.type,parentSchema:s.properties.
-http.properties.catalog.items.properties.name,data:m};e===null?e=[c]:e.push(c),i++}}if(o.url!==void 0){let m=o.
-url;if(typeof m=="string"){if(d(m)>2048){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs\
-/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT have more than 2048 characte\
-rs",schema:2048,parentSchema:L,data:m};e===null?e=[c]:e.push(c),i++}if(!R.test(m)){const c={instancePath:a+"/h\
-ttp/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"pattern",params:{pattern:"^https?://\\\
-S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:L,data:m};e===null?
-e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/ty\
-pe",keyword:"type",params:{type:"string"},message:"must be string",schema:L.type,parentSchema:L,data:m};e===null?
-e=[c]:e.push(c),i++}}if(o.region!==void 0){let m=o.region;if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+
-"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"\
-must NOT have more than 255 characters",schema:255,parentSchema:j,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<
-1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLeng\
-th",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:j,data:m};e===null?
-e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/type",
-keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,data:m};e===null?e=
-[c]:e.push(c),i++}}if(o.interfaces!==void 0){let m=o.interfaces;if(Array.isArray(m)){if(m.length<1){const u={instancePath:a+
-"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"minItems",params:{limit:1},
-message:"must NOT have fewer than 1 items",schema:1,parentSchema:v,data:m};e===null?e=[u]:e.push(u),i++}const c=m.
-length;for(let u=0;u<c;u++){let f=m[u];if(!(f==="public"||f==="internal"||f==="admin")){const k={instancePath:a+
-"/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",keyword:"enum",params:{allowedValues:v.
-items.enum},message:"must be equal to one of the allowed values",schema:v.items.enum,parentSchema:v.items,data:f};
-e===null?e=[k]:e.push(k),i++}}let h=m.length,l;if(h>1){e:for(;h--;)for(l=h;l--;)if(z(m[h],m[l])){const u={instancePath:a+
-"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:h,
-j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are identical)",schema:!0,parentSchema:v,
-data:m};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"\
-#/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:v.type,parentSchema:v,
-data:m};e===null?e=[c]:e.push(c),i++}}if(o.endpoints!==void 0){let m=o.endpoints;if(Array.isArray(m)){if(m.length>
-1e3){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/\
-items/properties/endpoints/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 10\
-00 items",schema:1e3,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints,data:m};e===
-null?e=[h]:e.push(h),i++}if(m.length<1){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/\
-properties/http/properties/catalog/items/properties/endpoints/minItems",keyword:"minItems",params:{limit:1},message:"\
-must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-endpoints,data:m};e===null?e=[h]:e.push(h),i++}const c=m.length;for(let h=0;h<c;h++){let l=m[h];if(l&&typeof l==
-"object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
-#/properties/http/properties/catalog/items/properties/endpoints/items/required",keyword:"required",params:{missingProperty:"\
-url"},message:"must have required property 'url'",schema:s.properties.http.properties.catalog.items.properties.
-endpoints.items.required,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:l};
-e===null?e=[u]:e.push(u),i++}for(const u in l)if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+
+[r]:e.push(r),i++}}if(n.authorize!==void 0){let t=n.authorize;if(typeof t!="boolean"){const r={instancePath:a+
+"/http/authorize",schemaPath:"#/properties/http/properties/authorize/type",keyword:"type",params:{type:"boolea\
+n"},message:"must be boolean",schema:s.properties.http.properties.authorize.type,parentSchema:s.properties.http.
+properties.authorize,data:t};e===null?e=[r]:e.push(r),i++}}if(n.catalog!==void 0){let t=n.catalog;if(Array.isArray(
+t)){if(t.length>1e3){const p={instancePath:a+"/http/catalog",schemaPath:"#/properties/http/properties/catalog/\
+maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.
+properties.http.properties.catalog,data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){
+let o=t[p];if(o&&typeof o=="object"&&!Array.isArray(o)){if(o.type===void 0){const m={instancePath:a+"/http/cat\
+alog/"+p,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{missingProperty:"\
+type"},message:"must have required property 'type'",schema:s.properties.http.properties.catalog.items.required,
+parentSchema:s.properties.http.properties.catalog.items,data:o};e===null?e=[m]:e.push(m),i++}if(o.name===void 0){
+const m={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"\
+required",params:{missingProperty:"name"},message:"must have required property 'name'",schema:s.properties.http.
+properties.catalog.items.required,parentSchema:s.properties.http.properties.catalog.items,data:o};e===null?e=[
+m]:e.push(m),i++}for(const m in o)if(!(m==="type"||m==="name"||m==="url"||m==="region"||m==="interfaces"||m===
+"endpoints")){const c={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/item\
+s/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"must NOT have ad\
+ditional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items,data:o};e===null?e=[c]:
+e.push(c),i++}if(o.type!==void 0){let m=o.type;if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+"/h\
+ttp/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"\
+maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
+http.properties.catalog.items.properties.type,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+
+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
+http.properties.catalog.items.properties.type,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/type",keyword:"\
+type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.
+type.type,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:m};e===null?e=[c]:e.push(
+c),i++}}if(o.name!==void 0){let m=o.name;if(typeof m=="string"){if(d(m)>255){const c={instancePath:a+"/http/ca\
+talog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/maxLength",keyword:"m\
+axLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
+http.properties.catalog.items.properties.name,data:m};e===null?e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+
+"/http/catalog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
+http.properties.catalog.items.properties.name,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/http/catalog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/type",keyword:"\
+type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.
+name.type,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:m};e===null?e=[c]:e.push(
+c),i++}}if(o.url!==void 0){let m=o.url;if(typeof m=="string"){if(d(m)>2048){const c={instancePath:a+"/http/cat\
+alog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"mu\
+st NOT have more than 2048 characters",schema:2048,parentSchema:L,data:m};e===null?e=[c]:e.push(c),i++}if(!R.test(
+m)){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"patter\
+n",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",
+parentSchema:L,data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"\
+#/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"must be string",schema:L.type,parentSchema:L,
+data:m};e===null?e=[c]:e.push(c),i++}}if(o.region!==void 0){let m=o.region;if(typeof m=="string"){if(d(m)>255){
+const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",
+params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:j,data:m};e===null?
+e=[c]:e.push(c),i++}if(d(m)<1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region\
+/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:j,
+data:m};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/\
+$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,
+data:m};e===null?e=[c]:e.push(c),i++}}if(o.interfaces!==void 0){let m=o.interfaces;if(Array.isArray(m)){if(m.length<
+1){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
+minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:v,data:m};e===null?
+e=[u]:e.push(u),i++}const c=m.length;for(let u=0;u<c;u++){let f=m[u];if(!(f==="public"||f==="internal"||f==="a\
+dmin")){const k={instancePath:a+"/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",
+keyword:"enum",params:{allowedValues:v.items.enum},message:"must be equal to one of the allowed values",schema:v.
+items.enum,parentSchema:v.items,data:f};e===null?e=[k]:e.push(k),i++}}let h=m.length,l;if(h>1){e:for(;h--;)for(l=
+h;l--;)if(z(m[h],m[l])){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interface\
+s/uniqueItems",keyword:"uniqueItems",params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" a\
+nd "+h+" are identical)",schema:!0,parentSchema:v,data:m};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={
+instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"\
+array"},message:"must be array",schema:v.type,parentSchema:v,data:m};e===null?e=[c]:e.push(c),i++}}if(o.endpoints!==
+void 0){let m=o.endpoints;if(Array.isArray(m)){if(m.length>1e3){const h={instancePath:a+"/http/catalog/"+p+"/e\
+ndpoints",schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/maxItems",keyword:"maxIt\
+ems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.
+properties.catalog.items.properties.endpoints,data:m};e===null?e=[h]:e.push(h),i++}if(m.length<1){const h={instancePath:a+
+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/mi\
+nItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
+properties.http.properties.catalog.items.properties.endpoints,data:m};e===null?e=[h]:e.push(h),i++}const c=m.length;
+for(let h=0;h<c;h++){let l=m[h];if(l&&typeof l=="object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+
 "/http/catalog/"+p+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints\
-/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:u},message:"must NOT ha\
-ve additional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.
-items,data:l};e===null?e=[f]:e.push(f),i++}if(l.url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){
-const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"\
-maxLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:L,data:u};
-e===null?e=[f]:e.push(f),i++}if(!R.test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",
-schemaPath:"#/$defs/endpointUrl/pattern",keyword:"pattern",params:{pattern:"^https?://\\S+$"},message:'must ma\
-tch pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:L,data:u};e===null?e=[f]:e.push(f),i++}}else{
-const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:L.type,parentSchema:L,data:u};e===null?e=[f]:e.push(
-f),i++}}if(l.region!==void 0){let u=l.region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/htt\
-p/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},
-message:"must NOT have more than 255 characters",schema:255,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}
-if(d(u)<1){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/min\
-Length",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:j,
-data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
-schemaPath:"#/$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,
-parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(
-u)){if(u.length<1){const S={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$def\
-s/interfaces/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,
-parentSchema:v,data:u};e===null?e=[S]:e.push(S),i++}const f=u.length;for(let S=0;S<f;S++){let $=u[S];if(!($===
-"public"||$==="internal"||$==="admin")){const F={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interface\
-s/"+S,schemaPath:"#/$defs/interfaces/items/enum",keyword:"enum",params:{allowedValues:v.items.enum},message:"m\
-ust be equal to one of the allowed values",schema:v.items.enum,parentSchema:v.items,data:$};e===null?e=[F]:e.push(
-F),i++}}let k=u.length,T;if(k>1){e:for(;k--;)for(T=k;T--;)if(z(u[k],u[T])){const S={instancePath:a+"/http/cata\
-log/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{
-i:k,j:T},message:"must NOT have duplicate items (items ## "+T+" and "+k+" are identical)",schema:!0,parentSchema:v,
-data:u};e===null?e=[S]:e.push(S),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+
-"/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",
-schema:v.type,parentSchema:v,data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalo\
-g/"+p+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/items/type",
-keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.properties.catalog.items.
-properties.endpoints.items.type,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,
-data:l};e===null?e=[u]:e.push(u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"\
-#/properties/http/properties/catalog/items/properties/endpoints/type",keyword:"type",params:{type:"array"},message:"\
-must be array",schema:s.properties.http.properties.catalog.items.properties.endpoints.type,parentSchema:s.properties.
-http.properties.catalog.items.properties.endpoints,data:m};e===null?e=[c]:e.push(c),i++}}}else{const m={instancePath:a+
-"/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/items/type",keyword:"type",params:{type:"o\
-bject"},message:"must be object",schema:s.properties.http.properties.catalog.items.type,parentSchema:s.properties.
-http.properties.catalog.items,data:o};e===null?e=[m]:e.push(m),i++}}}else{const r={instancePath:a+"/http/catal\
-og",schemaPath:"#/properties/http/properties/catalog/type",keyword:"type",params:{type:"array"},message:"must \
-be array",schema:s.properties.http.properties.catalog.type,parentSchema:s.properties.http.properties.catalog,data:t};
-e===null?e=[r]:e.push(r),i++}}if(n.roles!==void 0){let t=n.roles;if(t&&typeof t=="object"&&!Array.isArray(t)){
-for(const r in t)if(!(r==="account"||r==="projects"||r==="by_role")){const p={instancePath:a+"/http/roles",schemaPath:"\
-#/properties/http/properties/roles/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},
+/items/required",keyword:"required",params:{missingProperty:"url"},message:"must have required property 'url'",
+schema:s.properties.http.properties.catalog.items.properties.endpoints.items.required,parentSchema:s.properties.
+http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[u]:e.push(u),i++}for(const u in l)
+if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
+#/properties/http/properties/catalog/items/properties/endpoints/items/additionalProperties",keyword:"additiona\
+lProperties",params:{additionalProperty:u},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[f]:e.push(f),i++}if(l.
+url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){const f={instancePath:a+"/http/catalog/"+p+"/en\
+dpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
+must NOT have more than 2048 characters",schema:2048,parentSchema:L,data:u};e===null?e=[f]:e.push(f),i++}if(!R.
+test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/pat\
+tern",keyword:"pattern",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"\
+^https?://\\S+$",parentSchema:L,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/cata\
+log/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"\
+must be string",schema:L.type,parentSchema:L,data:u};e===null?e=[f]:e.push(f),i++}}if(l.region!==void 0){let u=l.
+region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
+schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
+255 characters",schema:255,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLength",params:{
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:j,data:u};e===null?e=[f]:e.push(
+f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/t\
+ype",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,data:u};e===null?
+e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(u)){if(u.length<1){const S={
+instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
+minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:v,data:u};e===null?
+e=[S]:e.push(S),i++}const f=u.length;for(let S=0;S<f;S++){let $=u[S];if(!($==="public"||$==="internal"||$==="a\
+dmin")){const F={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces/"+S,schemaPath:"#/$defs/interf\
+aces/items/enum",keyword:"enum",params:{allowedValues:v.items.enum},message:"must be equal to one of the allow\
+ed values",schema:v.items.enum,parentSchema:v.items,data:$};e===null?e=[F]:e.push(F),i++}}let k=u.length,T;if(k>
+1){e:for(;k--;)for(T=k;T--;)if(z(u[k],u[T])){const S={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
+rfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:k,j:T},message:"must NOT h\
+ave duplicate items (items ## "+T+" and "+k+" are identical)",schema:!0,parentSchema:v,data:u};e===null?e=[S]:
+e.push(S),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"\
+#/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:v.type,parentSchema:v,
+data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
+#/properties/http/properties/catalog/items/properties/endpoints/items/type",keyword:"type",params:{type:"objec\
+t"},message:"must be object",schema:s.properties.http.properties.catalog.items.properties.endpoints.items.type,
+parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[u]:e.push(
+u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties\
+/catalog/items/properties/endpoints/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
+properties.http.properties.catalog.items.properties.endpoints.type,parentSchema:s.properties.http.properties.catalog.
+items.properties.endpoints,data:m};e===null?e=[c]:e.push(c),i++}}}else{const m={instancePath:a+"/http/catalog/"+
+p,schemaPath:"#/properties/http/properties/catalog/items/type",keyword:"type",params:{type:"object"},message:"\
+must be object",schema:s.properties.http.properties.catalog.items.type,parentSchema:s.properties.http.properties.
+catalog.items,data:o};e===null?e=[m]:e.push(m),i++}}}else{const r={instancePath:a+"/http/catalog",schemaPath:"\
+#/properties/http/properties/catalog/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
+properties.http.properties.catalog.type,parentSchema:s.properties.http.properties.catalog,data:t};e===null?e=[
+r]:e.push(r),i++}}if(n.roles!==void 0){let t=n.roles;if(t&&typeof t=="object"&&!Array.isArray(t)){for(const r in t)
+if(!(r==="account"||r==="projects"||r==="by_role")){const p={instancePath:a+"/http/roles",schemaPath:"#/proper\
+ties/http/properties/roles/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.roles,data:t};
 e===null?e=[p]:e.push(p),i++}if(t.account!==void 0){let r=t.account;if(Array.isArray(r)){if(r.length>100){const c={
 instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},

@@ -1,0 +1,285 @@
+/** `GET /authorize`: what a proxy is answered, by whose word, and that everything else keeps the request out. */
+import { describe, expect, test } from 'vitest'
+import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
+import { TESTER } from '../support/actor.ts'
+import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity.ts'
+import { newFile } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const SECRET = 'a-secret-that-the-proxy-alone-can-read'
+const ROUTES = [
+  { host: 'api.example.com', path: '/balance/', api: 'balance' },
+  { path: '/servers/{account}/', api: 'dedicated-servers', target: { account: { segment: 'account' } } },
+  {
+    path: '/clusters/{project}/',
+    api: 'managed-kubernetes',
+    target: { account: { fixed: ACCOUNT }, project: { segment: 'project' } },
+  },
+  { path: '/tickets/', methods: ['GET'], api: 'tickets' },
+]
+const config = newFile(
+  JSON.stringify({
+    http: {
+      authorize: true,
+      trusted_proxies: ['127.0.0.1'],
+      proxy_secret_file: newFile(SECRET, 'proxy.secret'),
+    },
+    routes: ROUTES,
+  }),
+  'config.json',
+)
+const sidecar = await startIdentity({ config })
+const { ask, tokenFor, staticToken, running } = sidecar
+const tokens = {
+  account: await tokenFor({}),
+  project: await tokenFor({ user: 'alpha', project: 'alpha' }),
+  stranger: await tokenFor({ user: 'stranger', account: OTHER_ACCOUNT }),
+}
+const CREDENTIALS = {
+  account: { 'x-auth-token': tokens.account },
+  project: { 'x-auth-token': tokens.project },
+  stranger: { 'x-auth-token': tokens.stranger },
+  static: { 'x-token': staticToken },
+  none: {},
+} satisfies Record<string, RequestHeaders>
+
+const PROXY = { 'x-portcullis-proxy-secret': SECRET, 'x-forwarded-for': '203.0.113.5' }
+
+/** A request as nginx describes it. */
+const described = (uri: string, method = 'GET', host = 'api.example.com') => ({
+  ...PROXY,
+  'x-original-method': method,
+  'x-original-uri': uri,
+  'x-forwarded-host': host,
+})
+const authorize = (headers: RequestHeaders, query = '', method = 'GET') =>
+  ask({ method, path: `/authorize${query}`, headers })
+
+describe('the routes say which API a request is for', () => {
+  test.each<
+    [credential: keyof typeof CREDENTIALS, uri: string, method: string, status: number, reason?: string]
+  >([
+    ['account', '/balance/', 'GET', 200],
+    ['account', '/balance/today?of=all', 'POST', 200],
+    ['static', '/balance', 'GET', 200],
+    ['project', '/balance/', 'GET', 403, 'TOKEN_KIND_NOT_ACCEPTED'],
+    ['none', '/balance/', 'GET', 401, 'CREDENTIAL_MISSING'],
+    ['account', `/servers/${ACCOUNT}/1`, 'DELETE', 200],
+    ['account', `/servers/${OTHER_ACCOUNT}/1`, 'GET', 403, 'ACCOUNT_MISMATCH'],
+    ['stranger', `/servers/${ACCOUNT}/1`, 'GET', 403, 'ACCOUNT_MISMATCH'],
+    ['project', '/clusters/alpha/nodes', 'GET', 200],
+    ['project', '/clusters/beta/nodes', 'GET', 403, 'PROJECT_MISMATCH'],
+    ['static', '/tickets/1', 'GET', 200],
+    ['static', '/tickets/1', 'HEAD', 200],
+    ['static', '/tickets/1', 'DELETE', 403, 'NO_ROUTE'],
+    ['account', '/nowhere', 'GET', 403, 'NO_ROUTE'],
+    ['account', `/servers/${ACCOUNT}/../${OTHER_ACCOUNT}/1`, 'GET', 403, 'NOT_CANONICAL'],
+    ['account', `/servers/${ACCOUNT}%2f..%2f${OTHER_ACCOUNT}/1`, 'GET', 403, 'NOT_CANONICAL'],
+    ['account', '/balance/', 'get', 403, 'NOT_CANONICAL'],
+  ])('%s for %s by %s: %i %s', async (credential, uri, method, status, reason) => {
+    const answer = await authorize({ ...described(uri, method), ...CREDENTIALS[credential] })
+    expect([answer.status, answer.json?.error.reason]).toEqual([status, reason])
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.headers['www-authenticate'] !== undefined).toBe(status === 401)
+  })
+
+  test('by their host', async () => {
+    const at = async (host: string) => {
+      const { status, json } = await authorize({
+        ...described('/balance/', 'GET', host),
+        ...CREDENTIALS.account,
+      })
+      return json?.error.reason ?? status
+    }
+    expect(await at('API.example.com:443')).toBe(200)
+    expect(await at('other.example.com')).toBe('NO_ROUTE')
+    expect(await at('api.example.com, other.example.com')).toBe('NOT_CANONICAL')
+  })
+
+  const url = `https://api.example.com/servers/${ACCOUNT}/1`
+  test.each<[claim: string, headers: RequestHeaders, status: number]>([
+    [
+      'Caddy and Traefik',
+      { 'x-forwarded-method': 'GET', 'x-forwarded-uri': '/balance', 'x-forwarded-host': 'api.example.com' },
+      200,
+    ],
+    ['Ingress NGINX', { 'x-original-method': 'GET', 'x-original-url': url }, 200],
+    [
+      'Ingress NGINX, with the host of the URL',
+      { 'x-original-method': 'GET', 'x-original-url': url, 'x-forwarded-host': 'api.example.com' },
+      200,
+    ],
+    [
+      'another host than that of the URL',
+      { 'x-original-method': 'GET', 'x-original-url': url, 'x-forwarded-host': 'b.example.com' },
+      500,
+    ],
+    ['no method', { 'x-original-uri': '/balance', 'x-forwarded-host': 'api.example.com' }, 500],
+    ['no URI', { 'x-original-method': 'GET', 'x-forwarded-host': 'api.example.com' }, 500],
+    ['no host', { 'x-original-method': 'GET', 'x-original-uri': '/balance' }, 500],
+    [
+      'an empty URI',
+      { 'x-original-method': 'GET', 'x-original-uri': '', 'x-forwarded-host': 'api.example.com' },
+      500,
+    ],
+    ['nothing', {}, 500],
+  ])('in the words of %s: %i', async (_claim, headers, status) => {
+    const answer = await authorize({ ...PROXY, ...headers, ...CREDENTIALS.account })
+    expect(answer.status).toBe(status)
+    if (status === 500) expect(answer.json.error.reason).toBe('INVALID_ARGUMENT')
+  })
+
+  test.each<[claim: string, headers: RequestHeaders]>([
+    ['method', { 'x-forwarded-method': 'GET' }],
+    ['URI', { 'x-forwarded-uri': '/balance/' }],
+    ['URL', { 'x-original-url': 'https://api.example.com/balance/' }],
+    ['host', { 'x-forwarded-host': ['api.example.com', 'api.example.com'] }],
+  ])('a %s that the client adds under another name, or twice, lets nothing in', async (_claim, headers) => {
+    const answer = await authorize({ ...described('/tickets/1'), ...headers, ...CREDENTIALS.account })
+    expect(answer.status).toBe(500)
+  })
+})
+
+describe('the query of the proxy says which API it is', () => {
+  test.each<[credential: keyof typeof CREDENTIALS, query: string, status: number, reason?: string]>([
+    ['account', '?api=balance', 200],
+    ['project', '?api=balance', 403, 'TOKEN_KIND_NOT_ACCEPTED'],
+    ['account', `?api=balance&account=${ACCOUNT}`, 200],
+    ['account', `?api=balance&account=${OTHER_ACCOUNT}`, 403, 'ACCOUNT_MISMATCH'],
+    ['project', `?api=managed-kubernetes&account=${ACCOUNT}&project=alpha`, 200],
+    ['project', `?api=managed-kubernetes&account=${ACCOUNT}&project=beta`, 403, 'PROJECT_MISMATCH'],
+    ['account', '?api=nothing', 403, 'UNKNOWN_API'],
+    ['account', '?api=', 500, 'INVALID_ARGUMENT'],
+    ['account', '?api=balance&api=tickets', 500, 'INVALID_ARGUMENT'],
+    ['account', '?api=managed-kubernetes&project=alpha', 500, 'INVALID_ARGUMENT'],
+    ['account', '?api=balance&acount=1', 500, 'INVALID_ARGUMENT'],
+    ['account', '?api=balance&credential_profile=job', 500, 'INVALID_ARGUMENT'],
+    ['account', '?account=1', 500, 'INVALID_ARGUMENT'],
+  ])('%s with %s: %i %s', async (credential, query, status, reason) => {
+    // What the client says of its request does not matter then.
+    const headers = { ...described('/tickets/1'), ...CREDENTIALS[credential] }
+    const answer = await authorize(headers, query)
+    expect([answer.status, answer.json?.error.reason]).toEqual([status, reason])
+  })
+
+  test('no header does', async () => {
+    const headers = { ...described('/tickets/1'), ...CREDENTIALS.account, 'x-portcullis-api': 'balance' }
+    expect((await authorize(headers)).json.error.reason).toBe('TOKEN_KIND_NOT_ACCEPTED')
+  })
+})
+
+test('every answer is that of Check, for each API and kind of token', async () => {
+  const cells = supportMatrix.apis.flatMap(({ id }) =>
+    (['account', 'project', 'static', 'none'] as const).map((credential) => ({ id, credential })),
+  )
+  for (const { id, credential } of cells) {
+    const credentials = Object.entries(CREDENTIALS[credential]) as [string, string][]
+    const decision = await running.client.check({ api: id, credentials })
+    const answer = await authorize({ ...PROXY, ...CREDENTIALS[credential] }, `?api=${id}`)
+    const reason = answer.status === 200 ? 'ALLOWED' : answer.json.error.reason
+    expect([id, credential, reason]).toEqual([id, credential, decision.reason])
+  }
+})
+
+test('whom it lets in is in the headers of the answer, which has no body', async () => {
+  const { status, headers, text } = await authorize({
+    ...described('/clusters/alpha/'),
+    ...CREDENTIALS.project,
+  })
+  const told = Object.entries(headers).filter(([name]) => name.startsWith('x-portcullis-'))
+  expect([status, text]).toEqual([200, ''])
+  expect(Object.fromEntries(told)).toEqual({
+    'x-portcullis-account': ACCOUNT,
+    'x-portcullis-kind': 'iam_token_project_scoped',
+    'x-portcullis-project': 'alpha',
+    'x-portcullis-rules-digest': running.sidecar.rulesDigest,
+    'x-portcullis-token-id': expect.any(String),
+    'x-portcullis-user-id': expect.any(String),
+    'x-portcullis-user-name': 'alpha',
+    'x-portcullis-user-type': 'service_user',
+  })
+})
+
+test('HEAD is answered like GET, without a body; other methods are refused', async () => {
+  const head = await authorize({ ...described('/nowhere'), ...CREDENTIALS.account }, '', 'HEAD')
+  expect([head.status, head.text]).toEqual([403, ''])
+  const post = await ask({ method: 'POST', path: '/authorize', headers: PROXY })
+  expect(post.status).toBe(405)
+})
+
+describe('nobody but the proxy', () => {
+  test.each<[claim: string, headers: RequestHeaders]>([
+    ['without its secret', {}],
+    ['with another secret', { 'x-portcullis-proxy-secret': 'x'.repeat(SECRET.length) }],
+    ['with its secret twice', { 'x-portcullis-proxy-secret': [SECRET, SECRET] }],
+  ])('is answered: %s', async (_claim, secret) => {
+    const { 'x-portcullis-proxy-secret': _, ...headers } = described('/balance/')
+    const answer = await authorize({ ...headers, ...secret, ...CREDENTIALS.account })
+    expect(answer.status).toBe(403)
+    expect(answer.json.error.message).toMatch(/^expected a proxy of http\.trusted_proxies/)
+  })
+
+  test('but its client may be a browser, at whatever host', async () => {
+    const headers = {
+      ...described('/balance/'),
+      ...CREDENTIALS.account,
+      host: 'api.example.com',
+      origin: 'https://a.example',
+    }
+    expect((await authorize(headers)).status).toBe(200)
+    expect((await ask({ path: '/healthz', headers: { ...PROXY, origin: 'https://a.example' } })).status).toBe(
+      403,
+    )
+  })
+})
+
+test('an account that restricts addresses is asked about the address of the client', async () => {
+  const restrict = (...ranges: string[]) =>
+    running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+  const { 'x-forwarded-for': _, ...unknown } = described('/balance/')
+  const at = async (headers: RequestHeaders) =>
+    (await authorize({ ...unknown, ...headers, ...CREDENTIALS.account })).json?.error.reason ?? 'ALLOWED'
+  await restrict('203.0.113.0/24', '127.0.0.0/8')
+  expect(await at({ 'x-forwarded-for': '203.0.113.9' })).toBe('ALLOWED')
+  expect(await at({ 'x-forwarded-for': '203.0.113.9, 198.51.100.7' })).toBe('ADDRESS_NOT_ALLOWED')
+  // The address of the proxy is none of the client's.
+  expect(await at({})).toBe('ADDRESS_NOT_ALLOWED')
+  await restrict()
+})
+
+test('a revoked token is refused by the next answer', async () => {
+  const token = await tokenFor({})
+  const asking = () => authorize({ ...described('/balance/'), 'x-auth-token': token })
+  expect((await asking()).status).toBe(200)
+  await ask({
+    method: 'DELETE',
+    path: '/identity/v3/auth/tokens',
+    headers: { 'x-auth-token': token, 'x-subject-token': token },
+  })
+  expect((await asking()).json.error.reason).toBe('CREDENTIAL_REVOKED')
+})
+
+test('what the proxy cannot mend is in the log alone, and counted', async () => {
+  const answer = await authorize({ ...PROXY, ...CREDENTIALS.account }, '?api=balance&api=tickets')
+  expect(answer.text).not.toContain('query')
+  expect(running.logLines.filter((line) => line.includes('the query.api: expected one value'))).toHaveLength(
+    1,
+  )
+  expect(running.logLines.filter((line) => line.includes(SECRET) || line.includes(tokens.account))).toEqual(
+    [],
+  )
+})
+
+describe('it is off', () => {
+  test('by default', async () => {
+    const { ask: askOff } = await startIdentity()
+    expect((await askOff({ path: '/authorize?api=balance' })).status).toBe(404)
+  })
+
+  test('without proxies: such a configuration does not start', async () => {
+    const starting = runSidecar({
+      config: newFile(JSON.stringify({ http: { authorize: true } }), 'config.json'),
+    })
+    await expect(starting).rejects.toThrow('http.authorize: expected http.trusted_proxies too')
+  })
+})
