@@ -76,8 +76,8 @@ const TIME_LIMITS: HttpTimeLimits = {
   checkIntervalMs: 1_000,
 }
 
-/** Path at which proxies ask about the requests that they receive. */
-const AUTHORIZE = '/authorize'
+/** Where proxies ask about the requests that they receive. */
+const AUTHORIZE = ['/authorize', '/authorize/:api']
 
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const CONNECTIONS_MAX = 1_000
@@ -105,7 +105,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
-    const asked = request.routeOptions.url === AUTHORIZE
+    const asked = AUTHORIZE.includes(request.routeOptions.url ?? '')
     const wrong = asked ? undefined : hostProblem(request, hosts)
     if (wrong !== undefined) return refuse(reply, wrong)
     const pretended = proxies?.problemOf(request.raw, asked)
@@ -145,7 +145,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   await addIdentityRoutes(server, services, options.identity, () => site)
   // Without proxies nobody may ask.
   if (options.authorize && proxies !== undefined)
-    (await import('./authorize.ts')).addAuthorizeRoute(server, services, AUTHORIZE)
+    (await import('./authorize.ts')).addAuthorizeRoutes(server, services, AUTHORIZE)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
