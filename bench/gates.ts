@@ -23,6 +23,8 @@ const LOGIN =
 const LOGIN_CPU = 'beside argon2id a login takes a twentieth of it; the rest is room for a busy machine'
 const FORWARDING =
   'reading the path and the headers, knowing the caller and finding the token may cost half of what forwarding costs'
+const EXT_AUTHZ =
+  'the question has every header of a request, and the answer says who sent it twice, as headers and as metadata: half of a check of the credential alone'
 const SLOWDOWN =
   'a decision may miss the cache slightly more often than the Maps that it is made of, and no more'
 const EVALUATED =
@@ -109,6 +111,8 @@ export const gates: readonly Gate[] = [
   },
   { ...ratio('egress', 'forward', 1.5), because: FORWARDING },
   { ...ratio('egress', 'forward-body', 1.5), because: FORWARDING },
+  { ...ratio('ext-authz', 'check-sockets', 1.5), because: EXT_AUTHZ },
+  { ...ratio('ext-authz', 'check-grpc-js', 1.5), because: EXT_AUTHZ },
   { ...ratio('growth', 'slowdown-apis', 1.3), because: SLOWDOWN },
   { ...ratio('growth', 'slowdown-kinds', 1.3), because: SLOWDOWN },
   {

@@ -2,6 +2,7 @@
 import type { Suite } from '../harness/suite.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
+import { extAuthzSuite } from './ext-authz.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
 import { peersSuite, serversSuite } from './peers.ts'
@@ -20,6 +21,7 @@ export const suites: readonly Suite[] = [
   issueSuite,
   upstreamSuite,
   egressSuite,
+  extAuthzSuite,
   growthSuite,
   startSuite,
   workersSuite,

@@ -128,7 +128,7 @@ async function streamWorkload(claims: readonly ExpectedCheck[], load: GrpcLoad):
 }
 
 /** A token of every kind, by kind: issued by the sidecar, or the static one of the demo account. */
-async function obtainTokens(engine: Engine, ready: SidecarReady): Promise<Map<string, string>> {
+export async function obtainTokens(engine: Engine, ready: SidecarReady): Promise<Map<string, string>> {
   const { account, project, static_token: staticToken } = ready.demo
   const login = loginOf(ready)
   const tokens = new Map<string, string>()

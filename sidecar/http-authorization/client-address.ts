@@ -1,22 +1,26 @@
 /** Where the client of a proxy is, for accounts that restrict addresses (§1). */
 import { isIP } from 'node:net'
+import type { Headers } from './denial.ts'
+
+/** The header in which proxies say whom they got a request from. */
+export const FORWARDED_FOR = 'x-forwarded-for'
 
 /**
  * The address of the client; `undefined`: nobody vouches for one, and an account that restricts addresses refuses that.
  *
  * @param peer address that the proxy saw
- * @param forwardedFor the values of `X-Forwarded-For`, in order
- * @param trustedHops how many of those addresses proxies of the operator wrote. They are the last ones: each proxy adds the address of
+ * @param headers those of the request, in order, with names in lower case
+ * @param trustedHops how many of the addresses in `X-Forwarded-For` proxies of the operator wrote. They are the last ones: each proxy adds the address of
  * whoever it was asked by, and what stands before is the client's own claim.
  */
 export function clientAddress(
   peer: string | undefined,
-  forwardedFor: readonly string[],
+  headers: Headers,
   trustedHops: number,
 ): string | undefined {
   if (trustedHops === 0) return addressOf(peer)
   // Only the end is looked at: the beginning may be as long as its sender likes.
-  const list = forwardedFor.join(',')
+  const list = headers.flatMap(([name, value]) => (name === FORWARDED_FOR ? [value] : [])).join(',')
   let end = list.length
   for (let hop = 1; hop < trustedHops && end >= 0; hop++) end = list.lastIndexOf(',', end - 1)
   if (end < 0) return undefined

@@ -2,8 +2,9 @@
  * What the server behind a proxy is told about the sender of a request, as headers: only facts that an authority vouches for. The same
  * names that a client sent itself are taken out.
  */
-import type { Decision } from '../../engine/index.ts'
+import type { Decision, Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
+import { FORWARDED_FOR } from './client-address.ts'
 import type { Headers } from './denial.ts'
 
 /** Something that is known of the holder of a token. */
@@ -33,7 +34,6 @@ const RULES_HEADER = headerOf('rules_digest')
 /** Every header that says something of the sender, set or not. */
 export const IDENTITY_HEADERS: readonly string[] = [...FACTS.map(({ header }) => header), RULES_HEADER]
 
-/** A header with such a name says something of the sender, in whatever way it is written. */
 const IDENTITY = /^x[-_]portcullis[-_]/i
 
 /** The headers for the server behind the proxy. None of them is empty: proxies drop such headers. */
@@ -53,27 +53,63 @@ export function identityHeaders(
  * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced credential are named whether
  * they came or not, because a proxy may show only some of the headers.
  *
- * @param came names of the headers that the client sent
+ * @param came headers that the client sent
  * @param set headers that the proxy overwrites, which may not be removed too
- * @param credentialHeaders headers in which credentials are sent, where the client's is replaced
+ * @param carriers headers in which credentials are sent, where the client's is replaced
  */
-export function removedHeaders(
-  came: Iterable<string>,
-  set: Headers,
-  credentialHeaders: readonly string[] = [],
-): string[] {
-  const replaced = new Set(credentialHeaders.map(canonical))
-  const removed = new Set([...IDENTITY_HEADERS, ...replaced])
-  for (const name of came)
-    if (IDENTITY.test(name) || (replaced.size > 0 && replaced.has(canonical(name))))
-      removed.add(name.toLowerCase())
-  for (const [name] of set) removed.delete(name)
-  return [...removed]
+export function removedHeaders(came: Headers, set: Headers, carriers?: ReadonlySet<string>): string[] {
+  const removed = IDENTITY_HEADERS.filter((name) => !isAmong(set, name))
+  for (const name of carriers ?? []) if (!isAmong(set, name)) removed.push(name)
+  for (const [written] of came) {
+    if (!isIdentity(written) && carriers?.has(canonical(written)) !== true) continue
+    const name = written.toLowerCase()
+    if (!removed.includes(name) && !isAmong(set, name)) removed.push(name)
+  }
+  return removed
 }
+
+/** A handful, for which a set would cost more than it saves. */
+function isAmong(headers: Headers, name: string): boolean {
+  return headers.some(([each]) => each === name)
+}
+
+/** Which headers of a request matter to an engine. */
+export interface Relevance {
+  /** The headers in which it looks for credentials, in lower case. */
+  readonly carriers: ReadonlySet<string>
+  /** Whether what becomes of a request can depend on a header of that name. Most headers of a request have other names. */
+  isRelevant(name: string): boolean
+}
+
+const RELEVANCE = new WeakMap<Engine, Relevance>()
+
+export function relevanceTo(engine: Engine): Relevance {
+  let relevance = RELEVANCE.get(engine)
+  if (relevance === undefined) {
+    const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
+    const names = new Set([...carriers, FORWARDED_FOR])
+    const lengths = new Set(Array.from(names, (name) => name.length))
+    relevance = {
+      carriers,
+      // Every header of every request is asked about, so the cheap questions come first.
+      isRelevant: (name) => (lengths.has(name.length) && names.has(canonical(name))) || isIdentity(name),
+    }
+    RELEVANCE.set(engine, relevance)
+  }
+  return relevance
+}
+
+/** Whether a header of that name says something of the sender, in whatever way it is written. */
+export function isIdentity(name: string): boolean {
+  return (name.charCodeAt(2) | 0x20) === LETTER_P && IDENTITY.test(name)
+}
+
+const LETTER_P = 'p'.charCodeAt(0)
 
 /** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
 function canonical(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-')
+  const lower = name.toLowerCase()
+  return lower.includes('_') ? lower.replaceAll('_', '-') : lower
 }
 
 function fact(name: string, of: Fact['of']): Fact {

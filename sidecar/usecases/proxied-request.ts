@@ -5,7 +5,7 @@
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Caller } from './callers.ts'
 import { type CheckOutcome, type CredentialsQuestion, checkCredentials } from './check.ts'
-import { credentialFor } from './egress.ts'
+import { credentialFor, type Outgoing } from './egress.ts'
 import type { Issued } from './issue.ts'
 import type { CallServices } from './services.ts'
 
@@ -25,7 +25,8 @@ export interface ProxiedRequest extends CredentialsQuestion {
 }
 
 /** The outcome for a request. */
-export interface ProxiedOutcome extends CheckOutcome {
+export interface ProxiedOutcome {
+  readonly outcome: CheckOutcome
   /** Takes the place of the client's credential. Only where the request may pass. */
   readonly credential: Issued | undefined
 }
@@ -41,15 +42,23 @@ export function authorizeRequest(
   request: ProxiedRequest,
   findCaller: () => Caller | undefined,
 ): MaybePromise<ProxiedOutcome> {
-  const { replacement } = request
-  return andThen(checkCredentials(services, request), (outcome): MaybePromise<ProxiedOutcome> => {
-    if (replacement === undefined || !outcome.decision.allowed) return { ...outcome, credential: undefined }
-    return andThen(
-      credentialFor(services, replacement, findCaller()),
-      (outgoing): ProxiedOutcome =>
-        outgoing.allowed
-          ? { ...outcome, credential: outgoing.credential }
-          : { ...outcome, decision: outgoing.decision, credential: undefined },
-    )
-  }) as MaybePromise<ProxiedOutcome>
+  const checked = checkCredentials(services, request)
+  return checked instanceof Promise
+    ? checked.then((outcome) => replaced(services, request, outcome, findCaller))
+    : replaced(services, request, checked, findCaller)
+}
+
+function replaced(
+  services: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  { replacement }: ProxiedRequest,
+  outcome: CheckOutcome,
+  findCaller: () => Caller | undefined,
+): MaybePromise<ProxiedOutcome> {
+  if (replacement === undefined || !outcome.decision.allowed) return { outcome, credential: undefined }
+  const outgoing = credentialFor(services, replacement, findCaller()) as MaybePromise<Outgoing>
+  return andThen(outgoing, (found) =>
+    found.allowed
+      ? { outcome, credential: found.credential }
+      : { outcome: { ...outcome, decision: found.decision }, credential: undefined },
+  )
 }

@@ -104,6 +104,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'ext-authz',
+    {
+      // Every cell of the kinds that `Issue` gives, asked in both ways.
+      answersChecked: 60 + 60,
+      compared: ['check-sockets', 'check-grpc-js'],
+      alone: [],
+      timed: ['check-sockets', 'check-grpc-js'],
+    },
+  ],
+  [
     'growth',
     {
       // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.

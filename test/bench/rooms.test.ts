@@ -48,6 +48,7 @@ test('only what is asked, the numbers of HTTP/2 and how text is aligned come fro
     'bench/report/text.ts',
     'bench/workloads/checks.ts',
     'bench/workloads/egress.ts',
+    'bench/workloads/ext-authz.ts',
     'bench/workloads/login.ts',
     'bench/workloads/tokens.ts',
     'bench/workloads/upstream.ts',

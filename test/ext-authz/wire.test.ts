@@ -2,7 +2,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAsked } from '../../sidecar/grpc/ext-authz/request.ts'
+import { relevanceTo } from '../../sidecar/http-authorization/identity.ts'
 import type { Message } from '../support/black-box.ts'
+import { engine } from '../support/engines.ts'
 import { type AnyHeader, checkRequest, envoyMessage } from '../support/ext-authz.ts'
 import { field, joined, tag } from '../support/protobuf-bytes.ts'
 
@@ -34,10 +36,13 @@ function meaning(bytes: Buffer): object {
   }
 }
 
+/** Otherwise what no decision depends on is left out. */
+const EVERYTHING = { isRelevant: () => true }
+
 const characters = (text: string) => Buffer.from(text).toString('latin1')
 
 const read = (bytes: Buffer) => {
-  const { context, headers, peer } = readAsked(bytes)
+  const { context, headers, peer } = readAsked(bytes, EVERYTHING)
   return { context: new Map(context), headers, peer }
 }
 
@@ -86,16 +91,32 @@ test('fields that are not read are skipped: bodies, certificates, metadata and t
 test('a message that is there twice is merged, so that no header hides another', () => {
   const one = request.serialize(checkRequest({ headers: [['x-auth-token', 'a']] }))
   const other = request.serialize(checkRequest({ headers: [['x-auth-token', 'b']], raw: true }))
-  const values = readAsked(joined(one, other)).headers.flatMap(([name, value]) =>
+  const values = readAsked(joined(one, other), EVERYTHING).headers.flatMap(([name, value]) =>
     name === 'x-auth-token' ? [value] : [],
   )
   expect(values).toEqual(['a', 'b'])
 })
 
+test('headers on which no decision depends are left out, and their values are not looked at', () => {
+  const headers = [
+    'accept',
+    'x-auth-token',
+    'X-Token',
+    'x_auth_token',
+    'x-forwarded-for',
+    'x-portcullis-a',
+    'x-request-id',
+  ]
+  const bytes = request.serialize(checkRequest({ raw: true, headers: headers.map((name) => [name, 'a']) }))
+  expect(readAsked(bytes, relevanceTo(engine)).headers.map(([name]) => name)).toEqual([
+    ...['x-auth-token', 'x-token', 'x_auth_token', 'x-forwarded-for', 'x-portcullis-a'],
+  ])
+})
+
 test('a header with a value and a raw value is two headers', () => {
   const header = joined(field(1, 'x-auth-token'), field(2, 'a'), field(3, 'b'))
   const bytes = field(1, field(4, field(2, field(13, field(1, header)))))
-  expect(readAsked(bytes).headers).toEqual([
+  expect(readAsked(bytes, EVERYTHING).headers).toEqual([
     ['x-auth-token', 'b'],
     ['x-auth-token', 'a'],
   ])
@@ -122,7 +143,7 @@ describe('a question that is too large', () => {
       'attributes.context_extensions: expected at most 100 names',
     ],
   ])('by its number of %s is refused', (_what, bytes, expected) => {
-    expect(() => readAsked(bytes)).toThrow(expected)
+    expect(() => readAsked(bytes, EVERYTHING)).toThrow(expected)
   })
 
   test.each<[what: string, bytes: Buffer]>([
@@ -137,6 +158,8 @@ describe('a question that is too large', () => {
     ],
     ['attributes that are a number', joined(tag(1, 0), [1])],
   ])('%s is no question', (_what, bytes) => {
-    expect(() => readAsked(bytes)).toThrow('expected a message of the contract; the bytes cannot be decoded')
+    expect(() => readAsked(bytes, EVERYTHING)).toThrow(
+      'expected a message of the contract; the bytes cannot be decoded',
+    )
   })
 })

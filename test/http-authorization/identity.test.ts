@@ -4,8 +4,10 @@ import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import {
   IDENTITY_HEADERS,
   identityHeaders,
+  relevanceTo,
   removedHeaders,
 } from '../../sidecar/http-authorization/identity.ts'
+import { engine } from '../support/engines.ts'
 
 const TOKEN: VerifiedToken = {
   kind: 'iam_token_project_scoped',
@@ -59,23 +61,34 @@ test.each([
   'x-portcullis_account',
   'X-Portcullis-Anything',
 ])('a header of a client, %s, is removed', (name) => {
-  expect(removedHeaders([name], [])).toContain(name.toLowerCase())
+  expect(removedHeaders([[name, 'x']], [])).toContain(name.toLowerCase())
 })
 
 test('other headers are left alone', () => {
   const names = ['x-portcullis', 'x-auth-token', 'x_auth_token', 'authorization', ':path', 'y-x-portcullis-a']
-  expect(removedHeaders(names, [])).toEqual(IDENTITY_HEADERS)
+  expect(removedHeaders(list(names), [])).toEqual(IDENTITY_HEADERS)
 })
 
 test('a replaced credential leaves none of the client, in no spelling', () => {
-  const set = [['x-auth-token', 'new']] as const
-  const removed = removedHeaders(['x-auth-token', 'x_auth_token', 'X-Token', 'x_token', 'cookie'], set, [
-    'X-Auth-Token',
-    'X-Token',
-  ])
+  const names = ['x-auth-token', 'x_auth_token', 'X-Token', 'x_token', 'cookie']
+  const removed = removedHeaders(list(names), [['x-auth-token', 'new']], relevanceTo(engine).carriers)
   expect(removed.filter((name) => !IDENTITY_HEADERS.includes(name)).toSorted()).toEqual([
     'x-token',
     'x_auth_token',
     'x_token',
   ])
 })
+
+test.each([
+  ...['x-auth-token', 'X-Auth-Token', 'x_auth-token', 'x-token', 'x-forwarded-for', 'x_portcullis_a'].map(
+    (name) => ({ name, relevant: true }),
+  ),
+  ...['', 'x', 'content-type', 'x-request-id', 'authorization', 'x-portcullis', ':authority'].map((name) => ({
+    name,
+    relevant: false,
+  })),
+])('what becomes of a request depends on the header `$name`: $relevant', ({ name, relevant }) => {
+  expect(relevanceTo(engine).isRelevant(name)).toBe(relevant)
+})
+
+const list = (names: readonly string[]) => names.map((name) => [name, 'x'] as const)

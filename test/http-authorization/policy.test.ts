@@ -100,5 +100,6 @@ test.each<[peer: string | undefined, forwarded: string[], hops: number, address:
   ['10.0.0.1', ['1.1.1.1, unknown'], 1, undefined],
   ['10.0.0.1', ['1.1.1.1:80'], 1, undefined],
 ])('the client of a proxy: peer %s, forwarded for %j, %i trusted: %s', (peer, forwarded, hops, address) => {
-  expect(clientAddress(peer, forwarded, hops)).toBe(address)
+  const headers = forwarded.map((value) => ['x-forwarded-for', value] as const)
+  expect(clientAddress(peer, headers, hops)).toBe(address)
 })

@@ -61,12 +61,19 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     const { list_services_response } = await ask({ list_services: '' })
     const { service: services } = list_services_response as { service: { name: string }[] }
     const names = services.map(({ name }) => name)
-    expect(names).toEqual(expect.arrayContaining([SERVICE, 'grpc.health.v1.Health']))
+    expect(names).toEqual(
+      expect.arrayContaining([SERVICE, 'grpc.health.v1.Health', 'envoy.service.auth.v3.Authorization']),
+    )
   })
 
   test.each([
     { what: 'the service', request: { file_containing_symbol: SERVICE }, holds: 'AuthorizationService' },
     { what: 'a message', request: { file_containing_symbol: 'portcullis.v1.Scope' }, holds: 'Scope' },
+    {
+      what: 'a message of Envoy',
+      request: { file_containing_symbol: 'envoy.service.auth.v3.OkHttpResponse' },
+      holds: 'headers_to_remove',
+    },
     {
       what: 'a file by its name',
       request: { file_by_filename: 'portcullis/v1/matrix.proto' },

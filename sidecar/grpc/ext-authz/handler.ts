@@ -11,7 +11,12 @@ import {
   reasonOfFailure,
   traceFailure,
 } from '../../http-authorization/denial.ts'
-import { identityHeaders, removedHeaders } from '../../http-authorization/identity.ts'
+import {
+  identityHeaders,
+  isIdentity,
+  relevanceTo,
+  removedHeaders,
+} from '../../http-authorization/identity.ts'
 import { readRoutePolicy } from '../../http-authorization/policy.ts'
 import { authorizeRequest, type ProxiedOutcome } from '../../usecases/proxied-request.ts'
 import { type CallServices, forCall, type Services } from '../../usecases/services.ts'
@@ -22,14 +27,15 @@ import { allowedResponse, deniedResponse, undecidedResponse } from './response.t
 
 /** @param reachable whether other machines can reach the listener */
 export function checkHandler(services: Services, reachable: boolean): UnaryMethod {
-  return (request, context) => {
-    const asked = readAsked(request)
+  return (request, call) => {
+    const current = forCall(services)
+    const asked = readAsked(request, relevanceTo(current.engine))
     const failed = (error: unknown): Buffer => {
-      traceFailure(services, error, presentedIn(context, reachable).from)
+      traceFailure(services, error, presentedIn(call, reachable).from)
       return undecidedResponse(failureAnswer(error), reasonOfFailure(error))
     }
     try {
-      const answered = answer(services, asked, context, reachable)
+      const answered = answer(current, asked, call, reachable)
       return answered instanceof Promise ? answered.catch(failed) : answered
     } catch (error) {
       return failed(error)
@@ -38,42 +44,34 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
 }
 
 function answer(
-  services: Services,
+  services: CallServices,
   { context, headers, peer }: Asked,
   call: CallContext,
   reachable: boolean,
 ): MaybePromise<Buffer> {
-  const current = forCall(services)
   const { api, target, trustedHops, replacement } = readRoutePolicy(context, 'context_extensions')
-  const respond = (outcome: ProxiedOutcome) => responseTo(current, outcome, api, headers)
-  const outcome = authorizeRequest(
-    current,
-    {
-      ...{ api, target, headers, replacement },
-      clientAddress: clientAddress(peer, trustedHops === 0 ? [] : forwardedFor(headers), trustedHops),
-    },
+  const decided = authorizeRequest(
+    services,
+    { api, target, headers, replacement, clientAddress: clientAddress(peer, headers, trustedHops) },
     () => services.callers.find(callerCredentialsIn(call, reachable)),
   )
-  return outcome instanceof Promise ? outcome.then(respond) : respond(outcome)
-}
-
-function forwardedFor(headers: Asked['headers']): string[] {
-  return headers.filter(([name]) => name.toLowerCase() === 'x-forwarded-for').map(([, value]) => value)
+  return decided instanceof Promise
+    ? decided.then((outcome) => responseTo(services, outcome, api, headers))
+    : responseTo(services, decided, api, headers)
 }
 
 function responseTo(
   { engine }: Pick<CallServices, 'engine'>,
-  outcome: ProxiedOutcome,
+  { outcome, credential }: ProxiedOutcome,
   api: string,
   headers: Asked['headers'],
 ): Buffer {
-  const { decision, token, credential } = outcome
+  const { decision, token } = outcome
   if (!decision.allowed || token === undefined) return deniedResponse(outcome, api, denialAnswer(decision))
-  const names = headers.map(([name]) => name)
-  const identity = identityHeaders(token, decision)
-  if (credential === undefined)
-    return allowedResponse(outcome, api, identity, removedHeaders(names, identity))
-  const set = [...identity, [credential.header.toLowerCase(), credential.value.reveal()] as const]
-  const carriers = Array.from(engine.tokenKinds.values(), ({ header }) => header)
-  return allowedResponse(outcome, api, set, removedHeaders(names, set, carriers))
+  if (credential === undefined && !headers.some(([name]) => isIdentity(name)))
+    return allowedResponse(outcome, token, api, undefined)
+  const set = [...identityHeaders(token, decision)]
+  if (credential !== undefined) set.push([credential.header.toLowerCase(), credential.value.reveal()])
+  const carriers = credential && relevanceTo(engine).carriers
+  return allowedResponse(outcome, token, api, { set, removed: removedHeaders(headers, set, carriers) })
 }

@@ -3,6 +3,7 @@
  * can make as long as the proxy allows.
  */
 import { invalidArgument } from '../../base/call-error.ts'
+import type { Relevance } from '../../http-authorization/identity.ts'
 import { Fields } from '../fields.ts'
 import { notAMessage } from '../handler.ts'
 import {
@@ -25,12 +26,17 @@ export interface Asked {
   /** What Envoy's operator says about the route. */
   readonly context: Pair[]
   /**
-   * The headers of the request, of both fields that can carry them: a credential that is in both is ambiguous. One character for each
-   * byte, because a credential is ASCII, and one that is not must not become one.
+   * The relevant headers of the request, of both fields that can carry them: a credential that is in both is ambiguous. Names are in
+   * lower case. One character for each byte, because a credential is ASCII, and one that is not must not become one.
    */
   readonly headers: Pair[]
   /** Address that Envoy got the request from; empty: it is no IP address. */
   peer: string
+}
+
+interface Reading extends Asked {
+  readonly relevance: Pick<Relevance, 'isRelevant'>
+  headersRead: number
 }
 
 /** Most headers of a request. Each takes only two bytes, so millions of them would fit into a message. */
@@ -40,8 +46,8 @@ const HEADERS_MAX = 10_000
 const CONTEXT_MAX = 100
 
 /** @throws CallError if the bytes are not such a message */
-export function readAsked(bytes: Buffer): Asked {
-  const asked: Asked = { context: [], headers: [], peer: '' }
+export function readAsked(bytes: Buffer, relevance: Pick<Relevance, 'isRelevant'>): Asked {
+  const asked: Reading = { context: [], headers: [], peer: '', relevance, headersRead: 0 }
   const fields = new Fields(bytes)
   try {
     while (fields.next())
@@ -55,43 +61,43 @@ export function readAsked(bytes: Buffer): Asked {
 
 // A message that is there twice is merged, as protobuf has it: headers and names add up, and none hides another.
 
-function readAttributes(fields: Fields, asked: Asked): void {
+function readAttributes(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next()) {
     const { number } = fields
-    if (number === ATTRIBUTE_CONTEXT.request) readRequest(fields, asked)
-    else if (number === ATTRIBUTE_CONTEXT.source) readPeer(fields, asked)
-    else if (number === ATTRIBUTE_CONTEXT.contextExtensions) readContext(fields, asked)
+    if (number === ATTRIBUTE_CONTEXT.request) readRequest(fields, reading)
+    else if (number === ATTRIBUTE_CONTEXT.source) readPeer(fields, reading)
+    else if (number === ATTRIBUTE_CONTEXT.contextExtensions) readContext(fields, reading)
     else fields.skip()
   }
   fields.leave(end)
 }
 
-function readPeer(fields: Fields, asked: Asked): void {
+function readPeer(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next())
-    if (fields.number === PEER.address) readAddress(fields, asked)
+    if (fields.number === PEER.address) readAddress(fields, reading)
     else fields.skip()
   fields.leave(end)
 }
 
-function readAddress(fields: Fields, asked: Asked): void {
+function readAddress(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next())
-    if (fields.number === ADDRESS.socketAddress) readSocketAddress(fields, asked)
+    if (fields.number === ADDRESS.socketAddress) readSocketAddress(fields, reading)
     else fields.skip()
   fields.leave(end)
 }
 
-function readSocketAddress(fields: Fields, asked: Asked): void {
+function readSocketAddress(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next())
-    if (fields.number === SOCKET_ADDRESS.address) asked.peer = fields.text()
+    if (fields.number === SOCKET_ADDRESS.address) reading.peer = fields.text()
     else fields.skip()
   fields.leave(end)
 }
 
-function readContext(fields: Fields, { context }: Asked): void {
+function readContext(fields: Fields, { context }: Reading): void {
   if (context.length === CONTEXT_MAX)
     throw invalidArgument({
       field: 'attributes.context_extensions',
@@ -108,36 +114,36 @@ function readContext(fields: Fields, { context }: Asked): void {
   context.push([key, value])
 }
 
-function readRequest(fields: Fields, asked: Asked): void {
+function readRequest(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next())
-    if (fields.number === REQUEST.http) readHttp(fields, asked)
+    if (fields.number === REQUEST.http) readHttp(fields, reading)
     else fields.skip()
   fields.leave(end)
 }
 
-function readHttp(fields: Fields, asked: Asked): void {
+function readHttp(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next()) {
     const { number } = fields
     // An entry of the map has the fields of a `HeaderValue`.
-    if (number === HTTP_REQUEST.headers) readHeader(fields, asked)
-    else if (number === HTTP_REQUEST.headerMap) readHeaderMap(fields, asked)
+    if (number === HTTP_REQUEST.headers) readHeader(fields, reading)
+    else if (number === HTTP_REQUEST.headerMap) readHeaderMap(fields, reading)
     else fields.skip()
   }
   fields.leave(end)
 }
 
-function readHeaderMap(fields: Fields, asked: Asked): void {
+function readHeaderMap(fields: Fields, reading: Reading): void {
   const end = fields.enter()
   while (fields.next())
-    if (fields.number === HEADER_MAP.headers) readHeader(fields, asked)
+    if (fields.number === HEADER_MAP.headers) readHeader(fields, reading)
     else fields.skip()
   fields.leave(end)
 }
 
-function readHeader(fields: Fields, { headers }: Asked): void {
-  if (headers.length >= HEADERS_MAX)
+function readHeader(fields: Fields, reading: Reading): void {
+  if (++reading.headersRead > HEADERS_MAX)
     throw invalidArgument({
       field: 'attributes.request.http.headers',
       expected: `at most ${HEADERS_MAX} headers`,
@@ -145,15 +151,21 @@ function readHeader(fields: Fields, { headers }: Asked): void {
   let key = ''
   let value = ''
   let rawValue = ''
+  let relevant = true
   const end = fields.enter()
   while (fields.next()) {
     const { number } = fields
-    if (number === HEADER_VALUE.key) key = fields.characters()
+    if (number === HEADER_VALUE.key) {
+      key = fields.characters()
+      relevant = reading.relevance.isRelevant(key)
+    } else if (!relevant) fields.skip()
     else if (number === HEADER_VALUE.value) value = fields.characters()
     else if (number === HEADER_VALUE.rawValue) rawValue = fields.characters()
     else fields.skip()
   }
   fields.leave(end)
-  headers.push([key, rawValue === '' ? value : rawValue])
-  if (value !== '' && rawValue !== '') headers.push([key, value])
+  if (!relevant) return
+  const name = key.toLowerCase()
+  reading.headers.push([name, rawValue === '' ? value : rawValue])
+  if (value !== '' && rawValue !== '') reading.headers.push([name, value])
 }

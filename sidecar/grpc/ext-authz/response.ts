@@ -3,9 +3,10 @@
  * an answer without one would let the request pass.
  */
 import type { Decision } from '../../../engine/index.ts'
+import type { VerifiedToken } from '../../authority/authority.ts'
 import { Struct } from '../../gen/google/protobuf/struct.ts'
 import type { DenialAnswer, Headers } from '../../http-authorization/denial.ts'
-import { FACTS } from '../../http-authorization/identity.ts'
+import { FACTS, identityHeaders, removedHeaders } from '../../http-authorization/identity.ts'
 import type { CheckOutcome } from '../../usecases/check.ts'
 import { STATUS as CODES } from '../call.ts'
 import { FieldWriter } from '../field-writer.ts'
@@ -30,37 +31,88 @@ const NO_BYTES = Buffer.alloc(0)
 /** Shared by all responses. Nothing is written between its start and its finish. */
 const WRITER = new FieldWriter()
 
+/** What becomes of the headers of a request that may pass. */
+export interface HeaderChanges {
+  readonly set: Headers
+  /** Envoy removes after it sets, so none of them may be among those to set. */
+  readonly removed: readonly string[]
+}
+
 /**
  * The request may pass.
  *
- * @param set headers to set
- * @param removed names of headers to remove. Envoy removes after it sets, so none of them may be among those to set
+ * @param changes `undefined`: what is usual for its token
  */
 export function allowedResponse(
   outcome: CheckOutcome,
+  token: VerifiedToken,
   api: string,
-  set: Headers,
-  removed: readonly string[],
+  changes: HeaderChanges | undefined,
 ): Buffer {
+  const known = knownToken(token, outcome.decision)
+  WRITER.start(changes === undefined ? known.usual : encodedOk(changes))
+  writeMetadata(outcome, known.facts, api)
+  return WRITER.finish()
+}
+
+function encodedOk({ set, removed }: HeaderChanges): Buffer {
   WRITER.start(NO_BYTES)
   WRITER.end(WRITER.begin(CHECK_RESPONSE.status))
   const ok = WRITER.begin(CHECK_RESPONSE.okResponse)
-  for (const header of set) writeHeader(WRITER, OK_HTTP_RESPONSE.headers, header)
+  for (const header of set) writeHeader(OK_HTTP_RESPONSE.headers, header)
   for (const name of removed) WRITER.text(OK_HTTP_RESPONSE.headersToRemove, name)
   WRITER.end(ok)
-  writeMetadata(WRITER, outcome, api)
+  return WRITER.finish()
+}
+
+/** What is written about a token at each request. */
+interface KnownToken {
+  readonly rulesDigest: string
+  /** An answer that lets the request pass, without metadata, where the client sent no header of an identity. */
+  readonly usual: Buffer
+  /** The metadata about the token. */
+  readonly facts: Buffer
+}
+
+/** A client sends the same token with many requests. A token that is verified again is the same object as long as it is in a cache. */
+const KNOWN = new Map<VerifiedToken, KnownToken>()
+
+/** Most tokens that are known, at about 2 KB each. */
+const KNOWN_MAX = 2_000
+
+function knownToken(token: VerifiedToken, decision: Decision): KnownToken {
+  let known = KNOWN.get(token)
+  if (known === undefined || known.rulesDigest !== decision.rulesDigest) {
+    const set = identityHeaders(token, decision)
+    const usual = encodedOk({ set, removed: removedHeaders([], set) })
+    known = { rulesDigest: decision.rulesDigest, usual, facts: encodedFacts(token) }
+    if (KNOWN.size >= KNOWN_MAX) KNOWN.clear()
+    KNOWN.set(token, known)
+  }
+  return known
+}
+
+function encodedFacts(token: VerifiedToken): Buffer {
+  WRITER.start(NO_BYTES)
+  for (const { name, of } of FACTS) {
+    const value = of(token)
+    if (value !== undefined && value !== '') writeFact(name, value)
+  }
+  if (token.roles !== undefined) WRITER.encoded(encodedStruct({ roles: [...token.roles] }))
   return WRITER.finish()
 }
 
 /** The request must not pass, because of a decision. */
 export function deniedResponse(outcome: CheckOutcome, api: string, answer: DenialAnswer): Buffer {
+  const { decision, token } = outcome
+  const facts = token && knownToken(token, decision).facts
   let encoded = DENIALS.get(answer)
   if (encoded === undefined) {
-    encoded = encodedDenial(answer, outcome.decision.reason)
+    encoded = encodedDenial(answer, decision.reason)
     DENIALS.set(answer, encoded)
   }
   WRITER.start(encoded)
-  writeMetadata(WRITER, outcome, api)
+  writeMetadata(outcome, facts, api)
   return WRITER.finish()
 }
 
@@ -85,7 +137,7 @@ function encodedDenial({ status, headers, body }: DenialAnswer, reason: string):
   const httpStatus = WRITER.begin(DENIED_HTTP_RESPONSE.status)
   WRITER.number(HTTP_STATUS.code, status)
   WRITER.end(httpStatus)
-  for (const header of headers) writeHeader(WRITER, DENIED_HTTP_RESPONSE.headers, header)
+  for (const header of headers) writeHeader(DENIED_HTTP_RESPONSE.headers, header)
   WRITER.text(DENIED_HTTP_RESPONSE.body, body)
   WRITER.end(denied)
   return WRITER.finish()
@@ -106,15 +158,15 @@ function codeOf(status: DenialAnswer['status']): number {
 }
 
 /** Envoys of different versions take an absent `append` and an absent `append_action` differently, so both are there. */
-function writeHeader(writer: FieldWriter, field: number, [name, value]: Headers[number]): void {
-  const option = writer.begin(field)
-  const header = writer.begin(HEADER_VALUE_OPTION.header)
-  writer.text(HEADER_VALUE.key, name)
-  writer.text(HEADER_VALUE.value, value)
-  writer.end(header)
-  writer.end(writer.begin(HEADER_VALUE_OPTION.append))
-  writer.number(HEADER_VALUE_OPTION.appendAction, OVERWRITE)
-  writer.end(option)
+function writeHeader(field: number, [name, value]: Headers[number]): void {
+  const option = WRITER.begin(field)
+  const header = WRITER.begin(HEADER_VALUE_OPTION.header)
+  WRITER.text(HEADER_VALUE.key, name)
+  WRITER.text(HEADER_VALUE.value, value)
+  WRITER.end(header)
+  WRITER.end(WRITER.begin(HEADER_VALUE_OPTION.append))
+  WRITER.number(HEADER_VALUE_OPTION.appendAction, OVERWRITE)
+  WRITER.end(option)
 }
 
 /** What is said of each decision, encoded. */
@@ -123,33 +175,29 @@ const VERIFIED = encodedStruct({ verified: true })
 const NOT_VERIFIED = encodedStruct({ verified: false })
 
 /** Writes what the proxy's log and its other filters may know. Fields of a struct that are written apart are one struct. */
-function writeMetadata(writer: FieldWriter, { decision, token, verified }: CheckOutcome, api: string): void {
+function writeMetadata({ decision, verified }: CheckOutcome, facts: Buffer | undefined, api: string): void {
   let encoded = DECISIONS.get(decision)
   if (encoded === undefined) {
     encoded = encodedDecision(decision)
     DECISIONS.set(decision, encoded)
   }
-  const metadata = writer.begin(CHECK_RESPONSE.dynamicMetadata)
-  writer.encoded(encoded)
-  writeFact(writer, 'api', api)
-  if (token !== undefined) {
-    writer.encoded(verified ? VERIFIED : NOT_VERIFIED)
-    for (const { name, of } of FACTS) {
-      const value = of(token)
-      if (value !== undefined && value !== '') writeFact(writer, name, value)
-    }
-    if (token.roles !== undefined) writer.encoded(encodedStruct({ roles: [...token.roles] }))
+  const metadata = WRITER.begin(CHECK_RESPONSE.dynamicMetadata)
+  WRITER.encoded(encoded)
+  writeFact('api', api)
+  if (facts !== undefined) {
+    WRITER.encoded(verified ? VERIFIED : NOT_VERIFIED)
+    WRITER.encoded(facts)
   }
-  writer.end(metadata)
+  WRITER.end(metadata)
 }
 
-function writeFact(writer: FieldWriter, name: string, text: string): void {
-  const entry = writer.begin(STRUCT.fields)
-  writer.text(FIELDS_ENTRY.key, name)
-  const value = writer.begin(FIELDS_ENTRY.value)
-  writer.text(VALUE.stringValue, text)
-  writer.end(value)
-  writer.end(entry)
+function writeFact(name: string, text: string): void {
+  const entry = WRITER.begin(STRUCT.fields)
+  WRITER.text(FIELDS_ENTRY.key, name)
+  const value = WRITER.begin(FIELDS_ENTRY.value)
+  WRITER.text(VALUE.stringValue, text)
+  WRITER.end(value)
+  WRITER.end(entry)
 }
 
 function encodedDecision({ allowed, reason, rulesDigest, strict, conflicts, advice }: Decision): Buffer {
