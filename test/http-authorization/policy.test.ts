@@ -1,42 +1,42 @@
 /** What an operator can say about a route of a proxy, and what is refused rather than guessed. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { clientAddress } from '../../sidecar/http-authorization/client-address.ts'
-import { readRoutePolicy } from '../../sidecar/http-authorization/policy.ts'
+import { policyOf, readRouteSettings } from '../../sidecar/http-authorization/policy.ts'
+import { compileRoutes } from '../../sidecar/routes/compile.ts'
 
-const read = (settings: Readonly<Record<string, string>>) => readRoutePolicy(Object.entries(settings), 'at')
+const read = (settings: Readonly<Record<string, string>>) => readRouteSettings(Object.entries(settings), 'at')
+const alone = (settings: Readonly<Record<string, string>>) => policyOf(read(settings), undefined)
+
+const WHOLE = {
+  ...{ api: 'balance', account: '1', project: 'alpha', trusted_hops: '2' },
+  ...{ credential_profile: 'gateway', credential_api: 'cloud-quotas', credential_project: 'beta' },
+}
 
 test('the whole policy', () => {
-  expect(
-    read({
-      api: 'balance',
-      account: '1',
-      project: 'alpha',
-      trusted_hops: '2',
-      credential_profile: 'gateway',
-      credential_api: 'cloud-quotas',
-      credential_project: 'beta',
-    }),
-  ).toEqual({
+  expect(read(WHOLE).trustedHops).toBe(2)
+  expect(alone(WHOLE)).toEqual({
+    refused: undefined,
     api: 'balance',
     target: { account: '1', project: 'alpha' },
-    trustedHops: 2,
     replacement: { profile: 'gateway', api: 'cloud-quotas', project: 'beta' },
   })
 })
 
 test('an API is enough, and a credential is for the same API', () => {
-  expect(read({ api: 'balance' })).toEqual({
+  expect(read({ api: 'balance' }).trustedHops).toBe(0)
+  expect(alone({ api: 'balance' })).toEqual({
+    refused: undefined,
     api: 'balance',
     target: undefined,
-    trustedHops: 0,
     replacement: undefined,
   })
-  const { replacement } = read({ api: 'balance', account: '1', credential_profile: 'gateway' })
-  expect(replacement).toEqual({ profile: 'gateway', api: 'balance', project: undefined })
+  expect(alone({ api: 'balance', account: '1', credential_profile: 'gateway' })).toMatchObject({
+    replacement: { profile: 'gateway', api: 'balance', project: undefined },
+  })
 })
 
 test.each<[what: string, settings: Record<string, string>, message: string]>([
-  ['no API', {}, 'at.api: expected the id of an API'],
+  ['no API', {}, 'at.api: expected the id of an API, because the configuration has no `routes`'],
   ['an empty API', { api: '' }, 'at.api: expected a value that is not empty'],
   ['an empty account', { api: 'balance', account: '' }, 'at.account: expected a value that is not empty'],
   [
@@ -65,15 +65,15 @@ test.each<[what: string, settings: Record<string, string>, message: string]>([
     'at.trusted_hops: expected a number from 0 to 16',
   ]),
 ])('%s is refused', (_what, settings, message) => {
-  expect(() => read(settings)).toThrow(expect.objectContaining({ reason: 'INVALID_ARGUMENT', message }))
+  expect(() => alone(settings)).toThrow(expect.objectContaining({ reason: 'INVALID_ARGUMENT', message }))
 })
 
 test('a name with two values is refused, and so are names of objects', () => {
   const twice = [['api', 'balance'] as const, ['api', 'balance'] as const]
-  expect(() => readRoutePolicy(twice, 'at')).toThrow('at.api: expected one value')
+  expect(() => readRouteSettings(twice, 'at')).toThrow('at.api: expected one value')
   for (const name of ['__proto__', 'constructor', 'toString'])
     expect(() =>
-      readRoutePolicy(
+      readRouteSettings(
         [
           ['api', 'balance'],
           [name, 'x'],
@@ -81,6 +81,60 @@ test('a name with two values is refused, and so are names of objects', () => {
         'at',
       ),
     ).toThrow('expected no other names')
+})
+
+describe('beside the routes of the configuration', () => {
+  const { routes } = compileRoutes(
+    [
+      { path: '/balance/', api: 'balance' },
+      { path: '/of/{account}/', api: 'balance', target: { account: { segment: 'account' } } },
+      {
+        path: '/of/{account}/{project}/',
+        api: 'cdn',
+        target: { account: { segment: 'account' }, project: { segment: 'project' } },
+      },
+    ],
+    undefined,
+  )
+  const at = (settings: Readonly<Record<string, string>>, target: string) =>
+    policyOf(read(settings), routes?.match({ method: 'GET', host: 'a', target, header: () => undefined }))
+  const alpha = { account: '1', project: 'alpha' }
+
+  test.each<[settings: Record<string, string>, path: string, found: object]>([
+    [{}, '/balance/', { api: 'balance', target: undefined }],
+    [{}, '/of/1/alpha/', { api: 'cdn', target: alpha }],
+    [{ api: 'cdn' }, '/of/1/alpha/', { api: 'cdn', target: alpha }],
+    [{ account: '1' }, '/balance/', { api: 'balance', target: { account: '1' } }],
+    // The narrower one of two that agree.
+    [{ account: '1' }, '/of/1/alpha/', { api: 'cdn', target: alpha }],
+    [alpha, '/of/1/', { api: 'balance', target: alpha }],
+    [
+      { account: '1', credential_profile: 'p' },
+      '/balance/',
+      { replacement: { profile: 'p', api: 'balance' } },
+    ],
+    [{ credential_profile: 'p' }, '/of/1/', { replacement: { profile: 'p', api: 'balance' } }],
+    // The routes need not have every route of the proxy.
+    [{ api: 'cdn' }, '/elsewhere', { api: 'cdn', target: undefined }],
+    [{}, '/elsewhere', { refused: 'NO_ROUTE' }],
+    [{ account: '1' }, '/elsewhere', { refused: 'NO_ROUTE' }],
+    [{ api: 'balance' }, '/balance/../of', { refused: 'NOT_CANONICAL' }],
+    [{ account: '2' }, '/of/1/alpha/', { refused: 'TARGET_NOT_FOUND' }],
+    [{ account: '1', project: 'beta' }, '/of/1/alpha/', { refused: 'TARGET_NOT_FOUND' }],
+  ])('%j and %s', (settings, path, found) => {
+    expect(at(settings, path)).toMatchObject(found)
+  })
+
+  test.each<[settings: Record<string, string>, path: string, message: string]>([
+    [{ api: 'cdn' }, '/balance/', 'at.api: expected the API of routes[0] of the configuration, or none'],
+    [
+      { credential_profile: 'p' },
+      '/balance/',
+      'at.account: expected the account whose tokens may be exchanged for the credential of a profile',
+    ],
+  ])('%j and %s: %s', (settings, path, message) => {
+    expect(() => at(settings, path)).toThrow(expect.objectContaining({ reason: 'INVALID_ARGUMENT', message }))
+  })
 })
 
 test.each<[peer: string | undefined, forwarded: string[], hops: number, address: string | undefined]>([

@@ -19,6 +19,9 @@ export const ENVOY_TOKEN = 'envoy-caller-token-0123456789abcdef'
 /** Token of a caller who may use none. */
 export const OTHER_TOKEN = 'other-caller-token-0123456789abcdef'
 
+/** Secret by which a proxy is known over HTTP. */
+export const PROXY_SECRET = 'a-secret-that-the-proxy-alone-can-read'
+
 /** An account that lets in addresses of 192.0.2.0/24 alone. */
 const RESTRICTED = '777777'
 
@@ -60,6 +63,11 @@ export async function peopleBehindEnvoy(now: () => number = Date.now): Promise<P
   await first.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['192.0.2.0/24'])
   const config = newFile(
     JSON.stringify({
+      http: {
+        authorize: true,
+        trusted_proxies: ['127.0.0.1'],
+        proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
+      },
       profiles: {
         gateway: {
           account: OTHER_ACCOUNT,

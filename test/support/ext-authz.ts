@@ -35,6 +35,10 @@ export interface RequestAtEnvoy {
   readonly raw?: boolean
   /** Address of the client. */
   readonly from?: string
+  readonly method?: string
+  readonly host?: string
+  /** With the query. */
+  readonly path?: string
 }
 
 /** The message that an Envoy sends for it. */
@@ -43,8 +47,11 @@ export function checkRequest({
   headers = [],
   raw = false,
   from = '127.0.0.1',
+  method = 'GET',
+  host = 'api.example',
+  path = '/v1/items?limit=10',
 }: RequestAtEnvoy): Message {
-  const all: HeaderList = [[':method', 'GET'], [':path', '/v1/items?limit=10'], ...headers]
+  const all: HeaderList = [[':method', method], [':path', path], ...headers]
   const joined = new Map<string, string>()
   for (const [name, value] of all) joined.set(name, joined.has(name) ? `${joined.get(name)},${value}` : value)
   return {
@@ -52,7 +59,7 @@ export function checkRequest({
       source: { address: { socket_address: { address: from, port_value: 40_000 } } },
       request: {
         http: {
-          ...{ method: 'GET', path: '/v1/items?limit=10', host: 'api.example', scheme: 'http' },
+          ...{ method, path, host, scheme: 'http' },
           ...(raw
             ? { header_map: { headers: all.map(([key, value]) => ({ key, raw_value: Buffer.from(value) })) } }
             : { headers: Object.fromEntries(joined) }),

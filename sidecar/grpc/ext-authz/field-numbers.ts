@@ -9,7 +9,7 @@ export const PEER = { address: 1 } as const
 export const ADDRESS = { socketAddress: 1 } as const
 export const SOCKET_ADDRESS = { address: 2 } as const
 export const REQUEST = { http: 2 } as const
-export const HTTP_REQUEST = { headers: 3, headerMap: 13 } as const
+export const HTTP_REQUEST = { method: 2, headers: 3, path: 4, host: 5, headerMap: 13 } as const
 export const HEADER_MAP = { headers: 1 } as const
 export const HEADER_VALUE = { key: 1, value: 2, rawValue: 3 } as const
 

@@ -1,25 +1,20 @@
 /**
- * `envoy.service.auth.v3.Authorization/Check`: the request, the use case, the response. A request about which nothing can be decided is
+ * `envoy.service.auth.v3.Authorization/Check`: the request, the decision, the response. A request about which nothing can be decided is
  * denied in an answer and not by a failed call, because an Envoy with `failure_mode_allow` lets a request pass whose call failed.
  */
-
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { clientAddress } from '../../http-authorization/client-address.ts'
+import { areUsual, type Decided, decide, headerChanges, valuesOf } from '../../http-authorization/decide.ts'
 import {
   denialAnswer,
   failureAnswer,
   reasonOfFailure,
   traceFailure,
 } from '../../http-authorization/denial.ts'
-import {
-  identityHeaders,
-  isIdentity,
-  relevanceTo,
-  removedHeaders,
-} from '../../http-authorization/identity.ts'
-import { readRoutePolicy } from '../../http-authorization/policy.ts'
-import { authorizeRequest, type ProxiedOutcome } from '../../usecases/proxied-request.ts'
-import { type CallServices, forCall, type Services } from '../../usecases/services.ts'
+import { relevanceTo } from '../../http-authorization/identity.ts'
+import { readRouteSettings } from '../../http-authorization/policy.ts'
+import { routeDenialAnswer } from '../../http-authorization/route-denial.ts'
+import type { Services } from '../../usecases/services.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
 import { callerCredentialsIn, presentedIn } from '../handler.ts'
 import { type Asked, readAsked } from './request.ts'
@@ -27,15 +22,16 @@ import { allowedResponse, deniedResponse, undecidedResponse } from './response.t
 
 /** @param reachable whether other machines can reach the listener */
 export function checkHandler(services: Services, reachable: boolean): UnaryMethod {
+  const { rules, routes } = services
   return (request, call) => {
-    const current = forCall(services)
-    const asked = readAsked(request, relevanceTo(current.engine))
+    // Routes may look at any header.
+    const asked = readAsked(request, routes === undefined ? relevanceTo(rules.engine) : EVERY_HEADER)
     const failed = (error: unknown): Buffer => {
       traceFailure(services, error, presentedIn(call, reachable).from)
       return undecidedResponse(failureAnswer(error), reasonOfFailure(error))
     }
     try {
-      const answered = answer(current, asked, call, reachable)
+      const answered = answer(services, asked, call, reachable)
       return answered instanceof Promise ? answered.catch(failed) : answered
     } catch (error) {
       return failed(error)
@@ -43,35 +39,33 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
   }
 }
 
+const EVERY_HEADER = { isRelevant: () => true }
+
 function answer(
-  services: CallServices,
-  { context, headers, peer }: Asked,
+  services: Services,
+  { context, headers, peer, method, host, path }: Asked,
   call: CallContext,
   reachable: boolean,
 ): MaybePromise<Buffer> {
-  const { api, target, trustedHops, replacement } = readRoutePolicy(context, 'context_extensions')
-  const decided = authorizeRequest(
-    services,
-    { api, target, headers, replacement, clientAddress: clientAddress(peer, headers, trustedHops) },
-    () => services.callers.find(callerCredentialsIn(call, reachable)),
+  const settings = readRouteSettings(context, 'context_extensions')
+  const request = {
+    ...{ method, host, target: path, headers },
+    header: (name: string) => valuesOf(headers, name),
+    clientAddress: clientAddress(peer, headers, settings.trustedHops),
+  }
+  const decided = decide(services, settings, request, () =>
+    services.callers.find(callerCredentialsIn(call, reachable)),
   )
   return decided instanceof Promise
-    ? decided.then((outcome) => responseTo(services, outcome, api, headers))
-    : responseTo(services, decided, api, headers)
+    ? decided.then((outcome) => responseTo(outcome, headers))
+    : responseTo(decided, headers)
 }
 
-function responseTo(
-  { engine }: Pick<CallServices, 'engine'>,
-  { outcome, credential }: ProxiedOutcome,
-  api: string,
-  headers: Asked['headers'],
-): Buffer {
+function responseTo(decided: Decided, headers: Asked['headers']): Buffer {
+  if (decided.refused !== undefined) return undecidedResponse(routeDenialAnswer(decided), decided.refused)
+  const { outcome, api } = decided
   const { decision, token } = outcome
   if (!decision.allowed || token === undefined) return deniedResponse(outcome, api, denialAnswer(decision))
-  if (credential === undefined && !headers.some(([name]) => isIdentity(name)))
-    return allowedResponse(outcome, token, api, undefined)
-  const set = [...identityHeaders(token, decision)]
-  if (credential !== undefined) set.push([credential.header.toLowerCase(), credential.value.reveal()])
-  const carriers = credential && relevanceTo(engine).carriers
-  return allowedResponse(outcome, token, api, { set, removed: removedHeaders(headers, set, carriers) })
+  const changes = areUsual(decided, headers) ? undefined : headerChanges(decided, token, headers)
+  return allowedResponse(outcome, token, api, changes)
 }

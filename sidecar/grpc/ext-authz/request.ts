@@ -32,6 +32,10 @@ export interface Asked {
   readonly headers: Pair[]
   /** Address that Envoy got the request from; empty: it is no IP address. */
   peer: string
+  method: string
+  host: string
+  /** With the query. */
+  path: string
 }
 
 interface Reading extends Asked {
@@ -47,7 +51,10 @@ const CONTEXT_MAX = 100
 
 /** @throws CallError if the bytes are not such a message */
 export function readAsked(bytes: Buffer, relevance: Pick<Relevance, 'isRelevant'>): Asked {
-  const asked: Reading = { context: [], headers: [], peer: '', relevance, headersRead: 0 }
+  const asked: Reading = {
+    ...{ context: [], headers: [], peer: '', method: '', host: '', path: '' },
+    ...{ relevance, headersRead: 0 },
+  }
   const fields = new Fields(bytes)
   try {
     while (fields.next())
@@ -129,6 +136,9 @@ function readHttp(fields: Fields, reading: Reading): void {
     // An entry of the map has the fields of a `HeaderValue`.
     if (number === HTTP_REQUEST.headers) readHeader(fields, reading)
     else if (number === HTTP_REQUEST.headerMap) readHeaderMap(fields, reading)
+    else if (number === HTTP_REQUEST.method) reading.method = fields.characters()
+    else if (number === HTTP_REQUEST.path) reading.path = fields.characters()
+    else if (number === HTTP_REQUEST.host) reading.host = fields.characters()
     else fields.skip()
   }
   fields.leave(end)

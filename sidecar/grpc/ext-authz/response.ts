@@ -5,6 +5,7 @@
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
 import { Struct } from '../../gen/google/protobuf/struct.ts'
+import type { HeaderChanges } from '../../http-authorization/decide.ts'
 import type { DenialAnswer, Headers } from '../../http-authorization/denial.ts'
 import { FACTS, identityHeaders, removedHeaders } from '../../http-authorization/identity.ts'
 import type { CheckOutcome } from '../../usecases/check.ts'
@@ -30,13 +31,6 @@ const NO_BYTES = Buffer.alloc(0)
 
 /** Shared by all responses. Nothing is written between its start and its finish. */
 const WRITER = new FieldWriter()
-
-/** What becomes of the headers of a request that may pass. */
-export interface HeaderChanges {
-  readonly set: Headers
-  /** Envoy removes after it sets, so none of them may be among those to set. */
-  readonly removed: readonly string[]
-}
 
 /**
  * The request may pass.

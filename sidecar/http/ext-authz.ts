@@ -1,0 +1,123 @@
+/**
+ * External authorization over HTTP, as Envoy asks for it: the request of the client with a path before its own. That path says what the
+ * operator says about the route. The status 200 lets the request pass, and no other one does.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type CallError, invalidArgument } from '../base/call-error.ts'
+import { clientAddress } from '../http-authorization/client-address.ts'
+import { type Decided, decide, headerChanges } from '../http-authorization/decide.ts'
+import {
+  type DenialAnswer,
+  denialAnswer,
+  failureAnswer,
+  type Headers,
+  traceFailure,
+} from '../http-authorization/denial.ts'
+import { readRouteSettings } from '../http-authorization/policy.ts'
+import { routeDenialAnswer } from '../http-authorization/route-denial.ts'
+import type { Services } from '../usecases/services.ts'
+import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
+import { headersOf } from './question.ts'
+
+// Not imported, because an import makes Node create every export of the module.
+const { METHODS } = process.getBuiltinModule('node:http')
+
+const PREFIX = '/ext-authz/'
+
+/** Envoy removes the headers that this header of the answer names. */
+const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
+
+/**
+ * Whoever reaches the route is a known proxy.
+ *
+ * @param url the prefix with anything behind it
+ */
+export function addExtAuthzRoute(server: FastifyInstance, services: Services, url: string): void {
+  // Envoy asks by the method of the client's request, which may be any.
+  for (const method of METHODS)
+    if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
+      server.addHttpMethod(method, { hasBody: true })
+  server.all(url, async (request, reply) =>
+    sendProxyAnswer(
+      reply,
+      await answerTo(services, request).catch((error: unknown): ProxyAnswer => {
+        traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
+        return asDenial(failureAnswer(error))
+      }),
+    ),
+  )
+}
+
+/**
+ * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured with `failure_mode_allow`. So
+ * it is told to deny.
+ */
+function asDenial(answer: DenialAnswer): DenialAnswer {
+  return { ...answer, status: 403 }
+}
+
+/** @throws CallError where nothing can be decided */
+async function answerTo(services: Services, request: FastifyRequest): Promise<ProxyAnswer> {
+  const { settings, target } = readPath(request.raw.url ?? '')
+  const headers = headersOf(request).flatMap(([name, values]) =>
+    values.map((value) => [name, value] as const),
+  )
+  const { method = '', headersDistinct } = request.raw
+  const { trustedHops } = settings
+  const asked = {
+    ...{ method, host: onlyOne(headersDistinct.host), target, headers },
+    header: (name: string) => headersDistinct[name],
+    clientAddress:
+      trustedHops === 0 ? proxyClientAddress(request) : clientAddress(undefined, headers, trustedHops),
+  }
+  const decided = await decide(services, settings, asked, () =>
+    services.callers.find({
+      authorization: headersDistinct['proxy-authorization'] ?? [],
+      ...{ iamToken: [], certificateNames: [] },
+    }),
+  )
+  return answerFor(decided, headers)
+}
+
+function answerFor(decided: Decided, headers: Headers): ProxyAnswer {
+  if (decided.refused !== undefined) return routeDenialAnswer(decided)
+  const { decision, token } = decided.outcome
+  if (!decision.allowed || token === undefined) return denialAnswer(decision)
+  const { set, removed } = headerChanges(decided, token, headers)
+  return { status: 200, headers: [...set, [REMOVED_HEADER, removed.join(',')]], body: '' }
+}
+
+/** A repeated Host is none. */
+function onlyOne(values: readonly string[] | undefined): string | undefined {
+  return values?.length === 1 ? values[0] : undefined
+}
+
+/** Of a route about which the operator says nothing, because the configuration has routes. */
+const NOTHING = 'routes'
+
+/** Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into what the operator says, and what the client asked for. */
+function readPath(url: string): { settings: ReturnType<typeof readRouteSettings>; target: string } {
+  const rest = url.slice(PREFIX.length)
+  const slash = rest.indexOf('/')
+  if (slash <= 0) throw badPath()
+  const written = rest.slice(0, slash)
+  const pairs = written === NOTHING ? [] : written.split(',').map(readPair)
+  return { settings: readRouteSettings(pairs, 'path_prefix'), target: rest.slice(slash) }
+}
+
+function readPair(text: string): [name: string, value: string] {
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) throw badPath()
+  try {
+    return [name, decodeURIComponent(value)]
+  } catch {
+    throw badPath()
+  }
+}
+
+function badPath(): CallError {
+  return invalidArgument({
+    field: 'path_prefix',
+    expected: `${PREFIX}NAME=VALUE,… or ${PREFIX}${NOTHING}, without a slash at the end`,
+  })
+}

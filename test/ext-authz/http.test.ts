@@ -1,0 +1,183 @@
+/** External authorization over HTTP, as Envoy's `http_service` asks for it: 200 lets a request pass, and nothing else is a 200. */
+import { describe, expect, test } from 'vitest'
+import { credentialQuestion } from '../support/answers.ts'
+import { ENVOY_TOKEN, iam, PROXY_SECRET, peopleBehindEnvoy } from '../support/behind-envoy.ts'
+import { BlackBox } from '../support/black-box.ts'
+import { askAt, type RequestHeaders } from '../support/identity.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+
+const people = await peopleBehindEnvoy()
+const { account, restricted, project, staticToken } = people
+const running = await people.run({ 'http.address': '127.0.0.1:0' })
+const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
+
+const PROXY = { 'x-portcullis-proxy-secret': PROXY_SECRET, host: 'api.example' }
+const BALANCE = '/ext-authz/api=balance'
+const ask = (prefix: string, headers: RequestHeaders, path = '/v1/items?limit=10', method = 'GET') =>
+  askAt(port, { method, path: prefix + path, headers: { ...PROXY, ...headers } })
+const credential = (value: string) => Object.fromEntries([iam(value)])
+
+test('who sent the request goes on, and what the client says of itself is to be removed', async () => {
+  const forged = {
+    'x-portcullis-account': OTHER_ACCOUNT,
+    'x-portcullis-admin': 'true',
+    x_portcullis_kind: 'any',
+  }
+  const answer = await ask(`${BALANCE},account=${ACCOUNT}`, { ...credential(account), ...forged })
+  expect(answer.status).toBe(200)
+  expect(answer.headers).toMatchObject({
+    'x-portcullis-kind': 'iam_token_account_scoped',
+    'x-portcullis-account': ACCOUNT,
+    'x-portcullis-user-name': 'account',
+    'x-portcullis-token-id': people.tokenId,
+  })
+  const removed = answer.headers['x-envoy-auth-headers-to-remove']?.split(',') ?? []
+  expect(removed).toEqual(
+    expect.arrayContaining([
+      'x-portcullis-project',
+      'x-portcullis-authority',
+      'x-portcullis-admin',
+      'x_portcullis_kind',
+    ]),
+  )
+  expect(removed.filter((name) => answer.headers[name] !== undefined)).toEqual([])
+})
+
+test.each<[what: string, prefix: string, headers: RequestHeaders, status: number, reason: string]>([
+  ['no credential', BALANCE, {}, 401, 'CREDENTIAL_MISSING'],
+  ['two credentials', BALANCE, { 'x-auth-token': [account, account] }, 401, 'CREDENTIAL_AMBIGUOUS'],
+  [
+    'credentials in both headers',
+    BALANCE,
+    { ...credential(account), 'x-token': staticToken },
+    401,
+    'CREDENTIAL_AMBIGUOUS',
+  ],
+  ['a token of nobody', BALANCE, credential('eyJ.eyJ.x'), 401, 'CREDENTIAL_INVALID'],
+  ['a kind that is not accepted', BALANCE, credential(project), 403, 'TOKEN_KIND_NOT_ACCEPTED'],
+  ['another account', `${BALANCE},account=${OTHER_ACCOUNT}`, credential(account), 403, 'ACCOUNT_MISMATCH'],
+  [
+    'another project',
+    `/ext-authz/api=cdn,account=${ACCOUNT},project=be%74a`,
+    credential(project),
+    403,
+    'PROJECT_MISMATCH',
+  ],
+  ['an address that nobody vouches for', BALANCE, credential(restricted), 403, 'ADDRESS_NOT_ALLOWED'],
+  [
+    'an address outside those of the account',
+    `${BALANCE},trusted_hops=1`,
+    { ...credential(restricted), 'x-forwarded-for': '192.0.2.1, 198.51.100.1' },
+    403,
+    'ADDRESS_NOT_ALLOWED',
+  ],
+  // Envoy drops the body of a 5xx, and may let the request pass.
+  ['a misspelt account', `${BALANCE},acount=1`, credential(account), 403, 'INVALID_ARGUMENT'],
+  ['no API', '/ext-authz/account=1', credential(account), 403, 'INVALID_ARGUMENT'],
+  ['no routes', '/ext-authz/routes', credential(account), 403, 'INVALID_ARGUMENT'],
+  ['no names', '/ext-authz/', credential(account), 403, 'INVALID_ARGUMENT'],
+  ['a name without a value', '/ext-authz/api=', credential(account), 403, 'INVALID_ARGUMENT'],
+])('%s keeps the request out, with the reason', async (_what, prefix, headers, status, reason) => {
+  const answer = await ask(prefix, headers)
+  expect([answer.status, answer.json?.error.reason]).toEqual([status, reason])
+  expect(answer.headers['cache-control']).toBe('no-store')
+  expect(answer.headers['www-authenticate'] !== undefined).toBe(status === 401)
+})
+
+test('an account is known by an address that a proxy of the operator vouches for', async () => {
+  const headers = { ...credential(restricted), 'x-forwarded-for': '198.51.100.1, 192.0.2.1' }
+  expect((await ask(`${BALANCE},trusted_hops=1`, headers)).status).toBe(200)
+})
+
+test.each([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'MKCOL',
+  'PURGE',
+])('a request by %s is asked about like any other', async (method) => {
+  expect((await ask(BALANCE, credential(account), '/', method)).status).toBe(200)
+  expect((await ask(BALANCE, {}, '/', method)).status).toBe(401)
+})
+
+test.each([
+  '/',
+  '//',
+  '/../../healthz',
+  '/%2e%2e/healthz',
+  '/a//b/',
+  '/a?/../../healthz',
+  '/a;b',
+  `/${'a/'.repeat(2_000)}`,
+])('the path %s of a client changes nothing of what is asked', async (path) => {
+  expect((await ask(BALANCE, credential(account), path)).status).toBe(200)
+  expect((await ask(BALANCE, {}, path)).status).toBe(401)
+})
+
+test.each([
+  ['/ext-authz', 'GET'],
+  ['/ext-authz', 'OPTIONS'],
+  ['/ext-authz/api=balance', 'OPTIONS'],
+  ['/ext-authz/api=balance*', 'OPTIONS'],
+  ['/ext-authz/api=balance?/', 'GET'],
+  ['/ext-authz//api=balance/', 'GET'],
+  ['/EXT-AUTHZ/api=balance/', 'GET'],
+  ['/ext-authz/api=balance/%zz', 'GET'],
+  ['/ext-authz/api=%C3/', 'GET'],
+  ['/ext-authz/api=%2525zz/', 'GET'],
+])('%s by %s is no 200', async (path, method) => {
+  const { status } = await ask('', credential(account), path, method)
+  expect(status).toBeGreaterThanOrEqual(400)
+  expect(status).toBeLessThan(500)
+})
+
+test.each([
+  ['no secret', {}],
+  ['a wrong secret', { 'x-portcullis-proxy-secret': 'x'.repeat(40) }],
+  ['two secrets', { 'x-portcullis-proxy-secret': [PROXY_SECRET, PROXY_SECRET] }],
+])('an Envoy with %s is not answered', async (_what, headers) => {
+  const { status, text } = await askAt(port, {
+    path: `${BALANCE}/`,
+    headers: { host: 'api.example', ...credential(account), ...headers },
+  })
+  expect(status).toBe(403)
+  expect(text).not.toContain(ACCOUNT)
+})
+
+describe('the credential of a profile', () => {
+  const prefix = `${BALANCE},account=${ACCOUNT},credential_profile=gateway`
+  const known = { 'proxy-authorization': `Bearer ${ENVOY_TOKEN}` }
+
+  test('takes the place of the one that the client sent', async () => {
+    const { status, headers } = await ask(prefix, { ...credential(account), ...known, x_auth_token: 'y' })
+    expect(status).toBe(200)
+    const value = headers['x-auth-token'] ?? ''
+    const question = credentialQuestion('balance', 'X-Auth-Token', value)
+    expect(await new BlackBox(running.address).ask('check', question)).toMatchObject({
+      allowed: true,
+      token: { scope: { account: OTHER_ACCOUNT } },
+    })
+    expect(headers['x-envoy-auth-headers-to-remove']?.split(',')).toEqual(
+      expect.arrayContaining(['x-token', 'x_auth_token']),
+    )
+  })
+
+  test.each([
+    ['an Envoy that nobody knows', {}, 'CALLER_TOKEN_MISSING'],
+    [
+      'an Envoy with a wrong token',
+      { 'proxy-authorization': `Bearer ${'x'.repeat(40)}` },
+      'CALLER_TOKEN_INVALID',
+    ],
+  ])('is not for %s', async (_who, headers, reason) => {
+    const answer = await ask(prefix, { ...credential(account), ...headers })
+    expect([answer.status, answer.json.error.reason]).toEqual([403, reason])
+    expect(answer.headers['x-auth-token']).toBeUndefined()
+  })
+})

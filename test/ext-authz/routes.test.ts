@@ -1,0 +1,60 @@
+/** Envoy's requests by the routes of the configuration, over gRPC and over HTTP: the rows of every protocol. */
+import { EnvoyClient } from '../support/ext-authz.ts'
+import { startIdentity } from '../support/identity.ts'
+import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/paths.ts'
+import { newFile } from '../support/resources.ts'
+
+const SECRET = 'a-secret-that-the-proxy-alone-can-read'
+const config = newFile(
+  JSON.stringify({
+    http: {
+      authorize: true,
+      trusted_proxies: ['127.0.0.1'],
+      proxy_secret_file: newFile(SECRET, 'proxy.secret'),
+    },
+    routes: ROUTES,
+  }),
+  'config.json',
+)
+const { ask, running } = await startIdentity({ config })
+const envoy = new EnvoyClient(running.address)
+
+/** What the routes found, by the denial of a request without a credential. */
+function outcomeOf(body: unknown): RoutedOutcome {
+  const { reason, message } = (body as { error: { reason: string; message: string } }).error
+  if (reason !== 'CREDENTIAL_MISSING') return { refused: reason } as RoutedOutcome
+  return { api: /`([a-z0-9-]+)` accepts/.exec(message)?.[1] ?? message }
+}
+
+const pairs = ({ headers }: RoutedRow) =>
+  Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
+
+for (const raw of [true, false])
+  holdsToRoutes(`ext_authz with ${raw ? 'headers as they came' : 'headers joined'}`, async (row) => {
+    const { method, host, target } = row
+    return outcomeOf((await envoy.ask({ method, host, path: target, raw, headers: pairs(row) })).body)
+  })
+
+/** Node's client sends no line breaks, no letters beyond one byte and no method of its own making. */
+const canBeSent = ({ method, host, target, headers }: RoutedRow) =>
+  /^[A-Z]+$/.test(method) &&
+  method !== 'CONNECT' &&
+  /^\/[^ ]*$/.test(target) &&
+  [host, target].every((text) => /^[\x21-\xff](?:[\x20-\xff]*[\x21-\xff])?$/.test(text)) &&
+  Object.values(headers)
+    .flat()
+    .every((text) => /^[\x20-\xff]*$/.test(text) && text === text.trim())
+
+holdsToRoutes(
+  'ext_authz over HTTP',
+  async ({ method, host, target, headers }) => {
+    const { json, status } = await ask({
+      method: method === 'HEAD' ? 'GET' : method,
+      path: `/ext-authz/routes${target}`,
+      headers: { 'x-portcullis-proxy-secret': SECRET, ...headers, host },
+    })
+    if (status === 400) return { refused: 'NOT_CANONICAL' }
+    return outcomeOf(json)
+  },
+  canBeSent,
+)
