@@ -7,6 +7,9 @@ local function is_ours(name)
   return name:gsub("_", "-"):find("^x%-portcullis") ~= nil
 end
 
+-- Some frameworks take the path from these, which would be another one than was asked about.
+local paths = { ["x-original-url"] = true, ["x-rewrite-url"] = true }
+
 -- The names by which proxies describe a request.
 local description = {
   ["x-original-method"] = true, ["x-original-uri"] = true, ["x-original-url"] = true, ["x-forwarded-method"] = true,
@@ -21,7 +24,7 @@ local own = {
 core.register_action("authorize", { "http-req" }, function(txn)
   local asked = {}
   for name, values in pairs(txn.http:req_get_headers()) do
-    if is_ours(name) then
+    if is_ours(name) or paths[name] then
       txn.http:req_del_header(name)
     elseif not description[name] and not own[name] then
       local list = {}
@@ -32,7 +35,7 @@ core.register_action("authorize", { "http-req" }, function(txn)
   asked["x-portcullis-proxy-secret"] = { secret }
   asked["x-original-method"] = { txn.sf:method() }
   asked["x-original-uri"] = { txn.sf:pathq() }
-  asked["x-forwarded-host"] = { txn.sf:req_hdr("host") }
+  asked["x-forwarded-host"] = { txn.sf:req_fhdr("host") }
   asked["x-forwarded-for"] = { txn.sf:src() }
 
   local answer = core.httpclient():get({ url = url, headers = asked, timeout = 5000 })

@@ -1,0 +1,45 @@
+/** `GET /authorize` finds the API of a request as every other protocol does, in the words of each proxy. */
+import { startIdentity } from '../support/identity.ts'
+import { holdsToRoutes, ROUTES, type RoutedRow } from '../support/paths.ts'
+import { newFile } from '../support/resources.ts'
+
+const SECRET = 'a-secret-that-the-proxy-alone-can-read'
+const config = newFile(
+  JSON.stringify({
+    http: {
+      authorize: true,
+      trusted_proxies: ['::1', '127.0.0.1'],
+      proxy_secret_file: newFile(SECRET, 'secret'),
+    },
+    routes: ROUTES,
+  }),
+  'config.json',
+)
+const { ask } = await startIdentity({ config })
+
+/** Node's client sends no line breaks and no letters beyond one byte, and blanks at the end are no part of a header. */
+const canBeSent = ({ method, host, target, headers }: RoutedRow) =>
+  [method, host, target].every((text) => /^[\x21-\xff](?:[\x20-\xff]*[\x21-\xff])?$/.test(text)) &&
+  Object.values(headers)
+    .flat()
+    .every((text) => /^[\x20-\xff]*$/.test(text) && text === text.trim())
+
+for (const [proxy, ...names] of [
+  ['nginx', 'x-original-method', 'x-original-uri'],
+  ['Caddy and Traefik', 'x-forwarded-method', 'x-forwarded-uri'],
+] as const)
+  holdsToRoutes(
+    `GET /authorize of ${proxy}`,
+    async ({ method, host, target, headers }) => {
+      const [methodName, uriName] = names
+      const described = { [methodName]: method, [uriName]: target, 'x-forwarded-host': host }
+      const { json } = await ask({
+        path: '/authorize',
+        headers: { 'x-portcullis-proxy-secret': SECRET, ...described, ...headers },
+      })
+      const { reason, message } = json.error
+      if (reason !== 'CREDENTIAL_MISSING') return { refused: reason }
+      return { api: /`([a-z0-9-]+)` accepts/.exec(message)?.[1] ?? message }
+    },
+    canBeSent,
+  )
