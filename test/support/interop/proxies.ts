@@ -42,7 +42,7 @@ export function installProxy(name: ProxyName): Promise<Outcome<Program>> {
 }
 
 /** The addresses that the examples show. */
-const SHOWN = {
+export const SHOWN = {
   proxy: '127.0.0.1:8080',
   sidecar: '127.0.0.1:8180',
   grpc: '127.0.0.1:50051',
