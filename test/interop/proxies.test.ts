@@ -103,6 +103,21 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
     expect(JSON.stringify([received, headers])).not.toContain(SECRET)
   })
 
+  test.each(['X-Portcullis-Account', 'x-portcullis-kind, x-portcullis-project'])(
+    'a client cannot have %s removed on the way to the application',
+    async (listed) => {
+      // What `Connection` lists is for the next hop alone, and proxies take it out.
+      const { status, received } = await send(SERVERS, { ...iam(), connection: `close, ${listed}` })
+      const told = received.map(({ headers }) => [
+        headers['x-portcullis-account'],
+        headers['x-portcullis-kind'],
+      ])
+      expect([status, told]).toEqual(
+        status === 200 ? [200, [[ACCOUNT, 'iam_token_account_scoped']]] : [400, []],
+      )
+    },
+  )
+
   test.each<[claim: string, path: string, headers: () => Headers, status: number, reason: string]>([
     ['no credential', SERVERS, () => ({}), 401, 'CREDENTIAL_MISSING'],
     ['a credential of nobody', SERVERS, () => ({ 'x-auth-token': 'nobody' }), 401, 'CREDENTIAL_INVALID'],
