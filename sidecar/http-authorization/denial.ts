@@ -4,6 +4,7 @@
  */
 import type { Decision, Reason } from '../../engine/index.ts'
 import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
+import type { RouteMatch } from '../routes/route.ts'
 import type { CallOrigin } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 
@@ -62,6 +63,15 @@ export function denialAnswer(decision: Decision): DenialAnswer {
     DENIALS.set(decision, answer)
   }
   return answer
+}
+
+/** The answer to a request that no route has an API for. A denial, and no credential would help. */
+export function routeDenialAnswer({
+  refused,
+  detail,
+}: Exclude<RouteMatch, { refused: undefined }>): DenialAnswer {
+  const error = { reason: refused, message: detail, accepted: [] }
+  return { status: 403, headers: HEADERS, body: JSON.stringify({ error }) }
 }
 
 /** Of every answer with a body of ours: it is for one client and one moment. */

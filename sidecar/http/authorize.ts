@@ -5,9 +5,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
-import { type DenialAnswer, denialAnswer, failureAnswer, traceFailure } from '../http-authorization/denial.ts'
+import {
+  type DenialAnswer,
+  denialAnswer,
+  failureAnswer,
+  routeDenialAnswer,
+  traceFailure,
+} from '../http-authorization/denial.ts'
 import { IDENTITY_HEADERS, identityHeaders } from '../http-authorization/identity.ts'
-import { routeDenialAnswer } from '../http-authorization/route-denial.ts'
 import { checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { readProxiedRequest } from './proxied-request.ts'

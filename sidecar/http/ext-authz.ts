@@ -11,10 +11,10 @@ import {
   denialAnswer,
   failureAnswer,
   type Headers,
+  routeDenialAnswer,
   traceFailure,
 } from '../http-authorization/denial.ts'
 import { readRouteSettings } from '../http-authorization/policy.ts'
-import { routeDenialAnswer } from '../http-authorization/route-denial.ts'
 import type { Services } from '../usecases/services.ts'
 import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
 import { headersOf } from './question.ts'

@@ -9,11 +9,11 @@ import {
   denialAnswer,
   failureAnswer,
   reasonOfFailure,
+  routeDenialAnswer,
   traceFailure,
 } from '../../http-authorization/denial.ts'
 import { relevanceTo } from '../../http-authorization/identity.ts'
 import { readRouteSettings } from '../../http-authorization/policy.ts'
-import { routeDenialAnswer } from '../../http-authorization/route-denial.ts'
 import type { Services } from '../../usecases/services.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
 import { callerCredentialsIn, presentedIn } from '../handler.ts'
