@@ -1,6 +1,6 @@
 /**
- * `GET /authorize` and `GET /authorize/API`: may a request pass that a proxy has received? For what nginx calls auth_request and others forward authentication.
- * Every answer but 200 keeps the request out.
+ * `GET /authorize` and `GET /authorize/API`: may a request pass that a proxy has received? For what nginx calls auth_request and
+ * others forward authentication. Every answer but 200 keeps the request out.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
