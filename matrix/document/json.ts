@@ -9,7 +9,7 @@ export type JsonReading =
 /** Deepest nesting that is read. */
 const DEPTH_MAX = 64
 
-/** Parses JSON text, in time linear in its length. Refuses duplicate keys, the key `__proto__`, half surrogate pairs, and more than 64 levels of nesting. */
+/** Parses JSON text, in time linear in its length. Refuses duplicate keys, the key `__proto__`, half surrogate pairs, numbers beyond the range of a double, and more than 64 levels of nesting. */
 export function readJson(text: string): JsonReading {
   const scan = new Scan()
   try {
@@ -57,6 +57,9 @@ class Scan {
     onLiteralValue: (value, _offset, _length, _line, _column, parents) => {
       if (typeof value === 'string' && !value.isWellFormed())
         this.problems.add(() => ({ path: pathOf([...parents()]), expected: WELL_FORMED }))
+      // JSON.parse reads 1e999 as Infinity, which no JSON can say.
+      if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+        this.problems.add(() => ({ path: pathOf([...parents()]), expected: FINITE }))
     },
     onError: (code, _offset, _length, line, column) => {
       // What follows the first error follows from it.
@@ -73,6 +76,7 @@ class Scan {
 }
 
 const WELL_FORMED = 'expected text without half a surrogate pair'
+const FINITE = 'expected a number that fits into 64 bits of floating point'
 
 /** `PropertyNameExpected` as "property name expected". */
 function inWords(code: ParseErrorCode): string {
