@@ -1,21 +1,19 @@
 /** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import type { Logger } from 'pino'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError, invalidArgument } from '../base/call-error.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
+import type { Trace } from '../usecases/trace.ts'
 import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
 import { statusOfError } from './status.ts'
 
 /** Logs what the client is not told, and says how the call ends. */
-export function failure(log: Logger, error: unknown): CallStatus {
+export function failure(trace: Trace, error: unknown): CallStatus {
   if (error instanceof StatusError) return error.status
-  if (!(error instanceof CallError)) log.error({ err: error }, 'a call failed with an unexpected error')
-  else if (error.cause !== undefined && error.code !== 'INVALID_ARGUMENT')
-    log.warn({ err: error.cause, reason: error.reason }, 'a call got no answer')
+  trace.failed(error)
   return statusOfError(error)
 }
 

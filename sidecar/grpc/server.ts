@@ -30,13 +30,13 @@ export interface GrpcServer {
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
-  const { log } = services
+  const { log, trace } = services
   const { methods, stop } = methodsOfAll(services, options)
   const served = await reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
     ...options,
-    statusOf: (error) => failure(log, error),
+    statusOf: (error) => failure(trace, error),
     onExceeded: (counts) => log.info({ exceeded: counts }, 'connections or calls were refused at a bound'),
   })
   return {

@@ -6,16 +6,14 @@ import type { HttpError } from './errors.ts'
 
 /** The lines name the request by its id, which its client has in a header. They hold nothing that the client sent. */
 export function logRefusal(
-  log: Services['log'],
+  { log, trace }: Pick<Services, 'log' | 'trace'>,
   { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
   error: Error,
   { status }: HttpError,
 ): void {
   const request = { client_address: ip, request_id: id }
-  if (status === 500) {
-    log.error({ err: error, ...request }, 'internal error')
-    return
-  }
+  if (status >= 500) trace.failed(error, request)
+  if (status === 500) return
   const reason = error instanceof CallError && { reason: error.reason }
   log.debug({ status, ...reason, ...request }, 'a request was refused')
 }

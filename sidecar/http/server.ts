@@ -122,7 +122,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     // Logins leave a trace of their own.
     if (request.method !== 'POST')
       services.trace.refused('an identity call was refused', error, { protocol: 'http', address: request.ip })
-    logRefusal(services.log, request, error, answer)
+    logRefusal(services, request, error, answer)
     return refuse(reply, answer)
   })
   server.setNotFoundHandler(async (request, reply) => {

@@ -1,14 +1,16 @@
 /**
- * The trace of attempts in the log: logins that failed, calls that were refused, and tokens that were issued. The first of a
+ * The trace of attempts in the log: logins that failed, calls that were refused or failed, and tokens that were issued. The first of a
  * kind is in the log at once. More of them within a minute are counted, and the count follows. So an attack leaves a trace, and
  * cannot fill the disk.
  */
 import type { Logger } from 'pino'
 import { CallError } from '../base/call-error.ts'
 
+type Level = 'info' | 'warn' | 'error'
+
 /** Something that is worth a line. */
 export interface Attempt {
-  readonly level: 'info' | 'warn'
+  readonly level: Level
   readonly message: string
   /** What is the same in the attempts that are counted together. Never a secret, and no text that only a client chose. */
   readonly by: Readonly<Record<string, string | undefined>>
@@ -24,6 +26,9 @@ export const WINDOW_MS = 60_000
 /** Most kinds that are counted at a time. Those beyond are counted together, whatever their source. */
 const KINDS_MAX = 1_000
 
+/** Unexpected errors that are in the log with their stacks, each minute. */
+const UNEXPECTED_LINES = 10
+
 interface Kind {
   readonly attempt: Attempt
   readonly sinceMs: number
@@ -32,13 +37,13 @@ interface Kind {
 }
 
 export class Trace {
-  readonly #log: Pick<Logger, 'info' | 'warn'>
+  readonly #log: Pick<Logger, Level>
   readonly #now: () => number
   readonly #kinds = new Map<string, Kind>()
   #timer: NodeJS.Timeout | undefined
 
   /** @param now monotonic clock, in milliseconds */
-  constructor(log: Pick<Logger, 'info' | 'warn'>, now: () => number = () => performance.now()) {
+  constructor(log: Pick<Logger, Level>, now: () => number = () => performance.now()) {
     this.#log = log
     this.#now = now
   }
@@ -63,6 +68,25 @@ export class Trace {
       by: { reason: cause.reason, ...by },
       ...(details !== undefined && { details }),
     })
+  }
+
+  /**
+   * A call that the sidecar could not answer, whoever asked: a full disk, a database or an upstream that does not answer, a defect.
+   * Errors of other sorts are no failures.
+   *
+   * @param details of the call, for the line of an unexpected error
+   */
+  failed(error: unknown, details: object = {}): void {
+    if (!(error instanceof CallError)) {
+      const message = 'a call failed with an unexpected error'
+      const facts = () => ({ err: error, ...details })
+      this.record({ level: 'error', message, by: {}, details: facts, lines: UNEXPECTED_LINES })
+      return
+    }
+    const { cause, code, reason } = error
+    if (cause === undefined || cause instanceof CallError || code === 'INVALID_ARGUMENT') return
+    const facts = () => ({ problem: error.message, err: cause })
+    this.record({ level: 'warn', message: 'a call got no answer', by: { reason }, details: facts })
   }
 
   /** Writes the counts of the kinds whose minute is over, or of all. */
@@ -127,11 +151,12 @@ export class Trace {
 }
 
 /** Whether the call failed because of who asked or how often, and not because of what was asked. */
-function isRefusal({ code, row }: CallError): boolean {
+function isRefusal({ code, row, cause }: CallError): boolean {
   return (
     code === 'UNAUTHENTICATED' ||
     code === 'PERMISSION_DENIED' ||
-    code === 'RESOURCE_EXHAUSTED' ||
+    // A full disk has a cause, and is no fault of the requester.
+    (code === 'RESOURCE_EXHAUSTED' && cause === undefined) ||
     row.login !== undefined
   )
 }

@@ -11,7 +11,8 @@ describe('counted', () => {
   const newTrace = () => {
     const lines: object[] = []
     const write = (fields: object, message: string) => void lines.push({ ...fields, message })
-    return { lines, trace: new Trace({ info: write, warn: write } as never, () => clock.nowMs) }
+    const log = { info: write, warn: write, error: write }
+    return { lines, trace: new Trace(log as never, () => clock.nowMs) }
   }
   const attempt = (by: Attempt['by'], lines?: number): Attempt => ({
     level: 'warn',
@@ -64,10 +65,53 @@ describe('counted', () => {
     trace.refused('refused', callError('DIRECTORY_UNAVAILABLE', {}), {})
     trace.refused('refused', callError('ALREADY_EXISTS', { what: 'it' }), {})
     trace.refused('refused', new Error('a defect'), {})
+    trace.refused('refused', callError('DIRECTORY_FULL', {}, { cause: new Error('disk is full') }), {})
     await written()
     expect(lines).toEqual([])
     trace.close()
   })
+})
+
+describe('a call that failed', () => {
+  const failed = async (error: unknown, times: number) => {
+    const lines: object[] = []
+    const write = (level: string) => (fields: object, message: string) =>
+      void lines.push({ level, ...fields, message })
+    const log = { info: write('info'), warn: write('warn'), error: write('error') }
+    const trace = new Trace(log as never, () => 0)
+    for (let time = 0; time < times; time++) trace.failed(error)
+    await new Promise((resolve) => setImmediate(resolve))
+    trace.close()
+    return lines
+  }
+
+  test('because of something that the sidecar depends on is a line with what and why, and a count', async () => {
+    const cause = new Error('database or disk is full')
+    const of = { level: 'warn', reason: 'DIRECTORY_FULL' }
+    expect(await failed(callError('DIRECTORY_FULL', {}, { cause }), 1_000)).toEqual([
+      { ...of, problem: 'the directory has no space left', err: cause, message: 'a call got no answer' },
+      { ...of, more: 999, seconds: 0, message: 'a call got no answer; so many more of them' },
+    ])
+  })
+
+  test('because of a defect has ten lines a minute with the stack', async () => {
+    const lines = await failed(new Error('a defect'), 1_000)
+    expect(lines).toHaveLength(11)
+    expect(lines[0]).toMatchObject({ level: 'error', err: { stack: expect.stringContaining('a defect') } })
+    expect(lines.at(-1)).toMatchObject({ level: 'error', more: 990 })
+  })
+
+  test.each([
+    ['invalid', callError('INVALID_ARGUMENT', { violations: 'x' }, { cause: new Error('bytes') })],
+    ['without a cause', callError('STOPPING', {})],
+    ['refused, which is traced where it is known who asked', refusedLogin()],
+  ])('and was %s is no failure', async (_what, error) => {
+    expect(await failed(error, 10)).toEqual([])
+  })
+
+  function refusedLogin() {
+    return callError('LOGIN_REFUSED', {}, { cause: callError('LOGIN_FAILED', {}) })
+  }
 })
 
 describe('over the wire', async () => {
