@@ -79,7 +79,6 @@ const ROOMS: readonly Room[] = [
         '@bufbuild/protobuf',
         '@grpc/grpc-js',
         '@grpc/reflection',
-        'pino',
       ],
     ],
   },
