@@ -47,12 +47,27 @@ export async function buildPackage(built: Package, output: string): Promise<void
   })
   const licenses = licensesOf(Object.keys(metafile.inputs))
   if (licenses !== '') writeFileSync(join(output, 'third-party-licenses.txt'), licenses)
-  const [entry = ''] = built.entryPoints
-  copyDeclarations(built.folder, declarationOf(entry), output)
+  copyDeclarations(built.folder, declarationsOf(built), output)
 }
 
-function dependenciesOf({ folder }: Package): Readonly<Record<string, string>> {
-  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')).dependencies ?? {}
+function dependenciesOf(built: Package): Readonly<Record<string, string>> {
+  return manifestOf(built).dependencies ?? {}
+}
+
+/** The declarations that package.json names. */
+function declarationsOf(built: Package): string[] {
+  return Object.values(manifestOf(built).exports).flatMap((each) =>
+    typeof each === 'string' ? [] : [each.types.replace('./dist/', '')],
+  )
+}
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>
+}
+
+function manifestOf({ folder }: Package): Manifest {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
 }
 
 /** The licenses of the packages that these files come from: published code of others must include their licenses. */
@@ -69,8 +84,8 @@ function licensesOf(files: readonly string[]): string {
     .join('\n')
 }
 
-/** Copies the declarations that the entry point imports, directly or indirectly. The compiler makes them for all sources. */
-function copyDeclarations(folder: string, entry: string, output: string): void {
+/** Copies declarations and those that they import, directly or indirectly. The compiler makes them for all sources. */
+function copyDeclarations(folder: string, entries: readonly string[], output: string): void {
   const all = mkdtempSync(join(tmpdir(), 'portcullis-declarations-'))
   try {
     const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', all]
@@ -80,7 +95,7 @@ function copyDeclarations(folder: string, entry: string, output: string): void {
       [COMPILER, '-p', join(ROOT, folder), ...emit, ...paths, '--rewriteRelativeImportExtensions'],
       { stdio: 'inherit' },
     )
-    const found = new Set([entry])
+    const found = new Set(entries)
     // The loop adds to the set that it iterates over.
     for (const path of found) {
       const text = readFileSync(join(all, path), 'utf8')

@@ -37,7 +37,12 @@ export const PACKAGES: readonly Package[] = [
   },
   {
     folder: 'sidecar/client',
-    entryPoints: ['sidecar/client/index.ts'],
+    entryPoints: [
+      'sidecar/client/index.ts',
+      'sidecar/client/node.ts',
+      'sidecar/client/fastify.ts',
+      'sidecar/client/hono.ts',
+    ],
     platform: 'node',
     target: 'es2022',
     compact: false,

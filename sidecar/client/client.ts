@@ -110,9 +110,9 @@ export class Client {
     )
   }
 
-  /** Checks whether a credential opens an API. */
-  async check(check: Check): Promise<CheckAnswer> {
-    return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check)))
+  /** Checks whether a credential opens an API. @param call its signal cancels the call, which then rejects with `CANCELLED` */
+  async check(check: Check, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
+    return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check), signal))
   }
 
   /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
@@ -215,13 +215,21 @@ export class Client {
     if (this.#exposed) throw plaintextRefused(this.#address)
   }
 
-  #call<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response> {
+  #call<Request, Response>(
+    method: UnaryMethod<Request, Response>,
+    request: Request,
+    signal?: AbortSignal,
+  ): Promise<Response> {
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + this.#deadlineMs }
-      method.call(this.#stub, request, this.#metadata, options, (error, response) => {
+      const call = method.call(this.#stub, request, this.#metadata, options, (error, response) => {
+        signal?.removeEventListener('abort', cancel)
         if (error === null) resolve(response as Response)
         else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
       })
+      const cancel = () => call.cancel()
+      signal?.addEventListener('abort', cancel)
+      if (signal?.aborted) cancel()
     })
   }
 }

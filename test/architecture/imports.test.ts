@@ -23,6 +23,11 @@ const ROOMS: readonly Room[] = [
   },
   { room: 'sidecar/base/', purpose: 'what every room of the sidecar may use', imports: ['node:'] },
   { room: 'sidecar/http2/', purpose: 'HTTP/2 on sockets, whatever it carries', imports: ['node:'] },
+  {
+    room: 'sidecar/denial.ts',
+    purpose: 'what the sender of a denied request is told',
+    imports: ['engine/'],
+  },
   { room: 'sidecar/routes/', purpose: 'which API a request is for', imports: ['sidecar/base/'] },
   {
     room: 'sidecar/config/',
@@ -161,7 +166,7 @@ const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/client/',
     purpose: 'the client of the contract',
-    imports: ['engine/', 'sidecar/gen/', '@grpc/grpc-js'],
+    imports: ['engine/', 'sidecar/gen/', 'sidecar/denial.ts', 'node:', '@grpc/grpc-js'],
   },
   {
     room: 'sidecar/agent/',

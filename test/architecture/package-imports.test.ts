@@ -13,8 +13,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   matrix: ['matrix/index.ts', 'matrix/document/index.ts'],
   // Who prints the error of a call, or the default address, need not load all calls.
   'sidecar/client': ['sidecar/client/index.ts', 'sidecar/client/error.ts', 'sidecar/client/address.ts'],
-  // The client and the sidecar speak the same messages.
-  sidecar: ['sidecar/gen/'],
+  // The client and the sidecar speak the same messages, and say the same about a denial.
+  sidecar: ['sidecar/gen/', 'sidecar/denial.ts'],
 }
 
 /** The package that a file of the checkout is in. */
@@ -61,7 +61,10 @@ test.each(PACKAGES)(
 test('the client takes types from the engine, and no code', async () => {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['sidecar/client/index.ts'],
+    entryPoints: PACKAGES.filter(({ folder }) => folder === 'sidecar/client').flatMap(
+      (client) => client.entryPoints,
+    ),
+    outdir: 'out',
     bundle: true,
     packages: 'external',
     platform: 'node',
@@ -70,7 +73,7 @@ test('the client takes types from the engine, and no code', async () => {
     metafile: true,
   })
   const folders = Object.keys(metafile.inputs).map((path) => path.split('/').slice(0, 2).join('/'))
-  expect(new Set(folders)).toEqual(new Set(['sidecar/client', 'sidecar/gen']))
+  expect(new Set(folders)).toEqual(new Set(['sidecar/client', 'sidecar/gen', 'sidecar/denial.ts']))
 })
 
 /** What the files that can be reached from these import from outside of the checkout, types included. */

@@ -46,8 +46,9 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^support-matrix(\.schema)?\.json$/,
   ],
   'sidecar/client': [
-    /^dist\/sidecar\/client\/(index\.js|\w+\.d\.ts)$/,
+    /^dist\/sidecar\/client\/((index|node|fastify|hono)\.js|[\w-]+\.d\.ts)$/,
     /^dist\/(engine|sidecar\/gen)\/[\w/]+\.d\.ts$/,
+    /^dist\/chunks\/[\w-]+\.js$/,
   ],
   sidecar: [
     /^dist\/sidecar\/(index|cli\/main|workers\/primary|workers\/worker)\.js$/,

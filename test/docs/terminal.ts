@@ -35,6 +35,9 @@ export const PACKAGES: Readonly<Record<string, string>> = {
   '@portcullis/engine': 'engine/index.ts',
   '@portcullis/matrix': 'matrix/index.ts',
   '@portcullis/client': 'sidecar/client/index.ts',
+  '@portcullis/client/node': 'sidecar/client/node.ts',
+  '@portcullis/client/fastify': 'sidecar/client/fastify.ts',
+  '@portcullis/client/hono': 'sidecar/client/hono.ts',
 }
 
 /** The addresses that the pages show, which are another's on a machine that runs tests. */
@@ -273,14 +276,16 @@ function startScript(): string {
 /** `import … from '@portcullis/engine'` means the checkout's sources; what else pages import is what the checkout has installed. */
 function writePackages(folder: string): void {
   const modules = join(folder, 'node_modules')
-  for (const [name, source] of Object.entries(PACKAGES)) {
-    const location = join(modules, name)
+  for (const [path, source] of Object.entries(PACKAGES)) {
+    const [scope = '', unscoped = '', entry = 'index'] = path.split('/')
+    const location = join(modules, scope, unscoped)
     mkdirSync(location, { recursive: true })
-    const manifest = { name, type: 'module', exports: './index.js' }
+    const exports = { '.': './index.js', './*': './*.js' }
+    const manifest = { name: `${scope}/${unscoped}`, type: 'module', exports }
     writeFileSync(join(location, 'package.json'), JSON.stringify(manifest))
     // Sources in `node_modules` are not run as they are, so they are named from there.
     const url = pathToFileURL(join(ROOT, source)).href
-    writeFileSync(join(location, 'index.js'), `export * from ${JSON.stringify(url)}\n`)
+    writeFileSync(join(location, `${entry}.js`), `export * from ${JSON.stringify(url)}\n`)
   }
   symlinkSync(join(ROOT, 'node_modules/fastify'), join(modules, 'fastify'))
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')

@@ -70,8 +70,17 @@ export { allowed, kinds, others }
   '@portcullis/client': {
     packages: ['sidecar/client'],
     types: ['node'],
-    program: `import { type Client, type CheckAnswer, connect, PortcullisError } from '@portcullis/client'
+    program: `import { createServer } from 'node:http'
+import { type Client, type CheckAnswer, connect, PortcullisError } from '@portcullis/client'
+import { requireToken as ofFastify } from '@portcullis/client/fastify'
+import { requireToken as ofHono } from '@portcullis/client/hono'
+import { answerOf, requireToken } from '@portcullis/client/node'
 
+const gate = requireToken('balance', { target: ({ url }) => ({ account: url ?? '' }) })
+const server = createServer((request, response) =>
+  gate(request, response, () => response.end(answerOf(request)?.token?.subject.name)),
+)
+const hooks = [ofFastify('balance', { hideOthers: true }), ofHono('balance')]
 const client: Client = connect('127.0.0.1:50051', { deadlineMs: 1000 })
 const answer: Promise<CheckAnswer> = client.check({ api: 'iam', credentials: { 'X-Token': 'a' } })
 const reason: Promise<string> = answer.then(({ reason }) => reason)
@@ -81,7 +90,7 @@ const code = (error: PortcullisError): 'UNAVAILABLE' | string => error.code
 // @ts-expect-error a check is of credentials or of a token
 client.check({ api: 'iam' })
 
-export { account, code, reason }
+export { account, code, hooks, reason, server }
 `,
   },
   portcullis: {

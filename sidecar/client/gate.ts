@@ -1,0 +1,202 @@
+/** What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where a request must not pass. */
+import type { Scope } from '../../engine/index.ts'
+import { challengesOf, DENIAL_STATUSES, denialBody } from '../denial.ts'
+import { AnswerCache } from './answer-cache.ts'
+import { type Client, connect } from './client.ts'
+import { PortcullisError } from './error.ts'
+import type { CheckAnswer, RequestHeaders } from './values.ts'
+
+/** How requests are checked. `Request` is what the framework gives to a handler. */
+export interface TokenOptions<Request> {
+  /** The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051. */
+  readonly client?: Pick<Client, 'check'>
+  /**
+   * The account, and the project if any, that owns the requested resource: from your records or the path, never from the token. A
+   * request for which it returns none is denied. Default: only the matrix decides.
+   */
+  readonly target?: (request: Request) => Scope | undefined | Promise<Scope | undefined>
+  /** IP address of the sender, for accounts that restrict addresses. Default: what the framework says it is, if it does. */
+  readonly clientAddress?: (request: Request) => string | undefined
+  /** Answer 404 where the resource belongs to others, so that nobody learns that it exists. Default: false, so 403. */
+  readonly hideOthers?: boolean
+  /** Called where there was no answer. Default: a line on standard error. */
+  readonly onFailure?: (error: unknown) => void
+  /** Most answers that are kept for as long as the sidecar allows (`cache_for`); 0: none. Default: 1,000. */
+  readonly cacheEntries?: number
+}
+
+/** What to answer in place of the handler. */
+export interface Denial {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body: string
+}
+
+/** What becomes of a request. `left`: nobody waits for an answer any more. */
+export type Verdict =
+  | { readonly type: 'passes'; readonly answer: CheckAnswer }
+  | { readonly type: 'denied'; readonly denial: Denial }
+  | { readonly type: 'left' }
+
+/** What a framework knows of a request. */
+export interface Arrived {
+  readonly headers: RequestHeaders
+  /** IP address of the sender, as the framework sees it. */
+  readonly address: string | undefined
+  /** Aborted as soon as the sender has left. */
+  readonly signal: AbortSignal
+}
+
+const ENTRIES_MAX = 1_000
+
+export class Gate<Request> {
+  readonly #api: string
+  readonly #options: TokenOptions<Request>
+  readonly #cache: AnswerCache
+
+  /** @param monotonicMs a clock that nobody sets, in milliseconds @throws TypeError if the API is no text */
+  constructor(
+    api: string,
+    options: TokenOptions<Request>,
+    monotonicMs: () => number = () => performance.now(),
+  ) {
+    if (typeof api !== 'string' || api === '') throw new TypeError('api: expected the id of an API')
+    this.#api = api
+    this.#options = options
+    this.#cache = new AnswerCache(options.cacheEntries ?? ENTRIES_MAX, monotonicMs)
+  }
+
+  /** What becomes of the request. It passes only if the sidecar has said so. Never rejects. */
+  async judge(request: Request, arrived: Arrived): Promise<Verdict> {
+    try {
+      return await this.#judge(request, arrived)
+    } catch (error) {
+      if (arrived.signal.aborted) return { type: 'left' }
+      this.#report(error)
+      return { type: 'denied', denial: failureDenial(error) }
+    }
+  }
+
+  async #judge(request: Request, { headers, address, signal }: Arrived): Promise<Verdict> {
+    const { target: targetOf, clientAddress, client = defaultClient() } = this.#options
+    const target = targetOf && (await targetOf(request))
+    // Without a target the check would be about the API alone, and the resource could be anybody's.
+    if (targetOf !== undefined && !isScope(target)) return { type: 'denied', denial: TARGET_NOT_FOUND }
+    const sender = clientAddress === undefined ? address : clientAddress(request)
+    const question = {
+      api: this.#api,
+      credentials: relevantHeaders(headers),
+      ...(target !== undefined && {
+        target: { account: target.account, ...(target.project !== undefined && { project: target.project }) },
+      }),
+      ...(sender !== undefined && { clientAddress: sender }),
+    }
+    const answer = await this.#cache.answer(question, () => client.check(question, { signal }))
+    if (signal.aborted) return { type: 'left' }
+    return answer.allowed ? { type: 'passes', answer } : { type: 'denied', denial: this.#denial(answer) }
+  }
+
+  #denial({ reason, message, accepted }: CheckAnswer): Denial {
+    if (this.#options.hideOthers && (reason === 'ACCOUNT_MISMATCH' || reason === 'PROJECT_MISMATCH'))
+      return denial(404, { reason: 'NOT_FOUND', message: 'there is no such resource' })
+    // A newer sidecar may have reasons that this client does not know.
+    if (reason === 'UNSPECIFIED') return denial(403, { reason, message, accepted })
+    const denied = { reason, message, accepted }
+    // An answer that says both, denied and allowed, is no permission.
+    const status = reason === 'ALLOWED' ? 403 : DENIAL_STATUSES[reason]
+    const challenge = status === 401 && { 'www-authenticate': challengesOf(denied) }
+    return { status, headers: { ...HEADERS, ...challenge }, body: denialBody(denied) }
+  }
+
+  #report(error: unknown): void {
+    const { onFailure = printFailure } = this.#options
+    try {
+      onFailure(error)
+    } catch {
+      // Who listens to failures cannot turn one into a permission.
+    }
+  }
+}
+
+/** It is for one client and one moment. */
+const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
+
+function denial(status: number, error: object): Denial {
+  return { status, headers: HEADERS, body: JSON.stringify({ error }) }
+}
+
+const TARGET_NOT_FOUND = denial(403, {
+  reason: 'TARGET_NOT_FOUND',
+  message: 'the request does not say whose resource it asks for',
+})
+
+/** There is no answer. The client of the service cannot mend the cause, so it learns the reason alone. */
+function failureDenial(error: unknown): Denial {
+  const noAnswer = error instanceof PortcullisError && error.code !== 'INVALID_ARGUMENT'
+  if (!noAnswer)
+    return denial(500, {
+      reason: 'INTERNAL',
+      message: 'the request could not be authorized; the operator finds the cause in the log',
+    })
+  const { status, headers, body } = denial(503, {
+    reason: error.reason === '' ? error.code : error.reason,
+    message: 'the request could not be authorized; try again later',
+  })
+  return { status, headers: { ...headers, 'retry-after': '1' }, body }
+}
+
+function printFailure(error: unknown): void {
+  const text = error instanceof PortcullisError ? `${error.code} ${error.message}` : String(error)
+  console.error(`portcullis: no answer, so a request was refused: ${text}`)
+}
+
+function isScope(target: Scope | undefined): target is Scope {
+  const { account, project }: { readonly account?: unknown; readonly project?: unknown } = target ?? {}
+  return (
+    typeof account === 'string' &&
+    account !== '' &&
+    (project === undefined || (typeof project === 'string' && project !== ''))
+  )
+}
+
+/**
+ * Headers that carry no credential of this kind and differ from request to request. They are not sent, so an answer depends on the
+ * others alone and can be reused.
+ */
+const IRRELEVANT =
+  /^(?:accept|content|if|sec|access-control|x-forwarded|x-b3)-|^(?:accept|baggage|cache-control|connection|cookie|date|dnt|expect|forwarded|host|keep-alive|origin|pragma|priority|range|referer|te|traceparent|tracestate|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|via|x-real-ip|x-request-id|x-correlation-id)$/i
+
+/** The headers that may carry a credential, each value by itself. */
+function relevantHeaders(headers: RequestHeaders): [name: string, value: string][] {
+  const pairs = Symbol.iterator in headers ? Array.from(headers) : Object.entries(headers)
+  return pairs.flatMap(([name, values]) =>
+    values === undefined || IRRELEVANT.test(name)
+      ? []
+      : [values].flat().map((value): [string, string] => [name, value]),
+  )
+}
+
+let shared: Client | undefined
+
+function defaultClient(): Client {
+  shared ??= connect(process.env.PORTCULLIS_GRPC_ADDRESS)
+  return shared
+}
+
+/** Answers by what a framework gives to its handlers. */
+const ANSWERS = new WeakMap<object, CheckAnswer>()
+
+/** Keeps the answer for the handler. */
+export function keepAnswer(request: object, answer: CheckAnswer): void {
+  ANSWERS.set(request, answer)
+}
+
+/**
+ * The answer that let a request pass: `answerOf(request)?.token` is who sent it.
+ *
+ * @param request what the framework gives to a handler: the request, or Hono's context
+ */
+export function answerOf(request: object): CheckAnswer | undefined {
+  return ANSWERS.get(request)
+}

@@ -1,0 +1,43 @@
+/**
+ * `@portcullis/client/hono`: lets requests pass whose token opens an API, with Hono on Node.
+ *
+ * @module
+ */
+import { Gate, keepAnswer, type TokenOptions } from './gate.ts'
+
+export { answerOf, type TokenOptions } from './gate.ts'
+
+/** What is needed of Hono's context. */
+export interface Context {
+  readonly req: { readonly raw: Pick<Request, 'headers' | 'signal'> }
+}
+
+/**
+ * A middleware that goes on only if the sidecar allows the request, and answers it otherwise: 401 or 403 with what would be accepted,
+ * 503 where there is no answer. Hono knows no address of the sender, so accounts that restrict addresses need `clientAddress`.
+ *
+ * @param api id of the API
+ */
+export function requireToken<HonoContext extends Context = Context>(
+  api: string,
+  options: TokenOptions<HonoContext> = {},
+  // biome-ignore lint/suspicious/noConfusingVoidType: a middleware of Hono returns nothing where the next one answers.
+): (context: HonoContext, next: () => Promise<void>) => Promise<Response | void> {
+  const gate = new Gate(api, options)
+  return async (context, next) => {
+    const { headers, signal } = context.req.raw
+    const verdict = await gate.judge(context, { headers, address: undefined, signal })
+    switch (verdict.type) {
+      case 'passes':
+        keepAnswer(context, verdict.answer)
+        return next()
+      case 'denied': {
+        const { status, headers: answered, body } = verdict.denial
+        return new Response(body, { status, headers: answered })
+      }
+      case 'left':
+        // Nobody sees it: 499 is what proxies log for a client that has left.
+        return new Response(null, { status: 499 })
+    }
+  }
+}

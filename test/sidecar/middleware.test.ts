@@ -1,0 +1,146 @@
+/** The middleware of the client package: in front of node:http and Fastify; Express and Hono are in test/interop/frameworks.test.ts. */
+import fastify from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { REASONS } from '../../engine/index.ts'
+import {
+  answerOf as answerOfFastify,
+  requireToken as requireTokenOfFastify,
+} from '../../sidecar/client/fastify.ts'
+import { Gate } from '../../sidecar/client/gate.ts'
+import { type Check, type CheckAnswer, PortcullisError } from '../../sidecar/client/index.ts'
+import { answerOf, requireToken } from '../../sidecar/client/node.ts'
+import { DENIAL_STATUSES } from '../../sidecar/denial.ts'
+import { accountIn, guards, listening } from '../support/middleware.ts'
+import { whenTheFileEnds } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+guards('node:http', async ({ target, ...options }) => {
+  const gate = requireToken('balance', { ...options, target: ({ url }) => target(accountIn(url)) })
+  return listening((request, response) =>
+    gate(request, response, () =>
+      response.end(JSON.stringify({ served: answerOf(request)?.token?.subject.name })),
+    ),
+  )
+})
+
+guards('Fastify', async ({ target, ...options }) => {
+  const server = fastify()
+  const onRequest = requireTokenOfFastify('balance', {
+    ...options,
+    target: (request: { params: unknown; raw: never; ip: string }) =>
+      target((request.params as { account: string }).account),
+  })
+  server.get('/accounts/:account/balance', { onRequest: onRequest as never }, async (request) => ({
+    served: answerOfFastify(request)?.token?.subject.name,
+  }))
+  whenTheFileEnds(() => server.close())
+  return server.listen({ host: '127.0.0.1', port: 0 })
+})
+
+const ALLOWED: CheckAnswer = {
+  allowed: true,
+  reason: 'ALLOWED',
+  message: '',
+  header: 'X-Token',
+  accepted: [],
+  conflicts: [],
+  advice: [],
+  digest: '',
+  strict: false,
+  rulesDigest: '',
+  verified: true,
+  token: undefined,
+  cacheForMs: 1_000,
+}
+
+/** A gate whose sidecar gives these answers in turn, and what it was asked. */
+function gateWith(answers: readonly Partial<CheckAnswer>[], options: object = {}) {
+  const asked: Check[] = []
+  let nowMs = 0
+  const check = async (question: Check) => {
+    asked.push(question)
+    return { ...ALLOWED, ...answers[Math.min(asked.length, answers.length) - 1] }
+  }
+  const gate = new Gate('balance', { client: { check }, ...options }, () => nowMs)
+  const judge = async (headers: Record<string, string>, address?: string, account?: string) => {
+    const { signal } = new AbortController()
+    const verdict = await gate.judge({ account } as never, { headers, address, signal })
+    return verdict.type === 'denied' ? verdict.denial.status : verdict.type
+  }
+  const wait = (ms: number) => {
+    nowMs += ms
+  }
+  return { asked, judge, wait }
+}
+
+describe('an answer is reused', () => {
+  test('for as long as it says, and not a moment longer', async () => {
+    const { asked, judge, wait } = gateWith([{}, { allowed: false, reason: 'CREDENTIAL_REVOKED' }])
+    expect([await judge({ 'X-Token': 'a' }), await judge({ 'X-Token': 'a' })]).toEqual(['passes', 'passes'])
+    wait(999)
+    expect(await judge({ 'X-Token': 'a' })).toBe('passes')
+    wait(1)
+    expect(await judge({ 'X-Token': 'a' })).toBe(401)
+    expect(asked).toHaveLength(2)
+  })
+
+  test('not at all where it says so, or where nothing is kept', async () => {
+    const uncached = gateWith([{ cacheForMs: 0 }])
+    const unkept = gateWith([{}], { cacheEntries: 0 })
+    for (const { judge, asked } of [uncached, unkept]) {
+      await judge({ 'X-Token': 'a' })
+      await judge({ 'X-Token': 'a' })
+      expect(asked).toHaveLength(2)
+    }
+  })
+
+  test('for equal questions alone: credential, header, address and target', async () => {
+    const { asked, judge } = gateWith([{}], {
+      target: ({ account }: { account?: string }) => ({ account: account ?? '1' }),
+    })
+    await judge({ 'X-Token': 'a', Accept: '*/*', 'User-Agent': 'x', traceparent: '1' })
+    await judge({ 'X-Token': 'a', Accept: 'text/html', 'User-Agent': 'y', traceparent: '2' })
+    expect(asked).toHaveLength(1)
+    await judge({ 'X-Token': 'b' })
+    await judge({ 'X-Auth-Token': 'a' })
+    await judge({ 'X-Token': 'a', 'X-Auth-Token': 'a' })
+    await judge({ 'X-Token': 'a' }, '10.0.0.1')
+    await judge({ 'X-Token': 'a' }, undefined, '2')
+    expect(asked).toHaveLength(6)
+    // What was not asked cannot have been reused.
+    expect(asked[0]).toEqual({ api: 'balance', credentials: [['X-Token', 'a']], target: { account: '1' } })
+  })
+
+  test('a bounded number of them', async () => {
+    const { asked, judge } = gateWith([{}], { cacheEntries: 2 })
+    for (const token of ['a', 'b', 'c', 'c', 'b', 'a']) await judge({ 'X-Token': token })
+    const tokens = asked.map((each) => 'credentials' in each && each.credentials)
+    expect(tokens).toEqual(['a', 'b', 'c', 'a'].map((token) => [['X-Token', token]]))
+  })
+})
+
+describe('an answer denies', () => {
+  test.each(REASONS.filter((reason) => reason !== 'ALLOWED'))('%s', async (reason) => {
+    const { judge } = gateWith([{ allowed: false, reason }])
+    expect(await judge({})).toBe(DENIAL_STATUSES[reason])
+    expect([401, 403]).toContain(DENIAL_STATUSES[reason])
+  })
+
+  test('with a reason that this client does not know, and with one that contradicts it', async () => {
+    expect(await gateWith([{ allowed: false, reason: 'UNSPECIFIED' }]).judge({})).toBe(403)
+    expect(await gateWith([{ allowed: false }]).judge({})).toBe(403)
+  })
+})
+
+test('a call that is cancelled ends at once', async () => {
+  const { client } = await runSidecar()
+  const error = await client
+    .check({ api: 'balance', credentials: {} }, { signal: AbortSignal.abort() })
+    .catch((caught: unknown) => caught)
+  expect(error).toBeInstanceOf(PortcullisError)
+  expect(error).toMatchObject({ code: 'CANCELLED' })
+})
+
+test('an API has to be named', () => {
+  expect(() => requireToken('')).toThrow(new TypeError('api: expected the id of an API'))
+})

@@ -1,0 +1,198 @@
+/** The middleware of the client package, held to the same rows in front of every framework. */
+import { once } from 'node:events'
+import { createServer, type RequestListener, request as requestOf } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { TokenOptions } from '../../sidecar/client/gate.ts'
+import { type Client, connect } from '../../sidecar/client/index.ts'
+import { whenTheFileEnds } from './resources.ts'
+import {
+  ACCOUNT,
+  issued,
+  OTHER_ACCOUNT,
+  populate,
+  type RunningSidecar,
+  runSidecar,
+  type Secrets,
+} from './sidecar.ts'
+
+/** Serves `/accounts/ID/balance` behind `requireToken('balance', options)`, and answers with the name of the sender. @returns its origin */
+export type Framework = (options: DoorOptions) => Promise<string>
+
+/** What `target` is given is the account of the path. */
+export type DoorOptions = Omit<TokenOptions<never>, 'target' | 'clientAddress'> & {
+  readonly target: (account: string) => ReturnType<NonNullable<TokenOptions<never>['target']>>
+}
+
+const own = (account: string) => ({ account })
+const silent = () => {}
+
+/** Declares the tests for a framework. */
+export function guards(framework: string, serve: Framework): void {
+  describe(`${framework}: requireToken`, () => {
+    let running: RunningSidecar
+    let secrets: Secrets
+    let origin: string
+    beforeAll(async () => {
+      running = await runSidecar()
+      secrets = await populate(running)
+      origin = await serve({ client: running.client, target: own })
+    })
+    const ask = async (headers: [string, string][], account = ACCOUNT, at = origin) => {
+      const response = await fetch(`${at}/accounts/${account}/balance`, { headers })
+      const challenge = response.headers.get('www-authenticate')
+      return { status: response.status, challenge, body: await response.json() }
+    }
+
+    test('lets a request pass, and says who sent it', async () => {
+      expect(await ask([['X-Token', secrets.staticToken]])).toEqual({
+        status: 200,
+        challenge: null,
+        body: { served: 'owner' },
+      })
+    })
+
+    test.each<
+      [claim: string, status: number, reason: string, headers: () => [string, string][], account?: string]
+    >([
+      ['no token', 401, 'CREDENTIAL_MISSING', () => []],
+      ['a token of nobody', 401, 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
+      ['a token in the wrong header', 401, 'WRONG_HEADER', () => [['X-Auth-Token', secrets.staticToken]]],
+      [
+        'two tokens',
+        401,
+        'CREDENTIAL_AMBIGUOUS',
+        () => [
+          ['X-Token', secrets.staticToken],
+          ['X-Auth-Token', 'a'],
+        ],
+      ],
+      [
+        'a header twice',
+        401,
+        'CREDENTIAL_AMBIGUOUS',
+        () => [
+          ['X-Token', secrets.staticToken],
+          ['X-Token', secrets.staticToken],
+        ],
+      ],
+      [
+        'the resource of another account',
+        403,
+        'ACCOUNT_MISMATCH',
+        () => [['X-Token', secrets.staticToken]],
+        OTHER_ACCOUNT,
+      ],
+    ])('refuses %s, and says what would be accepted', async (_claim, status, reason, headers, account) => {
+      const answer = await ask(headers(), account)
+      const { accepted, message } = await running.client.check({
+        api: 'balance',
+        credentials: headers(),
+        target: { account: account ?? ACCOUNT },
+      })
+      expect(answer).toEqual({
+        status,
+        challenge:
+          status === 401 ? expect.stringMatching(/^Portcullis header="X-Auth-Token", reason="/) : null,
+        body: { error: { reason, message, accepted } },
+      })
+      expect(accepted).toHaveLength(2)
+    })
+
+    test('refuses a kind of token that the API does not accept', async () => {
+      const { value } = await issued(running, secrets, { project: 'alpha' })
+      expect(await ask([['X-Auth-Token', value]])).toMatchObject({
+        status: 403,
+        body: { error: { reason: 'TOKEN_KIND_NOT_ACCEPTED' } },
+      })
+    })
+
+    test('answers HEAD without a body', async () => {
+      const response = await fetch(`${origin}/accounts/1/balance`, { method: 'HEAD' })
+      expect({ status: response.status, body: await response.text() }).toEqual({ status: 401, body: '' })
+    })
+
+    test('hides the resources of others, if it is told to', async () => {
+      const hidden = await serve({ client: running.client, target: own, hideOthers: true })
+      const answer = await ask([['X-Token', secrets.staticToken]], OTHER_ACCOUNT, hidden)
+      expect(answer).toMatchObject({ status: 404, body: { error: { reason: 'NOT_FOUND' } } })
+      expect(JSON.stringify(answer)).not.toContain('account')
+    })
+
+    test.each<[claim: string, target: DoorOptions['target'], status: number, reason: string]>([
+      ['names no owner', () => undefined, 403, 'TARGET_NOT_FOUND'],
+      ['names an empty one', () => ({ account: '' }), 403, 'TARGET_NOT_FOUND'],
+      ['names a project that is empty', (account) => ({ account, project: '' }), 403, 'TARGET_NOT_FOUND'],
+      ['names no owner later', async () => undefined, 403, 'TARGET_NOT_FOUND'],
+      [
+        'fails',
+        () => {
+          throw new Error('a secret of the records')
+        },
+        500,
+        'INTERNAL',
+      ],
+    ])('refuses a request whose target %s', async (_claim, target, status, reason) => {
+      const failures: unknown[] = []
+      const door = await serve({ client: running.client, target, onFailure: (error) => failures.push(error) })
+      const answer = await ask([['X-Token', secrets.staticToken]], ACCOUNT, door)
+      expect(answer).toMatchObject({ status, body: { error: { reason } } })
+      expect(JSON.stringify(answer)).not.toContain('secret')
+      expect(failures).toHaveLength(status === 500 ? 1 : 0)
+    })
+
+    test('refuses every request while no sidecar answers, whoever listens to failures', async () => {
+      const nobody = connect('unix:/nobody/listens/here')
+      whenTheFileEnds(() => nobody.close())
+      const onFailure = () => {
+        throw new Error('a listener that fails')
+      }
+      const door = await serve({ client: nobody, target: own, onFailure })
+      expect(await ask([['X-Token', secrets.staticToken]], ACCOUNT, door)).toEqual({
+        status: 503,
+        challenge: null,
+        body: {
+          error: { reason: 'UNAVAILABLE', message: 'the request could not be authorized; try again later' },
+        },
+      })
+    })
+
+    test('cancels the question when the client leaves, and runs no handler', async () => {
+      const { promise: asked, resolve: hear } = Promise.withResolvers<AbortSignal>()
+      const check: Client['check'] = (_question, { signal } = {}) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(new Error('cancelled')))
+          hear(signal as AbortSignal)
+        })
+      const failures: unknown[] = []
+      const door = await serve({
+        client: { check },
+        target: own,
+        onFailure: (error) => failures.push(error),
+      })
+      const leaving = requestOf(`${door}/accounts/1/balance`)
+      leaving.on('error', silent).end()
+      const signal = await asked
+      const aborted = once(signal, 'abort')
+      leaving.destroy()
+      await aborted
+      expect(failures).toEqual([])
+    })
+  })
+}
+
+/** Starts a server of `node:http` with this listener. @returns its origin */
+export async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  whenTheFileEnds(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** The account of `/accounts/ID/balance`. */
+export function accountIn(url = ''): string {
+  return /^\/accounts\/([^/]+)\/balance$/.exec(url)?.[1] ?? ''
+}
