@@ -33,7 +33,8 @@ export function requireToken<HonoContext extends Context = Context>(
         return next()
       case 'denied': {
         const { status, headers: answered, body } = verdict.denial
-        return new Response(body, { status, headers: answered })
+        // A copy: Hono's server for Node writes the length of the body into what it is given.
+        return new Response(body, { status, headers: { ...answered } })
       }
       case 'left':
         // Nobody sees it: 499 is what proxies log for a client that has left.

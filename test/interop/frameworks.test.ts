@@ -1,0 +1,62 @@
+/** The middleware of the client package in front of Express and Hono. The rows are those of test/sidecar/middleware.test.ts. */
+import type { RequestListener } from 'node:http'
+import { test } from 'vitest'
+import {
+  answerOf as answerOfHono,
+  type Context,
+  requireToken as requireTokenOfHono,
+} from '../../sidecar/client/hono.ts'
+import { answerOf, requireToken } from '../../sidecar/client/node.ts'
+import { frameworkIn, installFrameworks } from '../support/interop/frameworks.ts'
+import { obtained } from '../support/interop/obtain.ts'
+import { guards, listening } from '../support/middleware.ts'
+
+const frameworks = await obtained('Express and Hono', installFrameworks)
+
+/** What is used of Express; its types are not installed here. */
+interface Express {
+  get(path: string, ...handlers: ((...given: never[]) => unknown)[]): void
+}
+
+interface Hono {
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  get(path: string, ...handlers: ((...given: never[]) => unknown)[]): void
+}
+
+interface HonoContext extends Context {
+  readonly req: Context['req'] & { param(name: string): string }
+  json(value: unknown): Response
+}
+
+if (!frameworks.ok) test.skipIf(true)('Express and Hono cannot be obtained', () => {})
+else {
+  const express = frameworkIn<() => Express & RequestListener>(frameworks.value, 'express')
+  const { Hono } = frameworkIn<{ Hono: new () => Hono }>(frameworks.value, 'hono')
+  const { getRequestListener } = frameworkIn<{
+    getRequestListener(fetch: Hono['fetch']): RequestListener
+  }>(frameworks.value, '@hono/node-server')
+
+  guards('Express', async ({ target, ...options }) => {
+    const app = express()
+    const gate = requireToken('balance', {
+      ...options,
+      target: (request) => target((request as unknown as { params: { account: string } }).params.account),
+    })
+    app.get('/accounts/:account/balance', gate, (request: object, response: { json(value: unknown): void }) =>
+      response.json({ served: answerOf(request)?.token?.subject.name }),
+    )
+    return listening(app)
+  })
+
+  guards('Hono', async ({ target, ...options }) => {
+    const app = new Hono()
+    const gate = requireTokenOfHono<HonoContext>('balance', {
+      ...options,
+      target: (context) => target(context.req.param('account')),
+    })
+    app.get('/accounts/:account/balance', gate, (context: HonoContext) =>
+      context.json({ served: answerOfHono(context)?.token?.subject.name }),
+    )
+    return listening(getRequestListener(app.fetch))
+  })
+}
