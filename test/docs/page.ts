@@ -35,7 +35,7 @@ export function pageOf(path: string): Page {
 /**
  * A fenced block. Behind its language stand words that GitHub does not show:
  *
- * - `ts gate.ts`, `yaml directory.yaml`: the reader saves the block under that name.
+ * - `ts server.ts`, `yaml directory.yaml`: the reader saves the block under that name.
  * - `sh`: the reader runs it. `sh exit=1`: it ends with 1. `sh in-background`: it serves until the page ends or the next one
  *   is started; `beside` leaves the earlier ones running. `sh retry`: the reader tries again as soon as the message says.
  *   `sh needs=python`: it needs more than Node. `sh not-run`: a test says why it is not run.

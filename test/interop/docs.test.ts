@@ -5,7 +5,8 @@ import { afterAll, describe, expect, inject, test } from 'vitest'
 import { blocksOf, needOf, userPages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
-import { installed, run } from '../support/interop/command.ts'
+import { run } from '../support/interop/command.ts'
+import { installFrameworks } from '../support/interop/frameworks.ts'
 import { installKeystoneClients, obtained } from '../support/interop/identity.ts'
 import { PostgresServer } from '../support/postgres/server.ts'
 
@@ -13,7 +14,7 @@ const python = inject('python')
 const grpcurl = inject('grpcurl')
 const postgres = inject('postgres')
 const openstack = await obtained("Keystone's clients", installKeystoneClients)
-const express = await obtained('Express', installExpress)
+const express = await obtained('Express and Hono', installFrameworks)
 const curl = await obtained('curl', () => run('curl', ['--version']))
 
 /** What a block can need, and whether it is there. */
@@ -51,26 +52,11 @@ async function prepare(terminal: Terminal): Promise<void> {
   // The one that Python's package brings: nobody has to install another.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
   if (express.ok)
-    for (const name of ['express', '@types'])
+    for (const name of ['express', '@types', 'hono', '@hono'])
       symlinkSync(join(express.value, 'node_modules', name), join(terminal.folder, 'node_modules', name))
   if (!postgres.ok) return
   const server = await PostgresServer.start(postgres.folder)
   servers.push(server)
   const shown = 'postgres://portcullis:PASSWORD@db.example:5432/portcullis?sslmode=verify-full'
   terminal.replace(shown, await server.newDatabase())
-}
-
-/** Express as npm has it, and kept for the next run. @returns its folder */
-function installExpress(): Promise<string> {
-  return installed('express', ['express@5', '@types/express@5'], async (folder) => {
-    await run('npm', [
-      'install',
-      '--no-audit',
-      '--no-fund',
-      '--prefix',
-      folder,
-      'express@5',
-      '@types/express@5',
-    ])
-  })
 }
