@@ -67,6 +67,8 @@ export class Terminal {
     [EGRESS_SHOWN, FREE_PORT_HERE],
   ])
   #blocks = 0
+  /** Process groups of what was started. */
+  #groups: number[] = []
 
   private constructor(folder: string, tools: string, bash: ChildProcess, answers: Interface) {
     this.folder = folder
@@ -135,9 +137,11 @@ export class Terminal {
   /** Starts a block that serves, and resolves with what it has printed when it is ready. @throws Error where it ends instead */
   async start(block: string): Promise<string> {
     const [file, output] = this.#write(block)
+    // With job control it is a process group of its own.
     const [pid = ''] = await this.#ask(
-      `(export ${SERVES}=1; . '${file}') </dev/null >'${output}' 2>&1 & printf '%s\\t\\n' "$!"`,
+      `set -m; (export ${SERVES}=1; . '${file}') </dev/null >'${output}' 2>&1 & set +m; printf '%s\\t\\n' "$!"`,
     )
+    this.#groups.push(Number(pid))
     for (;;) {
       const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
       const [, port] = /^listening on .*port: (\d+)/m.exec(text) ?? []
@@ -156,14 +160,11 @@ export class Terminal {
     const pids = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : []
     rmSync(file, { force: true })
     for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGTERM')
-    const startedMs = Date.now()
-    while (pids.some(isRunning)) {
-      if (Date.now() - startedMs > HANG_MS) {
-        for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
-        throw new Error('a server did not end at SIGTERM')
-      }
-      await delay(POLL_MS)
-    }
+    await ended(pids)
+    // Programs that are no tools of this terminal. A group has the number of its first process, with a minus.
+    const groups = this.#groups.splice(0).map((group) => -group)
+    for (const group of groups) if (isRunning(group)) process.kill(group, 'SIGTERM')
+    await ended(groups)
   }
 
   async close(): Promise<void> {
@@ -219,6 +220,18 @@ function addressesIn(text: string): Addresses | undefined {
     []
   const [, egress] = /^ready: .*, egress on ([^\s,]+)/m.exec(text) ?? []
   return grpc === undefined ? undefined : { grpc, http, egress }
+}
+
+/** Waits until all of them have ended. @throws Error where one does not; nothing is left running */
+async function ended(pids: readonly number[]): Promise<void> {
+  const startedMs = Date.now()
+  while (pids.some(isRunning)) {
+    if (Date.now() - startedMs > HANG_MS) {
+      for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+      throw new Error('a server did not end at SIGTERM')
+    }
+    await delay(POLL_MS)
+  }
 }
 
 function isRunning(pid: number): boolean {

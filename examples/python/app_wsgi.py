@@ -1,0 +1,24 @@
+"""`/accounts/787613/balance` belongs to account 787613. Every server of WSGI runs `app`; this is the one that Python brings."""
+
+import os
+from wsgiref.simple_server import make_server
+
+from portcullis_wsgi import RequireToken
+
+
+def balance(environ, start_response):
+    start_response("200 OK", [("content-type", "application/json")])
+    return [b'{"balance": 42}\n']
+
+
+def account_of(environ):
+    parts = environ["PATH_INFO"].split("/")
+    return parts[2] if len(parts) == 4 and parts[1] == "accounts" else None
+
+
+app = RequireToken(balance, "balance", account_of, os.environ.get("PORTCULLIS_GRPC_ADDRESS", "127.0.0.1:50051"))
+
+if __name__ == "__main__":
+    with make_server("127.0.0.1", int(os.environ.get("PORT", "3000")), app) as server:
+        print("listening on 127.0.0.1, port:", server.server_port, flush=True)
+        server.serve_forever()
