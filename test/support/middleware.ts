@@ -27,67 +27,138 @@ export type DoorOptions = Omit<TokenOptions<never>, 'target' | 'clientAddress'> 
 const own = (account: string) => ({ account })
 const silent = () => {}
 
+/** A server of the framework with the middleware before it, and the sidecar that it asks. */
+interface Door {
+  readonly serve: Framework
+  readonly running: RunningSidecar
+  readonly secrets: Secrets
+  readonly origin: string
+  ask(headers: [string, string][], account?: string, at?: string): Promise<unknown>
+}
+
+const REFUSED: readonly [
+  claim: string,
+  status: number,
+  reason: string,
+  headers: (secrets: Secrets) => [string, string][],
+  account?: string,
+][] = [
+  ['no token', 401, 'CREDENTIAL_MISSING', () => []],
+  ['a token of nobody', 401, 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
+  ['a token in the wrong header', 401, 'WRONG_HEADER', (secrets) => [['X-Auth-Token', secrets.staticToken]]],
+  [
+    'two tokens',
+    401,
+    'CREDENTIAL_AMBIGUOUS',
+    (secrets) => [
+      ['X-Token', secrets.staticToken],
+      ['X-Auth-Token', 'a'],
+    ],
+  ],
+  [
+    'a header twice',
+    401,
+    'CREDENTIAL_AMBIGUOUS',
+    (secrets) => [
+      ['X-Token', secrets.staticToken],
+      ['X-Token', secrets.staticToken],
+    ],
+  ],
+  [
+    'the resource of another account',
+    403,
+    'ACCOUNT_MISMATCH',
+    (secrets) => [['X-Token', secrets.staticToken]],
+    OTHER_ACCOUNT,
+  ],
+]
+
+const WITHOUT_OWNER: readonly [
+  claim: string,
+  target: DoorOptions['target'],
+  status: number,
+  reason: string,
+][] = [
+  ['names no owner', () => undefined, 403, 'TARGET_NOT_FOUND'],
+  ['names an empty one', () => ({ account: '' }), 403, 'TARGET_NOT_FOUND'],
+  ['names a project that is empty', (account) => ({ account, project: '' }), 403, 'TARGET_NOT_FOUND'],
+  ['names no owner later', async () => undefined, 403, 'TARGET_NOT_FOUND'],
+  [
+    'fails',
+    () => {
+      throw new Error('a secret of the records')
+    },
+    500,
+    'INTERNAL',
+  ],
+]
+
 /** Declares the tests for a framework. */
 export function guards(framework: string, serve: Framework): void {
   describe(`${framework}: requireToken`, () => {
-    let running: RunningSidecar
-    let secrets: Secrets
-    let origin: string
-    beforeAll(async () => {
-      running = await runSidecar()
-      secrets = await populate(running)
-      origin = await serve({ client: running.client, target: own })
-    })
-    const ask = async (headers: [string, string][], account = ACCOUNT, at = origin) => {
-      const response = await fetch(`${at}/accounts/${account}/balance`, { headers })
-      const challenge = response.headers.get('www-authenticate')
-      return { status: response.status, challenge, body: await response.json() }
-    }
-
+    const door = opened(serve)
+    refusesTokens(door)
+    refusesTargets(door)
+    outlastsFailures(door)
     test('lets a request pass, and says who sent it', async () => {
-      expect(await ask([['X-Token', secrets.staticToken]])).toEqual({
+      expect(await door.ask([['X-Token', door.secrets.staticToken]])).toEqual({
         status: 200,
         challenge: null,
         body: { served: 'owner' },
       })
     })
 
-    test.each<
-      [claim: string, status: number, reason: string, headers: () => [string, string][], account?: string]
-    >([
-      ['no token', 401, 'CREDENTIAL_MISSING', () => []],
-      ['a token of nobody', 401, 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
-      ['a token in the wrong header', 401, 'WRONG_HEADER', () => [['X-Auth-Token', secrets.staticToken]]],
-      [
-        'two tokens',
-        401,
-        'CREDENTIAL_AMBIGUOUS',
-        () => [
-          ['X-Token', secrets.staticToken],
-          ['X-Auth-Token', 'a'],
-        ],
-      ],
-      [
-        'a header twice',
-        401,
-        'CREDENTIAL_AMBIGUOUS',
-        () => [
-          ['X-Token', secrets.staticToken],
-          ['X-Token', secrets.staticToken],
-        ],
-      ],
-      [
-        'the resource of another account',
-        403,
-        'ACCOUNT_MISMATCH',
-        () => [['X-Token', secrets.staticToken]],
-        OTHER_ACCOUNT,
-      ],
-    ])('refuses %s, and says what would be accepted', async (_claim, status, reason, headers, account) => {
-      const answer = await ask(headers(), account)
-      const { accepted, message } = await running.client.check({
+    test('answers HEAD without a body', async () => {
+      const response = await fetch(`${door.origin}/accounts/1/balance`, { method: 'HEAD' })
+      expect({ status: response.status, body: await response.text() }).toEqual({ status: 401, body: '' })
+    })
+
+    test('hides the resources of others, if it is told to', async () => {
+      const hidden = await door.serve({ client: door.running.client, target: own, hideOthers: true })
+      const answer = await door.ask([['X-Token', door.secrets.staticToken]], OTHER_ACCOUNT, hidden)
+      expect(answer).toMatchObject({ status: 404, body: { error: { reason: 'NOT_FOUND' } } })
+      expect(JSON.stringify(answer)).not.toContain('account')
+    })
+  })
+}
+
+/** Starts a sidecar and a server before the first test. */
+function opened(serve: Framework): Door {
+  let running: RunningSidecar
+  let secrets: Secrets
+  let origin: string
+  beforeAll(async () => {
+    running = await runSidecar()
+    secrets = await populate(running)
+    origin = await serve({ client: running.client, target: own })
+  })
+  return {
+    serve,
+    get running() {
+      return running
+    },
+    get secrets() {
+      return secrets
+    },
+    get origin() {
+      return origin
+    },
+    async ask(headers, account = ACCOUNT, at = origin) {
+      const response = await fetch(`${at}/accounts/${account}/balance`, { headers })
+      const challenge = response.headers.get('www-authenticate')
+      return { status: response.status, challenge, body: await response.json() }
+    },
+  }
+}
+
+function refusesTokens(door: Door): void {
+  test.each(REFUSED)(
+    'refuses %s, and says what would be accepted',
+    async (_claim, status, reason, headers, account) => {
+      const answer = await door.ask(headers(door.secrets), account)
+      const { accepted, message } = await door.running.client.check({
         api: 'balance',
-        credentials: headers(),
+        credentials: headers(door.secrets),
         target: { account: account ?? ACCOUNT },
       })
       expect(answer).toEqual({
@@ -97,87 +168,70 @@ export function guards(framework: string, serve: Framework): void {
         body: { error: { reason, message, accepted } },
       })
       expect(accepted).toHaveLength(2)
-    })
+    },
+  )
 
-    test('refuses a kind of token that the API does not accept', async () => {
-      const { value } = await issued(running, secrets, { project: 'alpha' })
-      expect(await ask([['X-Auth-Token', value]])).toMatchObject({
-        status: 403,
-        body: { error: { reason: 'TOKEN_KIND_NOT_ACCEPTED' } },
+  test('refuses a kind of token that the API does not accept', async () => {
+    const { value } = await issued(door.running, door.secrets, { project: 'alpha' })
+    expect(await door.ask([['X-Auth-Token', value]])).toMatchObject({
+      status: 403,
+      body: { error: { reason: 'TOKEN_KIND_NOT_ACCEPTED' } },
+    })
+  })
+}
+
+function refusesTargets(door: Door): void {
+  test.each(WITHOUT_OWNER)('refuses a request whose target %s', async (_claim, target, status, reason) => {
+    const failures: unknown[] = []
+    const at = await door.serve({
+      client: door.running.client,
+      target,
+      onFailure: (error) => failures.push(error),
+    })
+    const answer = await door.ask([['X-Token', door.secrets.staticToken]], ACCOUNT, at)
+    expect(answer).toMatchObject({ status, body: { error: { reason } } })
+    expect(JSON.stringify(answer)).not.toContain('secret')
+    expect(failures).toHaveLength(status === 500 ? 1 : 0)
+  })
+}
+
+function outlastsFailures(door: Door): void {
+  test('refuses every request while no sidecar answers, whoever listens to failures', async () => {
+    const nobody = connect('unix:/nobody/listens/here')
+    whenTheFileEnds(() => nobody.close())
+    const onFailure = () => {
+      throw new Error('a listener that fails')
+    }
+    const at = await door.serve({ client: nobody, target: own, onFailure })
+    expect(await door.ask([['X-Token', door.secrets.staticToken]], ACCOUNT, at)).toEqual({
+      status: 503,
+      challenge: null,
+      body: {
+        error: { reason: 'UNAVAILABLE', message: 'the request could not be authorized; try again later' },
+      },
+    })
+  })
+
+  test('cancels the question when the client leaves, and runs no handler', async () => {
+    const { promise: asked, resolve: hear } = Promise.withResolvers<AbortSignal>()
+    const check: Client['check'] = (_question, { signal } = {}) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(new Error('cancelled')))
+        hear(signal as AbortSignal)
       })
+    const failures: unknown[] = []
+    const at = await door.serve({
+      client: { check },
+      target: own,
+      onFailure: (error) => failures.push(error),
     })
-
-    test('answers HEAD without a body', async () => {
-      const response = await fetch(`${origin}/accounts/1/balance`, { method: 'HEAD' })
-      expect({ status: response.status, body: await response.text() }).toEqual({ status: 401, body: '' })
-    })
-
-    test('hides the resources of others, if it is told to', async () => {
-      const hidden = await serve({ client: running.client, target: own, hideOthers: true })
-      const answer = await ask([['X-Token', secrets.staticToken]], OTHER_ACCOUNT, hidden)
-      expect(answer).toMatchObject({ status: 404, body: { error: { reason: 'NOT_FOUND' } } })
-      expect(JSON.stringify(answer)).not.toContain('account')
-    })
-
-    test.each<[claim: string, target: DoorOptions['target'], status: number, reason: string]>([
-      ['names no owner', () => undefined, 403, 'TARGET_NOT_FOUND'],
-      ['names an empty one', () => ({ account: '' }), 403, 'TARGET_NOT_FOUND'],
-      ['names a project that is empty', (account) => ({ account, project: '' }), 403, 'TARGET_NOT_FOUND'],
-      ['names no owner later', async () => undefined, 403, 'TARGET_NOT_FOUND'],
-      [
-        'fails',
-        () => {
-          throw new Error('a secret of the records')
-        },
-        500,
-        'INTERNAL',
-      ],
-    ])('refuses a request whose target %s', async (_claim, target, status, reason) => {
-      const failures: unknown[] = []
-      const door = await serve({ client: running.client, target, onFailure: (error) => failures.push(error) })
-      const answer = await ask([['X-Token', secrets.staticToken]], ACCOUNT, door)
-      expect(answer).toMatchObject({ status, body: { error: { reason } } })
-      expect(JSON.stringify(answer)).not.toContain('secret')
-      expect(failures).toHaveLength(status === 500 ? 1 : 0)
-    })
-
-    test('refuses every request while no sidecar answers, whoever listens to failures', async () => {
-      const nobody = connect('unix:/nobody/listens/here')
-      whenTheFileEnds(() => nobody.close())
-      const onFailure = () => {
-        throw new Error('a listener that fails')
-      }
-      const door = await serve({ client: nobody, target: own, onFailure })
-      expect(await ask([['X-Token', secrets.staticToken]], ACCOUNT, door)).toEqual({
-        status: 503,
-        challenge: null,
-        body: {
-          error: { reason: 'UNAVAILABLE', message: 'the request could not be authorized; try again later' },
-        },
-      })
-    })
-
-    test('cancels the question when the client leaves, and runs no handler', async () => {
-      const { promise: asked, resolve: hear } = Promise.withResolvers<AbortSignal>()
-      const check: Client['check'] = (_question, { signal } = {}) =>
-        new Promise((_resolve, reject) => {
-          signal?.addEventListener('abort', () => reject(new Error('cancelled')))
-          hear(signal as AbortSignal)
-        })
-      const failures: unknown[] = []
-      const door = await serve({
-        client: { check },
-        target: own,
-        onFailure: (error) => failures.push(error),
-      })
-      const leaving = requestOf(`${door}/accounts/1/balance`)
-      leaving.on('error', silent).end()
-      const signal = await asked
-      const aborted = once(signal, 'abort')
-      leaving.destroy()
-      await aborted
-      expect(failures).toEqual([])
-    })
+    const leaving = requestOf(`${at}/accounts/1/balance`)
+    leaving.on('error', silent).end()
+    const signal = await asked
+    const aborted = once(signal, 'abort')
+    leaving.destroy()
+    await aborted
+    expect(failures).toEqual([])
   })
 }
 
