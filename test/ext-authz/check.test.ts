@@ -96,7 +96,7 @@ const ROWS: readonly Row[] = [
   },
   {
     what: 'a client that claims an address of the account',
-    headers: [iam(restricted), ['x-forwarded-for', '192.0.2.1']],
+    headers: [iam(restricted), ['x-forwarded-for', '203.0.113.1']],
     from: '198.51.100.1',
     status: 403,
     reason: 'ADDRESS_NOT_ALLOWED',
@@ -104,7 +104,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'a client inside the addresses of the account',
     headers: [iam(restricted)],
-    from: '192.0.2.1',
+    from: '203.0.113.1',
     status: undefined,
     reason: 'ALLOWED',
   },
@@ -112,7 +112,7 @@ const ROWS: readonly Row[] = [
     what: 'a client inside, behind two proxies of the operator',
     headers: [
       iam(restricted),
-      ['x-forwarded-for', '198.51.100.1, 192.0.2.1'],
+      ['x-forwarded-for', '198.51.100.1, 203.0.113.1'],
       ['x-forwarded-for', '10.0.0.1'],
     ],
     context: { ...BALANCE, trusted_hops: '2' },

@@ -67,7 +67,7 @@ test.each<[what: string, prefix: string, headers: RequestHeaders, status: number
   [
     'an address outside those of the account',
     `${BALANCE},trusted_hops=1`,
-    { ...credential(restricted), 'x-forwarded-for': '192.0.2.1, 198.51.100.1' },
+    { ...credential(restricted), 'x-forwarded-for': '203.0.113.1, 198.51.100.1' },
     403,
     'ADDRESS_NOT_ALLOWED',
   ],
@@ -85,7 +85,7 @@ test.each<[what: string, prefix: string, headers: RequestHeaders, status: number
 })
 
 test('an account is known by an address that a proxy of the operator vouches for', async () => {
-  const headers = { ...credential(restricted), 'x-forwarded-for': '198.51.100.1, 192.0.2.1' }
+  const headers = { ...credential(restricted), 'x-forwarded-for': '198.51.100.1, 203.0.113.1' }
   expect((await ask(`${BALANCE},trusted_hops=1`, headers)).status).toBe(200)
 })
 

@@ -22,7 +22,7 @@ export const OTHER_TOKEN = 'other-caller-token-0123456789abcdef'
 /** Secret by which a proxy is known over HTTP. */
 export const PROXY_SECRET = 'a-secret-that-the-proxy-alone-can-read'
 
-/** An account that lets in addresses of 192.0.2.0/24 alone. */
+/** An account that lets in addresses of 203.0.113.0/24 alone. */
 const RESTRICTED = '777777'
 
 export interface People {
@@ -35,8 +35,10 @@ export interface People {
   readonly revoked: string
   /** A token of an account that restricts addresses. */
   readonly restricted: string
-  /** Starts a sidecar for them. Its profile `gateway` is of `OTHER_ACCOUNT`; `broken` cannot log in. */
-  run(flags?: SidecarOptions['flags']): Promise<RunningSidecar>
+  /** A token of its project beta. */
+  readonly beta: string
+  /** Starts a sidecar for them, with more in its configuration. Its profile `gateway` is of `OTHER_ACCOUNT`; `broken` cannot log in. */
+  run(flags?: SidecarOptions['flags'], more?: object): Promise<RunningSidecar>
 }
 
 export const iam = (value: string) => ['x-auth-token', value] as const
@@ -60,36 +62,38 @@ export async function peopleBehindEnvoy(now: () => number = Date.now): Promise<P
     password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
     scope: { account: RESTRICTED },
   })
-  await first.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['192.0.2.0/24'])
-  const config = newFile(
-    JSON.stringify({
-      http: {
-        authorize: true,
-        trusted_proxies: ['127.0.0.1'],
-        proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
+  await first.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['203.0.113.0/24'])
+  const config = {
+    http: {
+      authorize: true,
+      trusted_proxies: ['127.0.0.1'],
+      proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
+    },
+    profiles: {
+      gateway: {
+        account: OTHER_ACCOUNT,
+        user_name: 'stranger',
+        password_file: newFile(secrets.passwordOf('stranger')),
       },
-      profiles: {
-        gateway: {
-          account: OTHER_ACCOUNT,
-          user_name: 'stranger',
-          password_file: newFile(secrets.passwordOf('stranger')),
-        },
-        broken: { account: ACCOUNT, user_name: 'account', password_file: newFile('an earlier password') },
-      },
-      callers: [
-        { name: 'envoy', token_file: newFile(ENVOY_TOKEN), profiles: ['gateway', 'broken'] },
-        { name: 'other', token_file: newFile(OTHER_TOKEN) },
-      ],
-    }),
-    'portcullis.json',
-  )
+      broken: { account: ACCOUNT, user_name: 'account', password_file: newFile('an earlier password') },
+    },
+    callers: [
+      { name: 'envoy', token_file: newFile(ENVOY_TOKEN), profiles: ['gateway', 'broken'] },
+      { name: 'other', token_file: newFile(OTHER_TOKEN) },
+    ],
+  }
   return {
     account: account.value,
     tokenId: account.tokenId,
     project: (await issued(first, secrets, { project: 'alpha' })).value,
+    beta: (await issued(first, secrets, { project: 'beta' })).value,
     staticToken: secrets.staticToken,
     revoked: revoked.value,
     restricted: restricted.value,
-    run: (flags) => runSidecar({ folder, config, now, ...(flags && { flags }) }),
+    run: (flags, more) =>
+      runSidecar({
+        ...{ folder, now, ...(flags && { flags }) },
+        config: newFile(JSON.stringify({ ...config, ...more }), 'portcullis.json'),
+      }),
   }
 }

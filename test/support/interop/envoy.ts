@@ -30,14 +30,31 @@ export async function installEnvoy(): Promise<string> {
 export interface Envoy {
   /** Where it listens. */
   readonly address: string
+  /** What it printed so far. */
+  stdout(): string
   stop(): Promise<void>
 }
 
 /** Starts Envoy in front of a sidecar, and waits until it has found it healthy. */
-export async function startEnvoy(program: string, sidecar: string): Promise<Envoy> {
+export function startEnvoy(program: string, sidecar: string): Promise<Envoy> {
+  return launchEnvoy(program, configuration(sidecar), async (admin) =>
+    (await textOf(`${admin}/clusters`)).includes('::health_flags::healthy'),
+  )
+}
+
+/**
+ * Starts Envoy with a configuration, and waits until it listens.
+ *
+ * @param isReady looks at its administration, `http://HOST:PORT`
+ */
+export async function launchEnvoy(
+  program: string,
+  configuration: object,
+  isReady: (admin: string) => Promise<boolean> = async () => true,
+): Promise<Envoy> {
   const folder = newFolder()
   const file = join(folder, 'envoy.json')
-  writeFileSync(file, JSON.stringify(configuration(sidecar)))
+  writeFileSync(file, JSON.stringify({ ...configuration, admin: { address: socketAddress('127.0.0.1', 0) } }))
   const envoy = startProcess(
     [
       program,
@@ -54,13 +71,21 @@ export async function startEnvoy(program: string, sidecar: string): Promise<Envo
     { cwd: folder },
   )
   const admin = `http://${await envoyAdmin(envoy, join(folder, 'admin'))}`
-  await eventually(async () => (await textOf(`${admin}/clusters`)).includes('::health_flags::healthy'))
-  const listeners = JSON.parse(await textOf(`${admin}/listeners?format=json`))
-  const { address, port_value: port } = listeners.listener_statuses[0].local_address.socket_address
+  await eventually(() => isReady(admin))
+  const listeners = await eventually(async () => {
+    const { listener_statuses } = JSON.parse(await textOf(`${admin}/listeners?format=json`))
+    return listener_statuses?.length > 0 && listener_statuses
+  })
+  const { address, port_value: port } = listeners[0].local_address.socket_address
   return {
     address: `${address}:${port}`,
+    stdout: envoy.stdout,
     stop: async () => void (await envoy.stop()),
   }
+}
+
+function socketAddress(address: string | undefined, port: number): object {
+  return { socket_address: { address, port_value: port } }
 }
 
 async function envoyAdmin(envoy: RunningProcess, path: string): Promise<string> {
@@ -77,9 +102,6 @@ async function textOf(url: string): Promise<string> {
 
 function configuration(sidecar: string): object {
   const [address, port] = sidecar.split(':')
-  const socket = (address: string | undefined, port: number) => ({
-    socket_address: { address, port_value: port },
-  })
   const type = (name: string) => ({ '@type': `type.googleapis.com/envoy.extensions.${name}` })
   const manager = {
     ...type('filters.network.http_connection_manager.v3.HttpConnectionManager'),
@@ -116,16 +138,15 @@ function configuration(sidecar: string): object {
     ],
     load_assignment: {
       cluster_name: 'sidecar',
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: socket(address, Number(port)) } }] }],
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: socketAddress(address, Number(port)) } }] }],
     },
   }
   return {
-    admin: { address: socket('127.0.0.1', 0) },
     static_resources: {
       listeners: [
         {
           name: 'front',
-          address: socket('127.0.0.1', 0),
+          address: socketAddress('127.0.0.1', 0),
           filter_chains: [{ filters: [{ name: 'http', typed_config: manager }] }],
         },
       ],

@@ -1,0 +1,296 @@
+/** A real Envoy before a real server, as examples/envoy configure it: what passes and what does not, and what the server gets to see. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ENVOY_TOKEN, type People, PROXY_SECRET, peopleBehindEnvoy } from '../support/behind-envoy.ts'
+import { ask, startTarget, type TargetServer } from '../support/egress.ts'
+import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
+import { addRoute, type EnvoyConfiguration, envoyExample } from '../support/interop/ext-authz.ts'
+import { obtained } from '../support/interop/obtain.ts'
+import { eventually, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar } from '../support/sidecar.ts'
+
+const DAY_MS = 86_400_000
+const program = await obtained('Envoy', installEnvoy)
+
+type Headers = Readonly<Record<string, string | readonly string[]>>
+
+/** How Envoy asks. */
+interface Mode {
+  readonly mode: string
+  readonly file: 'envoy.yaml' | 'envoy-http.yaml'
+  readonly change: (configuration: EnvoyConfiguration) => void
+}
+
+const MODES: readonly Mode[] = [
+  { mode: 'gRPC, headers joined', file: 'envoy.yaml', change: () => {} },
+  {
+    mode: 'gRPC, headers as they came',
+    file: 'envoy.yaml',
+    change: ({ filter }) => Object.assign(filter, { encode_raw_headers: true }),
+  },
+  {
+    mode: 'gRPC, where Envoy drops no header and lets requests pass when a call fails',
+    file: 'envoy.yaml',
+    change: ({ filter, manager }) => {
+      filter.failure_mode_allow = true
+      manager.common_http_protocol_options = {}
+    },
+  },
+  { mode: 'HTTP', file: 'envoy-http.yaml', change: () => {} },
+]
+
+describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
+  const isGrpc = file === 'envoy.yaml'
+  let nowMs = Date.now()
+  let people: People
+  let sidecar: RunningSidecar
+  let application: TargetServer
+  let envoy: Envoy
+
+  beforeAll(async () => {
+    people = await peopleBehindEnvoy(() => nowMs)
+    sidecar = await people.run({ 'http.address': '127.0.0.1:0' }, isGrpc ? {} : { routes: ROUTES })
+    application = await startTarget()
+    envoy = await start(change)
+  })
+
+  async function start(more: Mode['change']): Promise<Envoy> {
+    const portcullis = isGrpc ? sidecar.address : (sidecar.sidecar.httpAddress ?? '')
+    const configuration = envoyExample(file, { portcullis, application: new URL(application.url).host })
+    if (isGrpc)
+      configuration.filter.grpc_service.initial_metadata = [
+        { key: 'authorization', value: `Bearer ${ENVOY_TOKEN}` },
+      ]
+    else configuration.filter.http_service.authorization_request.headers_to_add[0].value = PROXY_SECRET
+    if (isGrpc) for (const [prefix, context] of CONTEXTS) addRoute(configuration, prefix, context)
+    more(configuration)
+    const started = await launchEnvoy(program.ok ? program.value : '', configuration.whole)
+    whenTheFileEnds(() => started.stop())
+    return started
+  }
+
+  /** The answer, and the requests that reached the application. */
+  async function send(path: string, headers: Headers, method = 'GET') {
+    application.received.length = 0
+    const {
+      status,
+      headers: answered,
+      text,
+    } = await ask(envoy.address, path, {
+      method,
+      headers: headers as Record<string, string>,
+    })
+    const json = /^\{/.test(text) ? JSON.parse(text) : undefined
+    return {
+      status,
+      headers: answered,
+      reason: json?.error?.reason,
+      json,
+      received: [...application.received],
+    }
+  }
+  const iam = () => ({ 'x-auth-token': people.account })
+
+  test('a request that may pass reaches the application, which learns who sent it', async () => {
+    const { status, received } = await send('/billing/items?limit=10', iam())
+    expect([status, received.length]).toEqual([200, 1])
+    expect(received[0]?.url).toBe('/billing/items?limit=10')
+    expect(received[0]?.headers).toMatchObject({
+      'x-auth-token': people.account,
+      'x-portcullis-account': ACCOUNT,
+      'x-portcullis-kind': 'iam_token_account_scoped',
+      'x-portcullis-user-name': 'account',
+      'x-portcullis-user-type': 'service_user',
+      'x-portcullis-token-id': people.tokenId,
+      'x-portcullis-rules-digest': sidecar.sidecar.rulesDigest,
+    })
+    expect(received[0]?.headers).not.toHaveProperty('x-portcullis-project')
+  })
+
+  test('a project is among what it learns', async () => {
+    const { received } = await send('/cdn/', { 'x-auth-token': people.project })
+    expect(received[0]?.headers).toMatchObject({ 'x-portcullis-project': 'alpha' })
+  })
+
+  test('what a client says of itself does not reach the application', async () => {
+    const forged = {
+      'X-Portcullis-Account': [OTHER_ACCOUNT, OTHER_ACCOUNT],
+      'x-portcullis-project': 'beta',
+      'X-Portcullis-Authority': 'forged',
+      'X-Portcullis-Anything': 'forged',
+      X_Portcullis_Kind: 'forged',
+      'x-portcullis_user_id': 'forged',
+      'X-Portcullis-Proxy-Secret': 'forged',
+    }
+    const { status, received } = await send('/billing/', { ...iam(), ...forged })
+    expect([status, received.length]).toEqual([200, 1])
+    const texts = received[0]?.rawHeaders ?? []
+    expect(texts.filter((text) => ['forged', 'beta', OTHER_ACCOUNT, PROXY_SECRET].includes(text))).toEqual([])
+    expect(received[0]?.headers['x-portcullis-account']).toBe(ACCOUNT)
+  })
+
+  test.each<[what: string, path: string, headers: () => Headers, status: number, reason: string]>([
+    ['no credential', '/billing/', () => ({}), 401, 'CREDENTIAL_MISSING'],
+    [
+      'a credential twice',
+      '/billing/',
+      () => ({ 'x-auth-token': [people.account, people.account] }),
+      401,
+      'CREDENTIAL_AMBIGUOUS',
+    ],
+    [
+      'a credential with a comma',
+      '/billing/',
+      () => ({ 'x-auth-token': `${people.account}, x` }),
+      401,
+      'CREDENTIAL_AMBIGUOUS',
+    ],
+    [
+      'credentials in both headers',
+      '/billing/',
+      () => ({ ...iam(), 'x-token': people.staticToken }),
+      401,
+      'CREDENTIAL_AMBIGUOUS',
+    ],
+    ['a token in the wrong header', '/billing/', () => ({ 'x-token': people.account }), 401, 'WRONG_HEADER'],
+    ['a token of nobody', '/billing/', () => ({ 'x-auth-token': 'eyJ.eyJ.x' }), 401, 'CREDENTIAL_INVALID'],
+    ['a revoked token', '/billing/', () => ({ 'x-auth-token': people.revoked }), 401, 'CREDENTIAL_REVOKED'],
+    [
+      'a kind that is not accepted',
+      '/servers/1',
+      () => ({ 'x-token': people.staticToken }),
+      403,
+      'TOKEN_KIND_NOT_ACCEPTED',
+    ],
+    ['another project', '/cdn/', () => ({ 'x-auth-token': people.beta }), 403, 'PROJECT_MISMATCH'],
+    [
+      'an address outside those of the account',
+      '/billing/',
+      () => ({ 'x-auth-token': people.restricted }),
+      403,
+      'ADDRESS_NOT_ALLOWED',
+    ],
+    [
+      'an address that the client claims',
+      '/billing/',
+      () => ({ 'x-auth-token': people.restricted, 'x-forwarded-for': '203.0.113.1' }),
+      403,
+      'ADDRESS_NOT_ALLOWED',
+    ],
+  ])('%s is denied, and the application sees nothing of it', async (_what, path, headers, status, reason) => {
+    const answer = await send(path, headers())
+    expect(answer).toMatchObject({ status, reason, received: [] })
+    expect(answer.json.error.accepted).toEqual(expect.any(Array))
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(answer.headers['www-authenticate'] !== undefined).toBe(status === 401)
+  })
+
+  test('a denial says what would have been accepted', async () => {
+    const { json } = await send('/servers/1', { 'x-token': people.staticToken })
+    expect(json).toEqual({
+      error: {
+        reason: 'TOKEN_KIND_NOT_ACCEPTED',
+        message: expect.stringContaining('dedicated-servers'),
+        accepted: [
+          { kind: 'iam_token_account_scoped', header: 'X-Auth-Token', issuable: true },
+          { kind: 'iam_token_project_scoped', header: 'X-Auth-Token', issuable: true },
+        ],
+      },
+    })
+  })
+
+  test('an expired token is denied', async () => {
+    nowMs += 2 * DAY_MS
+    const answer = await send('/billing/', iam()).finally(() => {
+      nowMs -= 2 * DAY_MS
+    })
+    expect(answer).toMatchObject({ status: 401, reason: 'CREDENTIAL_EXPIRED', received: [] })
+  })
+
+  test.each(['POST', 'PUT', 'OPTIONS', 'HEAD', 'PROPFIND'])('%s is asked about like GET', async (method) => {
+    expect((await send('/billing/', iam(), method)).status).toBe(200)
+    expect(await send('/billing/', {}, method)).toMatchObject({ status: 401, received: [] })
+  })
+
+  test.each([
+    '/billing/../servers/',
+    '/billing/%2e%2e/servers/',
+    '//servers/',
+    '/billing/..%2fservers/',
+    '/servers/.',
+  ])('what is asked about %s is what the application gets', async (path) => {
+    const { received } = await send(path, { 'x-token': people.staticToken })
+    // A static token opens the one and not the other.
+    for (const { url = '' } of received) expect(new URL(url, 'http://a').pathname).toMatch(/^\/billing\//)
+    expect(received.filter(({ url }) => url?.includes('servers'))).toEqual([])
+  })
+
+  test('a request about which nothing can be decided does not pass', async () => {
+    // Over gRPC the route names no API; over HTTP the path is in no route.
+    const answer = await send('/elsewhere', iam())
+    expect(answer.received).toEqual([])
+    expect([answer.status, answer.reason]).toEqual(isGrpc ? [500, 'INVALID_ARGUMENT'] : [403, 'NO_ROUTE'])
+  })
+
+  test.runIf(isGrpc)('the address of the client is the one that proxies of the operator saw', async () => {
+    const from = (forwarded: string) =>
+      send('/restricted/', { 'x-auth-token': people.restricted, 'x-forwarded-for': forwarded })
+    // Envoy adds the address of its client, which is the proxy before it.
+    expect((await from('198.51.100.1, 203.0.113.1')).status).toBe(200)
+    expect((await from('203.0.113.1, 198.51.100.1')).reason).toBe('ADDRESS_NOT_ALLOWED')
+  })
+
+  test.runIf(isGrpc)('the credential of a profile takes the place of that of the client', async () => {
+    const { status, received } = await send('/behind/', { ...iam(), X_Auth_Token: 'x', Cookie: 'a=b' })
+    expect([status, received.length]).toEqual([200, 1])
+    const { headers, rawHeaders } = received[0] as (typeof received)[number]
+    const credentials = [['X-Auth-Token', String(headers['x-auth-token'])]] as const
+    expect(await sidecar.client.check({ api: 'balance', credentials })).toMatchObject({
+      allowed: true,
+      token: { subject: { name: 'stranger' } },
+    })
+    expect(rawHeaders.map((text) => text.toLowerCase())).not.toContain('x_auth_token')
+    expect(rawHeaders).not.toContain(people.account)
+    expect(headers).toMatchObject({ cookie: 'a=b', 'x-portcullis-user-name': 'account' })
+    expect(await send('/behind/', {})).toMatchObject({ status: 401, received: [] })
+  })
+
+  test.runIf(isGrpc)('the log of Envoy says why, and whose token it was', async () => {
+    await send('/billing/logged', iam())
+    await send('/billing/denied', {})
+    const lines = await eventually(async () => {
+      const logged = envoy
+        .stdout()
+        .split('\n')
+        .filter((line) => /logged|denied/.test(line))
+      return logged.length >= 2 && logged
+    })
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { status: 200, path: '/billing/logged', reason: 'ALLOWED', account: ACCOUNT, user: 'account' },
+      { status: 401, path: '/billing/denied', reason: 'CREDENTIAL_MISSING', account: null, user: null },
+    ])
+  })
+
+  test('without a sidecar nothing passes', async () => {
+    const alone = await start(({ filter }) => {
+      filter.failure_mode_allow = false
+    })
+    await sidecar.sidecar.close()
+    application.received.length = 0
+    const { status } = await ask(alone.address, '/billing/', { headers: iam() })
+    expect([status, application.received]).toEqual([503, []])
+  })
+})
+
+/** Further routes of Envoy. */
+const CONTEXTS = [
+  ['/restricted/', { api: 'balance', trusted_hops: '2' }],
+  ['/behind/', { api: 'balance', account: ACCOUNT, credential_profile: 'gateway' }],
+  ['/cdn/', { api: 'cdn', account: ACCOUNT, project: 'alpha' }],
+] as const
+
+/** Over HTTP the sidecar has the routes, and not Envoy. */
+const ROUTES = [
+  { path: '/billing/', api: 'balance' },
+  { path: '/servers/', api: 'dedicated-servers' },
+  { path: '/cdn/', api: 'cdn', target: { account: { fixed: ACCOUNT }, project: { fixed: 'alpha' } } },
+]
