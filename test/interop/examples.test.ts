@@ -3,6 +3,8 @@ import { describe } from 'vitest'
 import { pageOf } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import { run } from '../support/interop/command.ts'
+import { installEnvoy } from '../support/interop/envoy.ts'
+import { copyEnvoyExample } from '../support/interop/ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { copyExample, freeAddresses, installProxy, PROXIES, SHOWN } from '../support/interop/proxies.ts'
 
@@ -28,3 +30,28 @@ for (const name of PROXIES) {
     })
   })
 }
+
+const envoy = await obtained('Envoy', installEnvoy)
+
+describe.skipIf(!envoy.ok || !curl.ok)('examples/envoy/README.md', () => {
+  readPage(pageOf('examples/envoy/README.md'), {
+    prepare: async (terminal) => {
+      terminal.addTool(
+        'envoy',
+        `exec '${envoy.ok && envoy.value}' --concurrency 1 --use-dynamic-base-id "$@"`,
+      )
+      const { proxy, sidecar, application } = await freeAddresses()
+      const { proxy: grpc } = await freeAddresses()
+      copyEnvoyExample(terminal.folder, {
+        '127.0.0.1:8080': proxy,
+        '127.0.0.1:8180': sidecar,
+        '127.0.0.1:50051': grpc,
+        '127.0.0.1:3000': application,
+      })
+      terminal.replace(SHOWN.proxy, proxy)
+      await terminal.run(
+        `export PORT=${application.split(':')[1]} PORTCULLIS_HTTP_ADDRESS=${sidecar} PORTCULLIS_GRPC_ADDRESS=${grpc}`,
+      )
+    },
+  })
+})

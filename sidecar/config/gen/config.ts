@@ -65,21 +65,21 @@ ted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",ty
 items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"File with the secret that ever\
 y proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or more visible ASCII characters. A\
  second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"Whether the proxies \
-of `http.trusted_proxies` may ask at `/authorize` about the requests that they receive.",type:"boolean",default:!1},
-catalog:{description:"Further services in the catalog. It always contains the identity service.",type:"array",
-maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["type","name"],properties:{type:{description:"\
-Type of the service, for example object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Na\
-me of the service.",type:"string",minLength:1,maxLength:255},url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/\
-$defs/region"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{description:"Several endpoints, instead of ur\
-l, region and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
-"url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/i\
-nterfaces"}}}}}}},roles:{description:"Roles that the identity endpoint shows for a token, by what its holder m\
-ay do.",type:"object",additionalProperties:!1,properties:{account:{description:"Of a permission whose scope is\
- Account, on the account and on each of its projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"\
-Of a permission whose scope is Projects, on the selected projects. Default: member.",$ref:"#/$defs/roleNames"},
-by_role:{description:"Of a role of the directory, for example of iam.admin. Default: each role keeps its name.",
-type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},compatibility:{description:"\
-What Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,
+of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests that they receive.",type:"\
+boolean",default:!1},catalog:{description:"Further services in the catalog. It always contains the identity se\
+rvice.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["type","name"],properties:{
+type:{description:"Type of the service, for example object-store.",type:"string",minLength:1,maxLength:255},name:{
+description:"Name of the service.",type:"string",minLength:1,maxLength:255},url:{$ref:"#/$defs/endpointUrl"},region:{
+$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{description:"Several endpoints, inste\
+ad of url, region and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,
+required:["url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"\
+#/$defs/interfaces"}}}}}}},roles:{description:"Roles that the identity endpoint shows for a token, by what its\
+ holder may do.",type:"object",additionalProperties:!1,properties:{account:{description:"Of a permission whose\
+ scope is Account, on the account and on each of its projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{
+description:"Of a permission whose scope is Projects, on the selected projects. Default: member.",$ref:"#/$def\
+s/roleNames"},by_role:{description:"Of a role of the directory, for example of iam.admin. Default: each role k\
+eeps its name.",type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},compatibility:{
+description:"What Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,
 properties:{unscoped_login:{description:"Whether a login without a scope gets an unscoped token. It opens no p\
 roduct API, and administers nothing.",type:"boolean",default:!1},token_method:{description:"Which tokens can b\
 e exchanged for one with another scope (Keystone's method `token`): off (none), unscoped, or any. The new toke\

@@ -1,8 +1,10 @@
 /** The configurations of examples/envoy, changed as a test needs them. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { repository } from './command.ts'
+
+const EXAMPLE = join(repository, 'examples/envoy')
 
 /** The part of a configuration that tests change; the rest is as it is. */
 // biome-ignore lint/suspicious/noExplicitAny: as Envoy has it
@@ -24,7 +26,7 @@ export function envoyExample(
   file: 'envoy.yaml' | 'envoy-http.yaml',
   addresses: Readonly<Record<'portcullis' | 'application', string>>,
 ): EnvoyConfiguration {
-  const whole: Tree = parse(readFileSync(join(repository, 'examples/envoy', file), 'utf8'))
+  const whole: Tree = parse(readFileSync(join(EXAMPLE, file), 'utf8'))
   const { listeners, clusters } = whole.static_resources
   listeners[0].address.socket_address.port_value = 0
   for (const cluster of clusters) {
@@ -52,4 +54,17 @@ export function addRoute(
       },
     },
   })
+}
+
+/** Copies the files of the example, with other addresses: those that it shows → those that they are. */
+export function copyEnvoyExample(folder: string, addresses: Readonly<Record<string, string>>): void {
+  for (const file of readdirSync(EXAMPLE)) {
+    let text = readFileSync(join(EXAMPLE, file), 'utf8')
+    for (const [shown, actual] of Object.entries(addresses))
+      text = text
+        .replaceAll(shown, actual)
+        // Envoy's files have the port apart.
+        .replaceAll(`port_value: ${shown.split(':')[1]} `, `port_value: ${actual.split(':')[1]} `)
+    writeFileSync(join(folder, file), text)
+  }
 }
