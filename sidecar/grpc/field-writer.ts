@@ -80,11 +80,15 @@ export class FieldWriter {
     this.#position += value.length
   }
 
-  /** Writes fields that are already encoded. */
-  encoded(fields: Buffer): void {
-    this.#makeRoom(fields.length)
-    this.#bytes.set(fields, this.#position)
-    this.#position += fields.length
+  /** Writes a nested message whose fields are already encoded in two parts. */
+  parts(field: number, one: Buffer, other: Buffer): void {
+    const length = one.length + other.length
+    this.#makeRoom(PREFIX_BYTES_MAX + length)
+    this.#bytes[this.#position++] = (field << 3) | LENGTH_DELIMITED
+    this.#varint(length)
+    this.#bytes.set(one, this.#position)
+    this.#bytes.set(other, this.#position + one.length)
+    this.#position += length
   }
 
   /** Begins a nested message. Returns a position that must be passed to `end`. */

@@ -53,6 +53,23 @@ export class Fields {
     return outerEnd
   }
 
+  /** Length of the text of this field, which is not read; -1: it is long, or no text. */
+  lengthAhead(): number {
+    const length = this.#bytes[this.#position] as number
+    return this.type === LENGTH_DELIMITED && length < 0x80 ? length : -1
+  }
+
+  /** A byte of the text of this field, which is not read and has a length of its own. */
+  byteAhead(index: number): number {
+    return this.#bytes[this.#position + 1 + index] ?? 0
+  }
+
+  /** Returns to the outer message, whatever is left of the inner one. */
+  abandon(outerEnd: number): void {
+    this.#position = this.#end
+    this.#end = outerEnd
+  }
+
   /** Returns to the outer message after the end of the inner one. */
   leave(outerEnd: number): void {
     this.#end = outerEnd

@@ -44,8 +44,11 @@ export function decide(
   const question = { api, target, replacement, headers, clientAddress }
   const current = forCall(services)
   const { engine } = current
-  const outcome = authorizeRequest(current, question, findCaller) as MaybePromise<ProxiedOutcome>
-  return andThen(outcome, (decided): Decided => ({ ...decided, refused: undefined, api, engine }))
+  const authorized = authorizeRequest(current, question, findCaller) as MaybePromise<ProxiedOutcome>
+  return andThen(
+    authorized,
+    ({ outcome, credential }): Decided => ({ refused: undefined, api, engine, outcome, credential }),
+  )
 }
 
 /** What becomes of the headers of a request that may pass. */

@@ -79,6 +79,8 @@ export interface Relevance {
   readonly carriers: ReadonlySet<string>
   /** Whether what becomes of a request can depend on a header of that name. Most headers of a request have other names. */
   isRelevant(name: string): boolean
+  /** The same from the length of the name and its third character: false only where no such name is relevant. */
+  mayBeRelevant(length: number, third: number): boolean
 }
 
 const RELEVANCE = new WeakMap<Engine, Relevance>()
@@ -88,11 +90,12 @@ export function relevanceTo(engine: Engine): Relevance {
   if (relevance === undefined) {
     const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
     const names = new Set([...carriers, FORWARDED_FOR])
-    const lengths = new Set(Array.from(names, (name) => name.length))
+    const lengths = new Uint8Array(NAME_LENGTH_MAX + 1)
+    for (const { length } of names) lengths[length] = 1
     relevance = {
       carriers,
-      // Every header of every request is asked about, so the cheap questions come first.
-      isRelevant: (name) => (lengths.has(name.length) && names.has(canonical(name))) || isIdentity(name),
+      isRelevant: (name) => names.has(canonical(name)) || isIdentity(name),
+      mayBeRelevant: (length, third) => lengths[length] !== 0 || (third | 0x20) === LETTER_P,
     }
     RELEVANCE.set(engine, relevance)
   }
@@ -103,6 +106,9 @@ export function relevanceTo(engine: Engine): Relevance {
 export function isIdentity(name: string): boolean {
   return (name.charCodeAt(2) | 0x20) === LETTER_P && IDENTITY.test(name)
 }
+
+/** Longer names are looked at whole. */
+const NAME_LENGTH_MAX = 64
 
 const LETTER_P = 'p'.charCodeAt(0)
 

@@ -41,7 +41,7 @@ function meaning(bytes: Buffer): object {
 }
 
 /** Otherwise what no decision depends on is left out. */
-const EVERYTHING = { isRelevant: () => true }
+const EVERYTHING = { isRelevant: () => true, mayBeRelevant: () => true }
 
 const characters = (text: string) => Buffer.from(text).toString('latin1')
 

@@ -88,7 +88,9 @@ test.each([
     relevant: false,
   })),
 ])('what becomes of a request depends on the header `$name`: $relevant', ({ name, relevant }) => {
-  expect(relevanceTo(engine).isRelevant(name)).toBe(relevant)
+  const relevance = relevanceTo(engine)
+  expect(relevance.isRelevant(name)).toBe(relevant)
+  if (relevant) expect(relevance.mayBeRelevant(name.length, name.charCodeAt(2))).toBe(true)
 })
 
 const list = (names: readonly string[]) => names.map((name) => [name, 'x'] as const)

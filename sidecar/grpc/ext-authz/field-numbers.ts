@@ -26,7 +26,5 @@ export const OK_HTTP_RESPONSE = { headers: 2, headersToRemove: 5 } as const
 export const HTTP_STATUS = { code: 1 } as const
 export const HEADER_VALUE_OPTION = { header: 1, append: 2, appendAction: 3 } as const
 
-/** An entry of any `map<string, …>`. */
-export const FIELDS_ENTRY = { key: 1, value: 2 } as const
-export const STRUCT = { fields: 1 } as const
-export const VALUE = { stringValue: 3 } as const
+/** An entry of a `map<string, string>`. */
+export const CONTEXT_EXTENSIONS_ENTRY = { key: 1, value: 2 } as const

@@ -39,7 +39,7 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
   }
 }
 
-const EVERY_HEADER = { isRelevant: () => true }
+const EVERY_HEADER = { isRelevant: () => true, mayBeRelevant: () => true }
 
 function answer(
   services: Services,
@@ -49,7 +49,10 @@ function answer(
 ): MaybePromise<Buffer> {
   const settings = readRouteSettings(context, 'context_extensions')
   const request = {
-    ...{ method, host, target: path, headers },
+    method,
+    host,
+    target: path,
+    headers,
     header: (name: string) => valuesOf(headers, name),
     clientAddress: clientAddress(peer, headers, settings.trustedHops),
   }

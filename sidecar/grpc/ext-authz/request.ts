@@ -10,7 +10,7 @@ import {
   ADDRESS,
   ATTRIBUTE_CONTEXT,
   CHECK_REQUEST,
-  FIELDS_ENTRY,
+  CONTEXT_EXTENSIONS_ENTRY,
   HEADER_MAP,
   HEADER_VALUE,
   HTTP_REQUEST,
@@ -38,8 +38,10 @@ export interface Asked {
   path: string
 }
 
+export type HeaderRelevance = Pick<Relevance, 'isRelevant' | 'mayBeRelevant'>
+
 interface Reading extends Asked {
-  readonly relevance: Pick<Relevance, 'isRelevant'>
+  readonly relevance: HeaderRelevance
   headersRead: number
 }
 
@@ -50,10 +52,16 @@ const HEADERS_MAX = 10_000
 const CONTEXT_MAX = 100
 
 /** @throws CallError if the bytes are not such a message */
-export function readAsked(bytes: Buffer, relevance: Pick<Relevance, 'isRelevant'>): Asked {
+export function readAsked(bytes: Buffer, relevance: HeaderRelevance): Asked {
   const asked: Reading = {
-    ...{ context: [], headers: [], peer: '', method: '', host: '', path: '' },
-    ...{ relevance, headersRead: 0 },
+    context: [],
+    headers: [],
+    peer: '',
+    method: '',
+    host: '',
+    path: '',
+    relevance,
+    headersRead: 0,
   }
   const fields = new Fields(bytes)
   try {
@@ -114,8 +122,8 @@ function readContext(fields: Fields, { context }: Reading): void {
   let value = ''
   const end = fields.enter()
   while (fields.next())
-    if (fields.number === FIELDS_ENTRY.key) key = fields.text()
-    else if (fields.number === FIELDS_ENTRY.value) value = fields.text()
+    if (fields.number === CONTEXT_EXTENSIONS_ENTRY.key) key = fields.text()
+    else if (fields.number === CONTEXT_EXTENSIONS_ENTRY.value) value = fields.text()
     else fields.skip()
   fields.leave(end)
   context.push([key, value])
@@ -153,6 +161,7 @@ function readHeaderMap(fields: Fields, reading: Reading): void {
 }
 
 function readHeader(fields: Fields, reading: Reading): void {
+  const { relevance } = reading
   if (++reading.headersRead > HEADERS_MAX)
     throw invalidArgument({
       field: 'attributes.request.http.headers',
@@ -161,20 +170,22 @@ function readHeader(fields: Fields, reading: Reading): void {
   let key = ''
   let value = ''
   let rawValue = ''
-  let relevant = true
   const end = fields.enter()
   while (fields.next()) {
     const { number } = fields
     if (number === HEADER_VALUE.key) {
-      key = fields.characters()
-      relevant = reading.relevance.isRelevant(key)
-    } else if (!relevant) fields.skip()
-    else if (number === HEADER_VALUE.value) value = fields.characters()
+      // Every header of every request is asked about, so the cheap question comes first.
+      const maybe = relevance.mayBeRelevant(fields.lengthAhead(), fields.byteAhead(2))
+      if (maybe) key = fields.characters()
+      if (!maybe || !relevance.isRelevant(key)) {
+        fields.abandon(end)
+        return
+      }
+    } else if (number === HEADER_VALUE.value) value = fields.characters()
     else if (number === HEADER_VALUE.rawValue) rawValue = fields.characters()
     else fields.skip()
   }
   fields.leave(end)
-  if (!relevant) return
   const name = key.toLowerCase()
   reading.headers.push([name, rawValue === '' ? value : rawValue])
   if (value !== '' && rawValue !== '') reading.headers.push([name, value])

@@ -14,14 +14,11 @@ import { FieldWriter } from '../field-writer.ts'
 import {
   CHECK_RESPONSE,
   DENIED_HTTP_RESPONSE,
-  FIELDS_ENTRY,
   HEADER_VALUE,
   HEADER_VALUE_OPTION,
   HTTP_STATUS,
   OK_HTTP_RESPONSE,
   STATUS,
-  STRUCT,
-  VALUE,
 } from './field-numbers.ts'
 
 /** `OVERWRITE_IF_EXISTS_OR_ADD` of `HeaderValueOption.HeaderAppendAction`. */
@@ -43,10 +40,8 @@ export function allowedResponse(
   api: string,
   changes: HeaderChanges | undefined,
 ): Buffer {
-  const known = knownToken(token, outcome.decision)
-  WRITER.start(changes === undefined ? known.usual : encodedOk(changes))
-  writeMetadata(outcome, known.facts, api)
-  return WRITER.finish()
+  const { usual, facts } = knownToken(token, outcome.decision)
+  return withMetadata(changes === undefined ? usual : encodedOk(changes), outcome, api, facts)
 }
 
 function encodedOk({ set, removed }: HeaderChanges): Buffer {
@@ -64,7 +59,7 @@ interface KnownToken {
   readonly rulesDigest: string
   /** An answer that lets the request pass, without metadata, where the client sent no header of an identity. */
   readonly usual: Buffer
-  /** The metadata about the token. */
+  /** The metadata about the token, which is verified. */
   readonly facts: Buffer
 }
 
@@ -79,35 +74,34 @@ function knownToken(token: VerifiedToken, decision: Decision): KnownToken {
   if (known === undefined || known.rulesDigest !== decision.rulesDigest) {
     const set = identityHeaders(token, decision)
     const usual = encodedOk({ set, removed: removedHeaders([], set) })
-    known = { rulesDigest: decision.rulesDigest, usual, facts: encodedFacts(token) }
+    known = { rulesDigest: decision.rulesDigest, usual, facts: encodedFacts(token, true) }
     if (KNOWN.size >= KNOWN_MAX) KNOWN.clear()
     KNOWN.set(token, known)
   }
   return known
 }
 
-function encodedFacts(token: VerifiedToken): Buffer {
-  WRITER.start(NO_BYTES)
+function encodedFacts(token: VerifiedToken, verified: boolean): Buffer {
+  const facts: Record<string, unknown> = { verified }
   for (const { name, of } of FACTS) {
     const value = of(token)
-    if (value !== undefined && value !== '') writeFact(name, value)
+    if (value !== undefined && value !== '') facts[name] = value
   }
-  if (token.roles !== undefined) WRITER.encoded(encodedStruct({ roles: [...token.roles] }))
-  return WRITER.finish()
+  if (token.roles !== undefined) facts.roles = [...token.roles]
+  return encodedStruct(facts)
 }
 
 /** The request must not pass, because of a decision. */
 export function deniedResponse(outcome: CheckOutcome, api: string, answer: DenialAnswer): Buffer {
-  const { decision, token } = outcome
-  const facts = token && knownToken(token, decision).facts
+  const { decision, token, verified } = outcome
   let encoded = DENIALS.get(answer)
   if (encoded === undefined) {
     encoded = encodedDenial(answer, decision.reason)
     DENIALS.set(answer, encoded)
   }
-  WRITER.start(encoded)
-  writeMetadata(outcome, facts, api)
-  return WRITER.finish()
+  if (token === undefined) return withMetadata(encoded, outcome, api, NO_BYTES)
+  const facts = verified ? knownToken(token, decision).facts : encodedFacts(token, false)
+  return withMetadata(encoded, outcome, api, facts)
 }
 
 /** The request must not pass, because there is no decision. */
@@ -163,40 +157,31 @@ function writeHeader(field: number, [name, value]: Headers[number]): void {
   WRITER.end(option)
 }
 
-/** What is said of each decision, encoded. */
-const DECISIONS = new WeakMap<Decision, Buffer>()
-const VERIFIED = encodedStruct({ verified: true })
-const NOT_VERIFIED = encodedStruct({ verified: false })
+/** What is said of each decision, encoded. A decision is about one API, unless that one is unknown. */
+const DECISIONS = new WeakMap<Decision, { readonly api: string; readonly encoded: Buffer }>()
 
-/** Writes what the proxy's log and its other filters may know. Fields of a struct that are written apart are one struct. */
-function writeMetadata({ decision, verified }: CheckOutcome, facts: Buffer | undefined, api: string): void {
-  let encoded = DECISIONS.get(decision)
-  if (encoded === undefined) {
-    encoded = encodedDecision(decision)
-    DECISIONS.set(decision, encoded)
+/**
+ * Adds what the proxy's log and its other filters may know.
+ *
+ * @param facts encoded fields about the token
+ */
+function withMetadata(answer: Buffer, { decision }: CheckOutcome, api: string, facts: Buffer): Buffer {
+  let known = DECISIONS.get(decision)
+  if (known?.api !== api) {
+    known = { api, encoded: encodedDecision(decision, api) }
+    DECISIONS.set(decision, known)
   }
-  const metadata = WRITER.begin(CHECK_RESPONSE.dynamicMetadata)
-  WRITER.encoded(encoded)
-  writeFact('api', api)
-  if (facts !== undefined) {
-    WRITER.encoded(verified ? VERIFIED : NOT_VERIFIED)
-    WRITER.encoded(facts)
-  }
-  WRITER.end(metadata)
+  WRITER.start(answer)
+  WRITER.parts(CHECK_RESPONSE.dynamicMetadata, known.encoded, facts)
+  return WRITER.finish()
 }
 
-function writeFact(name: string, text: string): void {
-  const entry = WRITER.begin(STRUCT.fields)
-  WRITER.text(FIELDS_ENTRY.key, name)
-  const value = WRITER.begin(FIELDS_ENTRY.value)
-  WRITER.text(VALUE.stringValue, text)
-  WRITER.end(value)
-  WRITER.end(entry)
-}
-
-function encodedDecision({ allowed, reason, rulesDigest, strict, conflicts, advice }: Decision): Buffer {
+function encodedDecision(
+  { allowed, reason, rulesDigest, strict, conflicts, advice }: Decision,
+  api: string,
+): Buffer {
   return encodedStruct({
-    ...{ allowed, reason, rules_digest: rulesDigest, strict },
+    ...{ allowed, reason, api, rules_digest: rulesDigest, strict },
     conflicts: conflicts.map(({ id }) => id),
     advice: [...advice],
   })
