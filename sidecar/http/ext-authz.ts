@@ -65,7 +65,7 @@ async function answerTo(services: Services, request: FastifyRequest): Promise<Pr
   const { method = '', headersDistinct } = request.raw
   const { trustedHops } = settings
   const asked = {
-    ...{ method, host: onlyOne(headersDistinct.host), target, headers },
+    ...{ method, host: hostOf(request), target, headers },
     header: (name: string) => headersDistinct[name],
     clientAddress:
       trustedHops === 0 ? proxyClientAddress(request) : clientAddress(undefined, headers, trustedHops),
@@ -87,9 +87,9 @@ function answerFor(decided: Decided, headers: Headers): ProxyAnswer {
   return { status: 200, headers: [...set, [REMOVED_HEADER, removed.join(',')]], body: '' }
 }
 
-/** A repeated Host is none. */
-function onlyOne(values: readonly string[] | undefined): string | undefined {
-  return values?.length === 1 ? values[0] : undefined
+/** A repeated Host is none. HTTP/2 has `:authority` in its place. */
+function hostOf({ raw, headers }: FastifyRequest): string | undefined {
+  return (raw.headersDistinct.host?.length ?? 0) > 1 ? undefined : headers.host
 }
 
 /** Of a route about which the operator says nothing, because the configuration has routes. */

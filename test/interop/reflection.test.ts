@@ -45,6 +45,9 @@ describe.skipIf(!grpcurl.ok)('grpcurl, by reflection (v1)', () => {
     ['portcullis.v1.Reason', 'REASON_CREDENTIAL_REVOKED = 8;'],
     ['grpc.health.v1.Health', 'rpc Check ('],
     ['google.rpc.ErrorInfo', 'string reason = 1;'],
+    ['envoy.service.auth.v3.Authorization', 'rpc Check ( .envoy.service.auth.v3.CheckRequest )'],
+    ['envoy.service.auth.v3.CheckResponse', '.google.rpc.Status status = 1;'],
+    ['envoy.config.core.v3.HeaderValueOption', '.google.protobuf.BoolValue append = 2;'],
   ])('describes %s', async (symbol, expected) => {
     expect(await ask(sidecar.address, 'describe', symbol)).toContain(expected)
   })
