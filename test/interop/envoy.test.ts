@@ -69,13 +69,13 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
   }
 
   /** The answer, and the requests that reached the application. */
-  async function send(path: string, headers: Headers, method = 'GET') {
+  async function sendTo({ address }: Envoy, path: string, headers: Headers, method = 'GET') {
     application.received.length = 0
     const {
       status,
       headers: answered,
       text,
-    } = await ask(envoy.address, path, {
+    } = await ask(address, path, {
       method,
       headers: headers as Record<string, string>,
     })
@@ -88,6 +88,7 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
       received: [...application.received],
     }
   }
+  const send = (path: string, headers: Headers, method?: string) => sendTo(envoy, path, headers, method)
   const iam = () => ({ 'x-auth-token': people.account })
 
   test('a request that may pass reaches the application, which learns who sent it', async () => {
@@ -268,6 +269,38 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
       { status: 200, path: '/billing/logged', reason: 'ALLOWED', account: ACCOUNT, user: 'account' },
       { status: 401, path: '/billing/denied', reason: 'CREDENTIAL_MISSING', account: null, user: null },
     ])
+  })
+
+  test.runIf(!isGrpc)('over HTTP a credential is replaced, and headers become metadata', async () => {
+    const { received } = await sendTo(
+      await start(({ filter, manager }) => {
+        const { authorization_request: request, authorization_response: response } = filter.http_service
+        filter.http_service.path_prefix = `/ext-authz/api=balance,account=${ACCOUNT},credential_profile=gateway`
+        request.headers_to_add.push({ key: 'proxy-authorization', value: `Bearer ${ENVOY_TOKEN}` })
+        response.allowed_upstream_headers.patterns.push({ exact: 'x-auth-token' }, { exact: 'x-token' })
+        response.dynamic_metadata_from_headers = { patterns: [{ prefix: 'x-portcullis-' }] }
+        // The server behind Envoy learns of the metadata by a header.
+        manager.route_config.request_headers_to_add = [
+          {
+            header: {
+              key: 'x-metadata',
+              value: '%DYNAMIC_METADATA(envoy.filters.http.ext_authz:x-portcullis-user-name)%',
+            },
+          },
+        ]
+      }),
+      '/billing/',
+      iam(),
+    )
+    expect(received).toHaveLength(1)
+    const { headers, rawHeaders } = received[0] as (typeof received)[number]
+    expect(headers).toMatchObject({ 'x-metadata': 'account', 'x-portcullis-account': ACCOUNT })
+    expect(rawHeaders).not.toContain(people.account)
+    const credentials = [['X-Auth-Token', String(headers['x-auth-token'])]] as const
+    expect(await sidecar.client.check({ api: 'balance', credentials })).toMatchObject({
+      allowed: true,
+      token: { subject: { name: 'stranger' } },
+    })
   })
 
   test('without a sidecar nothing passes', async () => {
