@@ -22,7 +22,7 @@ const needs = new Set(Object.keys(THERE).filter((need) => THERE[need]))
 const path = grpcurl.ok ? [dirname(grpcurl.command[0] ?? '')] : []
 
 /** The examples of proxies are read in examples.test.ts. */
-const examples = pages.filter(({ path }) => /^examples\/(?!nginx|caddy|haproxy)/.test(path))
+const examples = pages.filter(({ path }) => /^examples\/(?!nginx|caddy|haproxy|envoy)/.test(path))
 
 test('every example is read, and every need is known here', () => {
   expect(examples.map((page) => page.path)).toEqual(['examples/go/README.md', 'examples/python/README.md'])
