@@ -75,12 +75,17 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     return this.#ask('memory')
   }
 
+  /** After a collection that also gives the pages back which V8 would keep for later: what grows then is in use. */
+  trimmedResidentBytes(): Promise<number> {
+    return this.#ask('trimmed-memory')
+  }
+
   /** What V8's old generation holds, garbage that was not collected included. */
   oldGenerationBytes(): Promise<number> {
     return this.#ask('old')
   }
 
-  async #ask(what: 'cpu' | 'memory' | 'old'): Promise<number> {
+  async #ask(what: 'cpu' | 'memory' | 'trimmed-memory' | 'old'): Promise<number> {
     const answer = once(this.child, 'message')
     this.child.send(what)
     const [value] = await answer

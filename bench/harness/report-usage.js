@@ -1,7 +1,8 @@
 /**
- * Loaded into a server before anything else (`node --import`). When the parent asks, it reports the processor time of
- * this process and its workers (all threads, user and system), or the resident memory of this process, or the size of its old generation. `/proc/PID/stat`
- * has the same figures, but in steps of 10 ms and only on Linux. These are in microseconds, on every system.
+ * Loaded into a server before anything else (`node --import`). When the parent asks, it reports the processor time of this process and
+ * its workers (all threads, user and system), or the resident memory of this process after a collection, or after one that also gives
+ * unused pages back, or the size of its old generation. `/proc/PID/stat` has the same figures, but in steps of 10 ms and only on Linux.
+ * These are in microseconds, on every system.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { basename } from 'node:path'
@@ -17,6 +18,9 @@ subscribe('child_process', ({ process: child }) => {
 process.on('message', async (what) => {
   if (what === 'memory') {
     globalThis.gc?.()
+    process.send?.(process.memoryUsage.rss())
+  } else if (what === 'trimmed-memory') {
+    await globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'async' })
     process.send?.(process.memoryUsage.rss())
   } else if (what === 'old') {
     const spaces = getHeapSpaceStatistics()

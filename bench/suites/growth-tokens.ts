@@ -23,9 +23,9 @@ const CPU_METHOD =
   'Processor time of a sidecar for a check. Each row has a sidecar of its own on the same data folder, warmed up: it has seen every token that it is to remember. A and B take turns.'
 const MANY_METHOD = `${CPU_METHOD} Before the samples of the many begin, the first of them have filled the memory of tokens, and no sample asks about a token that is still remembered.`
 const REMEMBERED_METHOD =
-  'Resident memory of the sidecar after a check of each token, less that after as many checks of one token, divided by the tokens.'
+  'Resident memory of the sidecar after a check of each token, less that after as many checks of one token, divided by the tokens. Each time after a collection that gives unused pages back.'
 const FURTHER_METHOD =
-  'Growth of the resident memory of the sidecar over the second half of the checks of new tokens, divided by the tokens of that half.'
+  'Growth of the resident memory of the sidecar over the second half of the checks of new tokens, divided by the tokens of that half. Each time after a collection that gives unused pages back: how many pages V8 keeps for later depends on the load, and says nothing about tokens.'
 
 /** Three sidecars on one data folder, and tokens for them. */
 interface Setup {
@@ -47,7 +47,7 @@ export async function growthOfTokens({ remembered, many, rounds, calls }: TokenS
 
   const further = rounds * calls
   await tokens.checkUnseen(forMany.load, many - further)
-  const halfwayBytes = await forMany.server.residentBytes()
+  const halfwayBytes = await forMany.server.trimmedResidentBytes()
   let turn = 0
   const samples = await interleave(
     {
@@ -57,7 +57,7 @@ export async function growthOfTokens({ remembered, many, rounds, calls }: TokenS
     },
     rounds,
   )
-  const furtherBytes = ((await forMany.server.residentBytes()) - halfwayBytes) / further
+  const furtherBytes = ((await forMany.server.trimmedResidentBytes()) - halfwayBytes) / further
 
   const row = (id: string, count: number, a: 'remembered' | 'many', method: string): Row =>
     comparedRow(
@@ -106,9 +106,9 @@ async function growthByRotation(
   const count = rotation.questions.length
   // As many checks of one token come first, so that the memory that any such load takes is not counted.
   await load.run(one, count)
-  const beforeBytes = await server.residentBytes()
+  const beforeBytes = await server.trimmedResidentBytes()
   await load.run(rotation, count)
-  return (await server.residentBytes()) - beforeBytes
+  return (await server.trimmedResidentBytes()) - beforeBytes
 }
 
 /** Memory may also shrink a little, which means that no token takes any. */
