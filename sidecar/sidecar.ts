@@ -101,11 +101,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const { authority, administration, close } = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectory(config, options.siblings, log),
+    tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
     tokenKinds: () => rules.engine.tokenKinds.values(),
     ...limitsOf(config, options, now),
     now,
     keyPollMs: options.times?.keyPollMs,
-    keysUnreadableMs: config.keys_unreadable_ms,
     ...authorityEvents(log, health),
   })
   opening.defer(close)
@@ -177,11 +177,12 @@ async function checkConfig(
   return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
 }
 
-/** The limits of logins and changes. */
+/** The limits of logins, changes and unreadable keys. */
 function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => number) {
   return {
     passwordLimits: passwordLimitsOf(config),
     changesWaiting: config.changes.waiting,
+    keysUnreadableMs: config.keys_unreadable_ms,
     failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
   }
 }

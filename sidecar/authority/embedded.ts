@@ -133,8 +133,9 @@ export class EmbeddedAuthority implements Authority {
       }
       const holder = { ...user, type: 'service_user' }
       const nowMs = this.#parts.now()
-      const claims = newClaims({ holder, kind, scope, ...grant, nowMs })
-      const issued = { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+      const { signer } = this.#parts
+      const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, nowMs })
+      const issued = { value: new Secret(signer.sign(claims)), token: tokenOf(claims) }
       outcome = 'succeeded'
       for (const proven of [login.pair, login.connection]) this.#proven.set(proven, PROVEN)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
@@ -170,8 +171,9 @@ export class EmbeddedAuthority implements Authority {
       throw callError('ADDRESS_NOT_ALLOWED', {})
     const nowMs = this.#parts.now()
     if (parent.expiresAtMs !== undefined && nowMs >= parent.expiresAtMs) throw callError('LOGIN_FAILED', {})
-    const claims = newClaims({ holder, kind, scope, ...grant, parent, nowMs })
-    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+    const { signer } = this.#parts
+    const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, parent, nowMs })
+    return { value: new Secret(signer.sign(claims)), token: tokenOf(claims) }
   }
 
   /** By which names and source failed logins are counted, and where the check of the password waits for its turn. */

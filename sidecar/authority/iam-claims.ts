@@ -10,6 +10,9 @@ import { UNSCOPED_KIND, type VerifiedToken } from './verified-token.ts'
 
 /** The claims of a token. Times are in seconds since the epoch, as in JWT. */
 export interface IamClaims {
+  /** Issuer and audience of the token. Tokens from before they were configured have none. */
+  readonly iss?: string
+  readonly aud?: string
   readonly kind: string
   readonly account: string
   /** Project name, and its id: a later project with the same name is a different project. */
@@ -44,10 +47,14 @@ const GENERATION_MAX = 2 ** 31 - 1
 type Check = (value: unknown) => boolean
 
 const isName: Check = (value) => typeof value === 'string' && canBeName(value)
+/** The schema of the configuration has the same form. */
+const isTokenName: Check = (value) => typeof value === 'string' && /^[!-~]{1,255}$/.test(value)
 const isTime: Check = (value) => isWhole(value, TIME_MAX)
 
 /** The form of each claim. There are no other claims: an unknown one could restrict the token. */
 const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
+  iss: isTokenName,
+  aud: isTokenName,
   kind: isName,
   account: isName,
   project: isName,
@@ -64,8 +71,40 @@ const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
   exp: isTime,
 }
 const KNOWN: ReadonlyMap<string, Check> = new Map(Object.entries(CLAIMS))
-const OPTIONAL: ReadonlySet<string> = new Set(['project', 'project_id', 'seq', 'from', 'exp'])
+const OPTIONAL: ReadonlySet<string> = new Set(['iss', 'aud', 'project', 'project_id', 'seq', 'from', 'exp'])
 const REQUIRED = [...KNOWN.keys()].filter((name) => !OPTIONAL.has(name))
+
+/**
+ * Whom IAM tokens name as their issuer and their audience. Portcullis knows its tokens by its keys and needs no names. Gateways
+ * that verify tokens offline do.
+ */
+export interface TokenNames {
+  /** Of new tokens; `undefined`: they name none. */
+  readonly issuer: string | undefined
+  readonly audience: string | undefined
+  /** Others that tokens may name: from before a change of the configuration, or from hosts that have the change already. */
+  readonly acceptedIssuers: readonly string[]
+  readonly acceptedAudiences: readonly string[]
+}
+
+/** Tokens name nobody, and none may. */
+export const NO_NAMES: TokenNames = {
+  issuer: undefined,
+  audience: undefined,
+  acceptedIssuers: [],
+  acceptedAudiences: [],
+}
+
+/** Whether a token that names an issuer or an audience is meant for this authority. One that names none is: the key vouches for it. */
+export function isNamedHere(
+  { iss, aud }: Pick<IamClaims, 'iss' | 'aud'>,
+  { issuer, audience, acceptedIssuers, acceptedAudiences }: TokenNames,
+): boolean {
+  return (
+    (iss === undefined || iss === issuer || acceptedIssuers.includes(iss)) &&
+    (aud === undefined || aud === audience || acceptedAudiences.includes(aud))
+  )
+}
 
 /** Reads the payload of a token. Returns `undefined` for claims that Portcullis does not write. */
 export function readClaims(payload: string): IamClaims | undefined {
@@ -89,6 +128,7 @@ export function readClaims(payload: string): IamClaims | undefined {
 
 /** Makes the claims of a token that is issued now. */
 export function newClaims(issuance: {
+  readonly names: TokenNames
   readonly holder: {
     readonly id: string
     readonly name: string
@@ -103,13 +143,15 @@ export function newClaims(issuance: {
   readonly parent?: VerifiedToken
   readonly nowMs: number
 }): IamClaims {
-  const { holder, kind, scope, projectId, changeNumber, parent, nowMs } = issuance
+  const { names, holder, kind, scope, projectId, changeNumber, parent, nowMs } = issuance
   const iat = Math.floor(nowMs / 1000)
   const ends = [
     ...(kind.lifetimeSeconds === null ? [] : [iat + kind.lifetimeSeconds]),
     ...(parent?.expiresAtMs === undefined ? [] : [Math.floor(parent.expiresAtMs / 1000)]),
   ]
   return {
+    ...(names.issuer !== undefined && { iss: names.issuer }),
+    ...(names.audience !== undefined && { aud: names.audience }),
     kind: kind.id,
     account: scope.account,
     ...(scope.project !== undefined && { project: scope.project }),

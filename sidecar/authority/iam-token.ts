@@ -7,11 +7,13 @@ import { sign, verify } from 'node:crypto'
 import { callError } from '../base/call-error.ts'
 import type { IamTokenQuery } from '../directory/directory.ts'
 import type { VerifiedToken } from './authority.ts'
-import { type IamClaims, readClaims } from './iam-claims.ts'
+import { type IamClaims, isNamedHere, NO_NAMES, readClaims, type TokenNames } from './iam-claims.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
 
 /** Signs claims with the active key of the ring, and verifies tokens of every key in the ring. */
 export class IamTokenSigner {
+  /** Whom new tokens name. */
+  readonly names: TokenNames
   readonly #ring: KeyRing
   #indexed: readonly SigningKey[] = []
   #byHeader: ReadonlyMap<string, SigningKey> = new Map()
@@ -20,7 +22,8 @@ export class IamTokenSigner {
   #reportedAtMs = Number.NEGATIVE_INFINITY
 
   /** @param onUnknownKey receives the id of a token's key that is not in the ring, at most once a minute; the token may be forged */
-  constructor(ring: KeyRing, onUnknownKey: (keyId: string) => void = () => {}) {
+  constructor(ring: KeyRing, onUnknownKey: (keyId: string) => void = () => {}, names: TokenNames = NO_NAMES) {
+    this.names = names
     this.#ring = ring
     this.#onUnknownKey = onUnknownKey
   }
@@ -39,8 +42,9 @@ export class IamTokenSigner {
   }
 
   /**
-   * Returns the claims of a genuine token, even an expired one; `undefined` for any other text. The staged key counts too:
-   * on another host, which has read the file earlier, it may be active already.
+   * Returns the claims of a genuine token, even an expired one; `undefined` for any other text, and for a token that names
+   * another issuer or audience. The staged key counts too: on another host, which has read the file earlier, it may be active
+   * already.
    */
   verify(token: string): IamClaims | undefined {
     const headerEnd = token.indexOf('.')
@@ -51,7 +55,8 @@ export class IamTokenSigner {
     // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token and is refused.
     if (signature.toString('base64url') !== token.slice(signedEnd + 1)) return undefined
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
-    return readClaims(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString())
+    const claims = readClaims(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString())
+    return claims !== undefined && isNamedHere(claims, this.names) ? claims : undefined
   }
 
   /** Finds the key of a header. An unknown header may belong to a new key, so the file is read again first. */

@@ -14,6 +14,7 @@ import {
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Administration } from './administration/administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
+import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
@@ -34,6 +35,8 @@ export interface OpenOptions extends AuthorityEvents {
   readonly folder: string
   /** A directory that several hosts share. By default the directory is a file in the folder. */
   readonly shared?: SharedDirectory | undefined
+  /** Whom IAM tokens name as issuer and audience; default: nobody. */
+  readonly tokenNames?: TokenNames | undefined
   /** Returns the token kinds of the current matrix. */
   readonly tokenKinds: () => Iterable<TokenKind>
   readonly passwordLimits: PasswordLimits
@@ -97,7 +100,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     pollMs: options.keyPollMs,
   })
   opening.defer(() => keys.close())
-  const signer = new IamTokenSigner(keys, options.onUnknownKey)
+  const signer = new IamTokenSigner(keys, options.onUnknownKey, options.tokenNames)
   const pepperFile = join(folder, PEPPER_FILE)
   const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
   if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)

@@ -3,6 +3,7 @@ import type { Administration } from '../authority/administration/administration.
 import { type OpenedAuthority, openEmbeddedAuthority } from '../authority/open.ts'
 import { FailedLogins } from '../authority/throttle.ts'
 import { type Config, sharedDirectoryOf } from '../config/config.ts'
+import { tokenNamesOf } from '../config/token-names.ts'
 import { warn } from './errors.ts'
 import { readRules } from './rules.ts'
 
@@ -30,6 +31,7 @@ export async function withAuthority<T>(
   const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectoryOf(config),
+    tokenNames: config.tokens && tokenNamesOf(config.tokens),
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2, rememberMs: 0 },
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),

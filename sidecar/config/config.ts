@@ -7,6 +7,7 @@ import type { RouteSetting } from '../routes/route.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
+import type { TokensConfig } from './token-names.ts'
 
 /** The configuration, with the keys of the file. `config.schema.json` describes each key. */
 export interface Config {
@@ -81,6 +82,7 @@ export interface Config {
     }[]
   }
   readonly routes?: readonly RouteSetting[]
+  readonly tokens?: TokensConfig
   readonly data: string
   readonly directory: {
     readonly url?: Secret

@@ -6,7 +6,7 @@ import type { Page, RevocationRecord, StaticTokenRecord, UserRecord } from '../.
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
 import type { IssuedToken } from '../authority.ts'
-import { type IamClaims, newClaims } from '../iam-claims.ts'
+import { type IamClaims, isNamedHere, newClaims } from '../iam-claims.ts'
 import { type IamTokenSigner, queryOf, tokenOf } from '../iam-token.ts'
 import { checkName } from '../names.ts'
 import { changeDirectory, userToChange } from './change.ts'
@@ -92,7 +92,8 @@ export class TokenAdministration {
       const scope: Scope = project === undefined ? { account } : { account, project }
       const changeNumber = await records.changeNumber()
       const nowMs = this.#parts.now()
-      const claims = newClaims({ holder: user, kind, scope, projectId, changeNumber, nowMs })
+      const { names } = this.#parts.signer
+      const claims = newClaims({ names, holder: user, kind, scope, projectId, changeNumber, nowMs })
       await change.setPanelToken(user, projectId ?? '', JSON.stringify(claims), claims.jti)
       return this.#issued(claims)
     })
@@ -110,9 +111,12 @@ export class TokenAdministration {
     const user = await userIn(records, account, userName, 'control_panel_user')
     const projectId = project === undefined ? undefined : (await projectIn(records, account, project)).id
     const text = await records.panelToken(user.id, projectId ?? '')
-    const claims = JSON.parse(
-      found(text, `such IAM token of control panel user \`${userName}\`; reissue makes one`),
-    ) as IamClaims
+    const stored = text === undefined ? undefined : (JSON.parse(text) as IamClaims)
+    // With an issuer or an audience that is no longer accepted, the copy would be denied.
+    const claims = found(
+      stored && isNamedHere(stored, this.#parts.signer.names) ? stored : undefined,
+      `such IAM token of control panel user \`${userName}\`; reissue makes one`,
+    )
     await this.#expectActive(user, claims)
     await changeDirectory(store, actor, async (change) =>
       change.recordTokenCopied(

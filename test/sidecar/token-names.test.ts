@@ -1,0 +1,129 @@
+/** The issuer and the audience that IAM tokens name: on which tokens they are, and which others are accepted. */
+import { decodeJwt } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
+import { ACCOUNT, rescopeBody, startIdentity, TOKENS } from '../support/identity.ts'
+import { newFile } from '../support/resources.ts'
+import { type RunningSidecar, runSidecar } from '../support/sidecar.ts'
+import { signedToken, signingKey } from '../support/signed-token.ts'
+
+const ISSUER = 'https://tokens.example.com'
+const AUDIENCE = 'products'
+
+const configOf = (tokens: object) =>
+  newFile(JSON.stringify({ tokens, http: { compatibility: { token_method: 'any' } } }), 'config.json')
+
+const reasonOf = async ({ client }: RunningSidecar, value: string) =>
+  (await client.check({ api: 'iam', credentials: [['X-Auth-Token', value]] })).reason
+
+const { running, ask, tokenFor } = await startIdentity({
+  config: configOf({
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    accepted_issuers: ['earlier', 'next'],
+    accepted_audiences: ['others'],
+  }),
+})
+const { tokens } = running.sidecar.administration
+const panelToken = async (how: 'reissuePanelToken' | 'copyPanelToken', project?: string, of = tokens) =>
+  (await of[how](TESTER, ACCOUNT, 'panel', project)).value.reveal()
+
+test.each<[what: string, token: () => Promise<string> | string]>([
+  ['a login', () => tokenFor({})],
+  [
+    'an exchange',
+    async () => {
+      const body = rescopeBody(await tokenFor({}), { project: 'alpha' })
+      return (await ask({ method: 'POST', path: TOKENS, body })).headers['x-subject-token'] ?? ''
+    },
+  ],
+  ['the control panel', () => panelToken('reissuePanelToken', 'alpha')],
+])('a token of %s names both', async (_what, token) => {
+  expect(decodeJwt(await token())).toMatchObject({ iss: ISSUER, aud: AUDIENCE })
+})
+
+describe('a genuine token', async () => {
+  const issued = decodeJwt(await tokenFor({}))
+  const key = signingKey(running.folder)
+
+  test.each<[claims: Record<string, unknown>, accepted: boolean]>([
+    [{}, true],
+    [{ iss: undefined, aud: undefined }, true],
+    [{ iss: undefined }, true],
+    [{ aud: undefined }, true],
+    [{ iss: 'earlier' }, true],
+    [{ iss: 'next', aud: 'others' }, true],
+    [{ iss: 'other' }, false],
+    [{ iss: `${ISSUER}/` }, false],
+    [{ iss: ISSUER.toUpperCase() }, false],
+    [{ iss: AUDIENCE, aud: ISSUER }, false],
+    [{ iss: 'others' }, false],
+    [{ aud: 'earlier' }, false],
+    [{ aud: 'other' }, false],
+    [{ iss: undefined, aud: 'other' }, false],
+    // Of another form than Portcullis writes.
+    [{ iss: [ISSUER] }, false],
+    [{ aud: [AUDIENCE] }, false],
+    [{ iss: '' }, false],
+    [{ aud: '' }, false],
+    [{ iss: null }, false],
+    [{ aud: 1 }, false],
+  ])('with %j: accepted is %s', async (claims, accepted) => {
+    const token = signedToken(key, { ...issued, ...claims })
+    expect(await reasonOf(running, token)).toBe(accepted ? 'ALLOWED' : 'CREDENTIAL_INVALID')
+  })
+})
+
+describe('when the configuration changes, on the same data folder,', async () => {
+  /** Starts another sidecar there. */
+  const restarted = (of: object) => runSidecar({ folder: running.folder, config: configOf(of) })
+  const named = await tokenFor({})
+  const panel = await panelToken('reissuePanelToken')
+
+  test.each<[what: string, of: object, reason: string]>([
+    ['is accepted under the same names', { issuer: ISSUER, audience: AUDIENCE }, 'ALLOWED'],
+    ['is refused where none are configured any more', {}, 'CREDENTIAL_INVALID'],
+    ['is refused under another issuer', { issuer: 'other', audience: AUDIENCE }, 'CREDENTIAL_INVALID'],
+    ['is refused under another audience', { issuer: ISSUER, audience: 'other' }, 'CREDENTIAL_INVALID'],
+    [
+      'is accepted where both are still accepted',
+      { issuer: 'other', accepted_issuers: [ISSUER], accepted_audiences: [AUDIENCE] },
+      'ALLOWED',
+    ],
+    [
+      'is accepted where they are accepted ahead, and no token names any',
+      { accepted_issuers: [ISSUER], accepted_audiences: [AUDIENCE] },
+      'ALLOWED',
+    ],
+  ])('a token that names both %s, and is copied where it is accepted', async (_what, of, reason) => {
+    const next = await restarted(of)
+    expect(await reasonOf(next, named)).toBe(reason)
+    const copied = panelToken('copyPanelToken', undefined, next.sidecar.administration.tokens)
+    if (reason === 'ALLOWED') expect(await copied).toBe(panel)
+    else await expect(copied).rejects.toThrow('reissue makes one')
+  })
+
+  test('a token from before them is accepted', async () => {
+    const before = await startIdentity()
+    const token = await before.tokenFor({})
+    expect(Object.keys(decodeJwt(token))).toEqual(expect.not.arrayContaining(['iss', 'aud']))
+    const next = await runSidecar({
+      folder: before.running.folder,
+      config: configOf({ issuer: ISSUER, audience: AUDIENCE }),
+    })
+    expect(await reasonOf(next, token)).toBe('ALLOWED')
+  })
+})
+
+test.each<[tokens: object, problem: string]>([
+  [{ issuer: '' }, 'tokens.issuer: expected'],
+  [{ issuer: 'two words' }, 'tokens.issuer: expected'],
+  [{ issuer: 'a'.repeat(256) }, 'tokens.issuer: expected'],
+  [{ audience: 'ä' }, 'tokens.audience: expected'],
+  [{ audience: ['products'] }, 'tokens.audience: expected'],
+  [{ accepted_issuers: ['two words'] }, 'tokens.accepted_issuers[0]: expected'],
+  [{ accepted_audiences: 'products' }, 'tokens.accepted_audiences: expected'],
+  [{ issuers: [] }, 'tokens'],
+])('the configuration %j is refused', async (of, problem) => {
+  await expect(runSidecar({ config: configOf(of) })).rejects.toThrow(problem)
+})
