@@ -28,6 +28,7 @@ export function httpOptionsOf({ http }: Config): HttpOptions {
       listScopes: http.compatibility.list_scopes,
     },
     authorize: http.authorize,
+    jwks: http.jwks,
     proxies:
       addresses.length === 0 && path === undefined
         ? undefined

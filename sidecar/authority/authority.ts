@@ -2,6 +2,7 @@
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
+import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
@@ -85,6 +86,8 @@ export interface Authority extends Verifier {
   ): Promise<IssuedToken>
   /** Revokes a token. Returns when it was first revoked, in milliseconds since the epoch. */
   revoke(actor: Actor, revocation: TokenRevocation): Promise<number>
+  /** The keys whose tokens are genuine now. @throws CallError if they cannot be read */
+  publicKeys(): readonly PublicKey[]
 }
 
 /** Ends tokens that an upstream vouches for. */

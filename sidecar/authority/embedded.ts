@@ -26,7 +26,7 @@ import type {
 } from './authority.ts'
 import { EXPIRED_TOKEN_MS_MAX, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
-import type { SigningKey } from './keys.ts'
+import type { PublicKey, SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import { nameOfSource } from './login-source.ts'
 import { canBeName } from './names.ts'
@@ -199,6 +199,10 @@ export class EmbeddedAuthority implements Authority {
       const known = account === '' ? await change.records.tokenById(tokenId) : undefined
       return change.revoke(tokenId, known?.account ?? account)
     })
+  }
+
+  publicKeys(): readonly PublicKey[] {
+    return this.#parts.signer.keys.map(({ keyId, publicKey }) => ({ keyId, publicKey }))
   }
 
   /** Returns the user if the password is right. An unknown user takes as long as a wrong password. */

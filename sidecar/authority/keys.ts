@@ -31,6 +31,9 @@ export interface SigningKey {
   readonly privateKey: KeyObject | undefined
 }
 
+/** What anybody may know of a key. */
+export type PublicKey = Pick<SigningKey, 'keyId' | 'publicKey'>
+
 /** Time between two looks at the file, in milliseconds. */
 const POLL_MS = 1000
 

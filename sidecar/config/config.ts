@@ -43,6 +43,7 @@ export interface Config {
     readonly trusted_proxies?: readonly string[]
     readonly proxy_secret_file?: string
     readonly authorize: boolean
+    readonly jwks: boolean
     readonly catalog?: readonly {
       readonly type: string
       readonly name: string

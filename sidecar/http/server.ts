@@ -38,6 +38,8 @@ export interface HttpOptions {
   readonly proxies: ProxyOptions | undefined
   /** Whether proxies may ask about the requests that they receive. */
   readonly authorize: boolean
+  /** Whether the public keys of IAM tokens are shown. */
+  readonly jwks: boolean
   /** Accepts the connections; `undefined`: the server itself does. */
   readonly connections?: ConnectionSource | undefined
   /** Time limits for clients that differ from the usual ones. */
@@ -81,6 +83,9 @@ const AUTHORIZE = ['/authorize', '/authorize/:api']
 const EXT_AUTHZ = '/ext-authz/*'
 const OF_PROXIES: ReadonlySet<string> = new Set([...AUTHORIZE, EXT_AUTHZ])
 
+/** Where the public keys of IAM tokens are. */
+const JWKS = '/.well-known/jwks.json'
+
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const CONNECTIONS_MAX = 1_000
 
@@ -110,6 +115,8 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
     const wrong = asked ? undefined : hostProblem(request, hosts)
     if (wrong !== undefined) return refuse(reply, wrong)
+    // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
+    if (request.routeOptions.url === JWKS) return
     const pretended = proxies?.problemOf(request.raw, asked)
     if (pretended === undefined) return
     const by = { protocol: 'http', address: request.socket.remoteAddress }
@@ -139,6 +146,8 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   addHealthRoutes(server, services, () => ready)
   await addIdentityRoutes(server, services, options.identity, () => site)
   if (options.authorize && proxies !== undefined) await addProxyRoutes(server, services)
+  // Loaded only where it is needed.
+  if (options.jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
