@@ -93,7 +93,9 @@ async function envoyAdmin(envoy: RunningProcess, path: string): Promise<string> 
   const ended = envoy.ended.then(({ code, stderr }) => {
     throw new Error(`Envoy ended with ${code}: ${stderr}`)
   })
-  return Promise.race([ended, eventually(() => readFile(path, 'utf8').catch(() => undefined))])
+  // Envoy makes the file before it writes into it.
+  const written = async () => (await readFile(path, 'utf8').catch(() => '')) || undefined
+  return Promise.race([ended, eventually(written)])
 }
 
 async function textOf(url: string): Promise<string> {
