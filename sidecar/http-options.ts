@@ -1,12 +1,13 @@
 /** What the configuration says about HTTP, in the words of its server. */
 import type { Config } from './config/config.ts'
 import { readProxySecrets } from './config/secret-files.ts'
+import { isForThisMachine } from './config/this-machine.ts'
 import type { HttpOptions } from './http/server.ts'
 
 /** Of a permission, where the configuration names no roles. */
 const ROLES = ['member']
 
-export function httpOptionsOf({ http }: Config): HttpOptions {
+export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
   const { trusted_proxies: addresses = [], proxy_secret_file: path } = http
   return {
     address: http.address,
@@ -29,6 +30,9 @@ export function httpOptionsOf({ http }: Config): HttpOptions {
     },
     authorize: http.authorize,
     jwks: http.jwks,
+    authzen: http.authzen
+      ? { callersOnly: !isForThisMachine({ grpc, http }), evaluationsMax: grpc.max_batch_length }
+      : undefined,
     proxies:
       addresses.length === 0 && path === undefined
         ? undefined

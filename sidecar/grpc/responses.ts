@@ -11,7 +11,7 @@ import {
   type Scope as WireScope,
 } from '../gen/portcullis/v1/decision.ts'
 import type { Matrix } from '../gen/portcullis/v1/matrix.ts'
-import type { CheckOutcome } from '../usecases/check.ts'
+import { type CheckOutcome, reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { Revoked } from '../usecases/revoke.ts'
 import {
@@ -64,10 +64,7 @@ export class EncodedAnswers {
     writer.start(encoded)
     writer.flag(CHECK_RESPONSE.verified, verified)
     writeToken(writer, token)
-    if (verified) {
-      const leftMs = (token.expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs
-      writeTime(writer, CHECK_RESPONSE.cacheFor, Math.min(this.#cacheForMs, Math.max(0, leftMs)))
-    }
+    if (verified) writeTime(writer, CHECK_RESPONSE.cacheFor, reusableForMs(token, this.#cacheForMs, nowMs))
     return writer.finish()
   }
 }

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 
 /** What the HTTP server tells clients about itself. */
 export interface Site {
+  /** URL of the server for clients, without a slash at the end. */
+  readonly url: string
   /** `{auth_url}/identity`, without a slash at the end. */
   readonly identityUrl: string
   readonly catalog: Catalog
@@ -94,7 +96,8 @@ function filled(url: string, values: ReadonlyMap<string, string | undefined>): s
 
 /** @param publicUrl URL of the server for clients */
 export function siteOf(publicUrl: string, region: string, services: readonly CatalogService[]): Site {
-  const identityUrl = `${publicUrl.replace(/\/+$/, '')}/identity`
+  const url = publicUrl.replace(/\/+$/, '')
+  const identityUrl = `${url}/identity`
   const listed = services.map((service) => ({ ...service, endpoints: endpointsOf(service) }))
   // Clients look for the identity service in the region that they are set to.
   const regions = new Set([
@@ -106,6 +109,7 @@ export function siteOf(publicUrl: string, region: string, services: readonly Cat
     endpoints: [...regions].map((each) => ({ url: `${identityUrl}/v3`, region: each })),
   }
   return {
+    url,
     identityUrl,
     catalog: new Catalog([identity, ...listed].map((service) => entryOf(service, region))),
   }

@@ -35,6 +35,13 @@ export function httpErrorOf(error: unknown): HttpError {
   return { status: 500, message: 'internal error' }
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the route words its errors; default: as Keystone does. */
+    readonly sendError?: (reply: FastifyReply, error: HttpError) => FastifyReply
+  }
+}
+
 /** @param identityUrl `{auth_url}/identity`, for the header `WWW-Authenticate` */
 export function sendError(reply: FastifyReply, error: HttpError, identityUrl: string): FastifyReply {
   const { status, retryAfterSeconds } = error

@@ -14,10 +14,18 @@ export function sendJson(reply: FastifyReply, status: number, value: object): Fa
     .send(Buffer.from(JSON.stringify(value)))
 }
 
-/** Reads a JSON body. Like Keystone, it accepts a request without a content type. @throws CallError */
-export function jsonBodyOf(request: FastifyRequest): unknown {
+/** Like Keystone, it accepts a request without a content type. */
+const KEYSTONE_TYPES = /^(|application\/(json|[\w.-]+\+json))$/
+
+/**
+ * Reads a JSON body.
+ *
+ * @param types the content types that count as JSON
+ * @throws CallError
+ */
+export function jsonBodyOf(request: FastifyRequest, types = KEYSTONE_TYPES): unknown {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (!/^(|application\/(json|[\w.-]+\+json))$/.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
+  if (!types.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(request.body as Buffer | undefined)

@@ -11,6 +11,7 @@ import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import type { Services } from '../usecases/services.ts'
+import type { AuthzenOptions } from './authzen/routes.ts'
 import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
@@ -40,6 +41,8 @@ export interface HttpOptions {
   readonly authorize: boolean
   /** Whether the public keys of IAM tokens are shown. */
   readonly jwks: boolean
+  /** How AuthZEN is answered; `undefined`: it is not. */
+  readonly authzen: AuthzenOptions | undefined
   /** Accepts the connections; `undefined`: the server itself does. */
   readonly connections?: ConnectionSource | undefined
   /** Time limits for clients that differ from the usual ones. */
@@ -107,7 +110,8 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
-  const refuse = (reply: FastifyReply, error: HttpError) => sendError(reply, error, site.identityUrl)
+  const refuse = (reply: FastifyReply, error: HttpError) =>
+    (reply.request.routeOptions.config?.sendError ?? sendError)(reply, error, site.identityUrl)
 
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
@@ -148,6 +152,10 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   if (options.authorize && proxies !== undefined) await addProxyRoutes(server, services)
   // Loaded only where it is needed.
   if (options.jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
+  if (options.authzen) {
+    const { addAuthzenRoutes } = await import('./authzen/routes.ts')
+    addAuthzenRoutes(server, services, options.authzen, () => site)
+  }
 
   const listening = await listen(server, options, parsed)
   const { port } = listening

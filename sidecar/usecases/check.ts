@@ -45,6 +45,37 @@ export function checkClaims(
   return engine.decide({ api, kind, scope: scope as Scope, target })
 }
 
+/** What a token that nobody holds is bound to. The matrix does not look at it. */
+const SOMEWHERE = 'any'
+
+/** Decides about a kind of token, whatever such a token is bound to and whoever owns the resource: only the matrix is asked. */
+export function checkKind(
+  { engine }: Pick<CallServices, 'engine'>,
+  { api, kind }: Pick<ClaimsQuestion, 'api' | 'kind'>,
+): Decision {
+  const ofProject = engine.tokenKinds.get(kind)?.scopeLevel === 'project'
+  const scope = { account: SOMEWHERE, project: ofProject ? SOMEWHERE : undefined }
+  return engine.decide({ api, kind, scope })
+}
+
+/** Decides about a token that an authority vouches for. */
+export function checkVerified(
+  { engine }: Pick<CallServices, 'engine'>,
+  { kind, scope, subject }: VerifiedToken,
+  { api, target }: Pick<CredentialsQuestion, 'api' | 'target'>,
+): Decision {
+  return engine.decide({ api, kind, scope, target, holder: subject.type })
+}
+
+/** How long an answer about a token that an authority vouches for may be reused, in milliseconds: never past its expiry. */
+export function reusableForMs(
+  { expiresAtMs = Number.POSITIVE_INFINITY }: VerifiedToken,
+  cacheForMs: number,
+  nowMs: number,
+): number {
+  return Math.min(cacheForMs, Math.max(0, expiresAtMs - nowMs))
+}
+
 /**
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
@@ -52,9 +83,10 @@ export function checkClaims(
  * @throws CallError where no authority vouches for the credential and one of them does not answer
  */
 export function checkCredentials(
-  { engine, authority, verifier }: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
+  services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
   question: CredentialsQuestion,
 ): CheckOutcome | Promise<CheckOutcome> {
+  const { engine, authority, verifier } = services
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome => ({
     decision: engine.deny(question.api, reason, token?.kind, token?.subject.type),
     token,
@@ -76,15 +108,7 @@ export function checkCredentials(
     // A kind that this matrix does not know is for `decide` to say.
     if (header?.kinds.has(token.kind) !== true && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
-    const { scope, subject } = token
-    const decision = engine.decide({
-      api: question.api,
-      kind: token.kind,
-      scope,
-      target: question.target,
-      holder: subject.type,
-    })
-    return { decision, token, verified: true }
+    return { decision: checkVerified(services, token, question), token, verified: true }
   }
   // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to none.
   const asked = header?.obtainedBy.has('issue') === true ? verifier : authority

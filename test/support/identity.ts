@@ -58,7 +58,7 @@ export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
-  /** `undefined` where there is no body. */
+  /** `undefined` where the body is no JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: what arrived; every test says what it expects of it
   readonly json: any
 }
@@ -142,7 +142,7 @@ export function askAt(
             status: response.statusCode ?? 0,
             headers: response.headers as Record<string, string>,
             text,
-            json: text === '' ? undefined : JSON.parse(text),
+            json: text === '' || isText(response.headers['content-type']) ? undefined : JSON.parse(text),
           })
         })
       },
@@ -150,6 +150,10 @@ export function askAt(
     asking.on('error', reject)
     asking.end(sent)
   })
+}
+
+function isText(type: string | undefined): boolean {
+  return type?.startsWith('text/') === true
 }
 
 export interface LoginWish {

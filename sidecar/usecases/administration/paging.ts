@@ -17,8 +17,8 @@ export interface Listed<T> {
   readonly nextPageToken: string
 }
 
-const PAGE_SIZE_DEFAULT = 100
-const PAGE_SIZE_MAX = 1000
+export const PAGE_SIZE_DEFAULT = 100
+export const PAGE_SIZE_MAX = 1000
 
 /** One page, and the token of the next: the key of the last record, as base64url. @throws CallError */
 export async function paged<T>(

@@ -1,0 +1,18 @@
+/** Whether the listeners are for the programs of this machine alone, and for all of them. */
+import { isLoopback, parseAddress } from '../base/address.ts'
+import type { Config } from './config.ts'
+
+/**
+ * Whether every program of this machine may call over gRPC, and HTTP is for this machine alone. Then nobody can do more over HTTP
+ * than over gRPC. A Unix socket, client certificates, a proxy and a public URL each say that not everybody may.
+ */
+export function isForThisMachine({ grpc, http }: Pick<Config, 'grpc' | 'http'>): boolean {
+  const address = parseAddress('grpc.address', grpc.address)
+  const openGrpc = address.type === 'tcp' && isLoopback(address.host) && grpc.tls === undefined
+  const proxied = (http.trusted_proxies ?? []).length > 0 || !isOfThisMachine(http.public_url)
+  return openGrpc && http.tls === undefined && !proxied
+}
+
+function isOfThisMachine(url: string | undefined): boolean {
+  return url === undefined || isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'))
+}

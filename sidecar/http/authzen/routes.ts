@@ -1,0 +1,121 @@
+/** AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and not the product. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { callError } from '../../base/call-error.ts'
+import { forCall, type Services } from '../../usecases/services.ts'
+import type { Site } from '../catalog.ts'
+import { type HttpError, httpErrorOf } from '../errors.ts'
+import { jsonBodyOf, sendJson } from '../json.ts'
+import { addressOf } from '../question.ts'
+import { logRefusal } from '../refusals.ts'
+import { expectFields, type Fields } from './entities.ts'
+import { type Asked, answerEvaluation, answerEvaluations } from './evaluations.ts'
+import { answerSearch } from './search.ts'
+
+export interface AuthzenOptions extends Pick<Asked, 'evaluationsMax'> {
+  /** Whether every request needs the token of a caller. */
+  readonly callersOnly: boolean
+}
+
+interface Endpoint {
+  readonly path: string
+  /** Its name in the metadata. */
+  readonly parameter: string
+  readonly answer: (asked: Asked, body: Fields) => object | Promise<object>
+}
+
+const ENDPOINTS: readonly Endpoint[] = [
+  { path: '/access/v1/evaluation', parameter: 'access_evaluation_endpoint', answer: answerEvaluation },
+  { path: '/access/v1/evaluations', parameter: 'access_evaluations_endpoint', answer: answerEvaluations },
+  ...(['subject', 'resource', 'action'] as const).map((searched) => ({
+    path: `/access/v1/search/${searched}`,
+    parameter: `search_${searched}_endpoint`,
+    answer: (asked: Asked, body: Fields) => answerSearch(asked, body, searched),
+  })),
+]
+
+const METADATA = '/.well-known/authzen-configuration'
+
+/** How long metadata may be cached. It changes at a restart alone. */
+const METADATA_SECONDS = 60
+
+/** Chosen by the enforcement point, and sent back. */
+const REQUEST_ID = 'x-request-id'
+
+const JSON_TYPE = /^application\/json$/
+
+const config = { sendError: sendText }
+
+/** @param site a function, because the addresses are known only when the server listens */
+export function addAuthzenRoutes(
+  server: FastifyInstance,
+  services: Services,
+  { callersOnly, evaluationsMax }: AuthzenOptions,
+  site: () => Site,
+): void {
+  const { cacheForMs } = services
+  // Before the body is read.
+  const onRequest = async (request: FastifyRequest) => admit(services, request, callersOnly)
+  for (const { path, answer } of ENDPOINTS)
+    server.post(path, { config, onRequest }, async (request, reply) => {
+      const explain = (error: unknown) => explained(services, request, error)
+      const asked = { services: forCall(services), cacheForMs, evaluationsMax, explain }
+      const body = expectFields(jsonBodyOf(request, JSON_TYPE), 'the body')
+      return sendJson(identified(reply), 200, await answer(asked, body))
+    })
+
+  const metadata = (reply: FastifyReply) => {
+    // The same for everybody.
+    identified(reply).removeHeader('vary').header('cache-control', `public, max-age=${METADATA_SECONDS}`)
+    return sendJson(reply, 200, metadataOf(site()))
+  }
+  // These routes answer HEAD too, without a body.
+  server.get(METADATA, { config }, async (_request, reply) => metadata(reply))
+  // Of a server whose URL has a path, that path comes last.
+  server.get(`${METADATA}/*`, { config }, async ({ url }, reply) =>
+    url === `${METADATA}${new URL(site().url).pathname}` ? metadata(reply) : reply.callNotFound(),
+  )
+}
+
+/** Without a token where the listeners are open anyway; a token that is there has to be valid. @throws CallError */
+function admit({ callers, trace }: Services, request: FastifyRequest, callersOnly: boolean): void {
+  const { authorization = [] } = request.raw.headersDistinct
+  if (authorization.length === 0 && !callersOnly) return
+  try {
+    if (callers.find({ authorization, iamToken: [], certificateNames: [] }) === undefined)
+      throw callError('REQUESTER_NOT_AUTHENTICATED', {
+        credential: 'a caller token: `Authorization: Bearer …`',
+      })
+  } catch (error) {
+    trace.refused('a question about access was refused', error, {
+      protocol: 'http',
+      address: addressOf(request),
+    })
+    throw error
+  }
+}
+
+/** Of one evaluation of several. */
+function explained(services: Services, request: FastifyRequest, error: unknown): HttpError {
+  const explanation = httpErrorOf(error)
+  logRefusal(services, request, error as Error, explanation)
+  return explanation
+}
+
+/** Every address is from the configuration. */
+function metadataOf({ url }: Site): object {
+  const endpoints = ENDPOINTS.map(({ parameter, path }) => [parameter, `${url}${path}`])
+  return { policy_decision_point: url, ...Object.fromEntries(endpoints) }
+}
+
+/** The text alone, as the specification has it. */
+function sendText(reply: FastifyReply, { status, message, retryAfterSeconds }: HttpError): FastifyReply {
+  if (status === 401) reply.header('www-authenticate', 'Bearer realm="portcullis"')
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  return identified(reply).code(status).header('content-type', 'text/plain; charset=utf-8').send(message)
+}
+
+/** The reply with the id of the request, if it has one. */
+function identified(reply: FastifyReply): FastifyReply {
+  const id = reply.request.headers[REQUEST_ID]
+  return id === undefined ? reply : reply.header(REQUEST_ID, id)
+}

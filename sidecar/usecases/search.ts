@@ -1,0 +1,30 @@
+/** Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API. */
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { type CheckOutcome, type CredentialsQuestion, checkCredentials, checkVerified } from './check.ts'
+import type { CallServices } from './services.ts'
+
+/** What is known of a credential before it is asked about an API. */
+export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
+  /** Why it opens no API at all; `undefined`: an authority vouches for it. */
+  readonly denial: CheckOutcome['decision'] | undefined
+  /** Whether the credential opens the API, as `checkCredentials` says it. */
+  opens(api: string): boolean
+}
+
+/** @throws CallError as `checkCredentials` does */
+export function credentialForSearch(
+  services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
+  question: Omit<CredentialsQuestion, 'api'>,
+): MaybePromise<CredentialForSearch> {
+  // The faults of a credential are the same for every API of the matrix, so any of them will do.
+  const [api = ''] = services.engine.apis.keys()
+  return andThen(checkCredentials(services, { ...question, api }), ({ decision, token, verified }) => {
+    if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
+    const { target } = question
+    return {
+      token,
+      denial: undefined,
+      opens: (each) => checkVerified(services, token, { api: each, target }).allowed,
+    }
+  })
+}
