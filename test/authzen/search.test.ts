@@ -209,6 +209,16 @@ describe('pages', () => {
     expect(idsOf(second)).not.toEqual(idsOf(first))
   })
 
+  test('of a credential are of that credential alone', async () => {
+    const asked = (name: 'account' | 'stranger', page: object) => ({
+      ...{ subject: credential(credentials[name]), action: CALL, resource: { type: 'api' } },
+      page,
+    })
+    const { page } = await search('resource', asked('account', { limit: 2 }))
+    const answer = await post('/access/v1/search/resource', asked('stranger', { token: page.next_token }))
+    expect(answer.status).toBe(400)
+  })
+
   test.each<[claim: string, more: object, page?: object]>([
     ['another subject', { subject: token('static_token') }],
     ['another scope', { subject: token('iam_token_account_scoped', { account: '1' }) }],

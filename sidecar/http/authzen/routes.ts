@@ -111,7 +111,11 @@ function metadataOf({ url }: Site): object {
 function sendText(reply: FastifyReply, { status, message, retryAfterSeconds }: HttpError): FastifyReply {
   if (status === 401) reply.header('www-authenticate', 'Bearer realm="portcullis"')
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
-  return identified(reply).code(status).header('content-type', 'text/plain; charset=utf-8').send(message)
+  // Bytes, because Node would write the id in the encoding of a text.
+  return identified(reply)
+    .code(status)
+    .header('content-type', 'text/plain; charset=utf-8')
+    .send(Buffer.from(message))
 }
 
 /** The reply with the id of the request, if it has one. */
