@@ -172,15 +172,19 @@ test('an account that restricts addresses is asked about the address of the cont
 
 test('a revoked token is denied by the next answer', async () => {
   const value = await sidecar.tokenFor({})
-  const reason = async () =>
-    (await evaluate(credential({ 'X-Auth-Token': value }), api('balance'))).context.reason
-  expect(await reason()).toBe('ALLOWED')
+  const asking = () => evaluate(credential({ 'X-Auth-Token': value }), api('balance'))
+  const { context } = await asking()
+  expect(context).toMatchObject({ reason: 'ALLOWED', verified: true, cache_for_ms: 5000 })
   await ask({
     method: 'DELETE',
     path: '/identity/v3/auth/tokens',
     headers: { 'x-auth-token': value, 'x-subject-token': value },
   })
-  expect(await reason()).toBe('CREDENTIAL_REVOKED')
+  const { decision, context: later } = await asking()
+  expect([decision, later.reason, later.verified]).toEqual([false, 'CREDENTIAL_REVOKED', false])
+  // It says whose it was, and is not for another time.
+  expect(later.token.token_id).toBe(context.token.token_id)
+  expect(later).not.toHaveProperty('cache_for_ms')
 })
 
 test('strict mode decides here too', async () => {

@@ -153,6 +153,13 @@ describe('what is wrong with one evaluation is said in its place', () => {
       { subject: null, ...YES },
       'evaluations[1].subject: expected an object with `type` and `id`',
     ],
+    ['its action is null', { action: null, ...YES }, 'evaluations[1].action: expected an object with `name`'],
+    [
+      'its resource is null',
+      { resource: null },
+      'evaluations[1].resource: expected an object with `type` and `id`',
+    ],
+    ['its context is null', { context: null, ...YES }, 'evaluations[1].context: expected an object, or none'],
     ['it is a number', 5, 'evaluations[1]: expected an object'],
     ['it is null', null, 'evaluations[1]: expected an object'],
     ['it is a list', [], 'evaluations[1]: expected an object'],
