@@ -149,13 +149,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
   addHealthRoutes(server, services, () => ready)
   await addIdentityRoutes(server, services, options.identity, () => site)
-  if (options.authorize && proxies !== undefined) await addProxyRoutes(server, services)
-  // Loaded only where it is needed.
-  if (options.jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
-  if (options.authzen) {
-    const { addAuthzenRoutes } = await import('./authzen/routes.ts')
-    addAuthzenRoutes(server, services, options.authzen, () => site)
-  }
+  await addOptionalRoutes(server, services, options, () => site)
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
@@ -209,11 +203,27 @@ export async function checkHttpOptions(options: HttpOptions): Promise<void> {
   proxies?.close()
 }
 
-/** Loaded only where it is needed. Without proxies nobody may ask. */
-async function addProxyRoutes(server: FastifyInstance, services: Services): Promise<void> {
-  const [authorize, extAuthz] = await Promise.all([import('./authorize.ts'), import('./ext-authz.ts')])
-  authorize.addAuthorizeRoutes(server, services, AUTHORIZE)
-  extAuthz.addExtAuthzRoute(server, services, EXT_AUTHZ)
+/** Each is loaded only where it is needed. */
+async function addOptionalRoutes(
+  server: FastifyInstance,
+  services: Services,
+  { authorize, proxies, authzen, jwks }: HttpOptions,
+  site: () => Site,
+): Promise<void> {
+  // Without proxies nobody may ask.
+  if (authorize && proxies !== undefined) {
+    const [{ addAuthorizeRoutes }, { addExtAuthzRoute }] = await Promise.all([
+      import('./authorize.ts'),
+      import('./ext-authz.ts'),
+    ])
+    addAuthorizeRoutes(server, services, AUTHORIZE)
+    addExtAuthzRoute(server, services, EXT_AUTHZ)
+  }
+  if (authzen !== undefined) {
+    const { addAuthzenRoutes } = await import('./authzen/routes.ts')
+    addAuthzenRoutes(server, services, authzen, site)
+  }
+  if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
 }
 
 /** Loaded only where it is needed. */
