@@ -142,7 +142,7 @@ export function askAt(
             status: response.statusCode ?? 0,
             headers: response.headers as Record<string, string>,
             text,
-            json: text === '' || isText(response.headers['content-type']) ? undefined : JSON.parse(text),
+            json: jsonIn(text, response.headers['content-type']),
           })
         })
       },
@@ -152,8 +152,9 @@ export function askAt(
   })
 }
 
-function isText(type: string | undefined): boolean {
-  return type?.startsWith('text/') === true
+/** What a body has, unless it is empty or a text. */
+export function jsonIn(body: string, contentType: unknown): unknown {
+  return body === '' || String(contentType).startsWith('text/') ? undefined : JSON.parse(body)
 }
 
 export interface LoginWish {

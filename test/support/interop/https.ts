@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { beforeAll, inject } from 'vitest'
 import { TESTER } from '../actor.ts'
-import { ACCOUNT } from '../identity.ts'
+import { ACCOUNT, jsonIn } from '../identity.ts'
 import { newFolder, whenTheFileEnds } from '../resources.ts'
 import { type RunningSidecar, runSidecar, type SidecarOptions } from '../sidecar.ts'
 import { type Certificate, makeAuthority, makeCertificate } from './certificates.ts'
@@ -15,6 +15,7 @@ import { type Certificate, makeAuthority, makeCertificate } from './certificates
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: what arrived; every test says what it expects of it
   readonly json: any
 }
@@ -88,7 +89,7 @@ export const inHttp1: Ask = (address, { method = 'GET', path, headers = {}, body
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,
-            json: text === '' ? undefined : JSON.parse(text),
+            ...{ text, json: jsonIn(text, response.headers['content-type']) },
           }),
         )
       },
@@ -122,7 +123,7 @@ export function askOn(session: ClientHttp2Session, { method = 'GET', path, heade
         resolve({
           status: Number(received[':status']),
           headers: received,
-          json: text === '' ? undefined : JSON.parse(text),
+          ...{ text, json: jsonIn(text, received['content-type']) },
         })
     })
     stream.end(body)
