@@ -41,3 +41,8 @@ export function jsonBodyOf(request: FastifyRequest, types = KEYSTONE_TYPES): unk
 function badBody(message: string): CallError {
   return callError('INVALID_ARGUMENT', { violations: message })
 }
+
+/** Whether a value of JSON is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

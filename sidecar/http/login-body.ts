@@ -7,6 +7,7 @@ import { callError, type FieldViolation, invalidArgument } from '../base/call-er
 import { Secret } from '../base/secret.ts'
 import { type Login, loginRefused } from '../usecases/identity.ts'
 import type { Reference, ReferenceInAccount } from '../usecases/references.ts'
+import { isObject } from './json.ts'
 
 /** What a login may say beyond the source: `http.compatibility` of the configuration. */
 export interface LoginCompatibility {
@@ -208,8 +209,4 @@ function valueAt(body: unknown, path: string): unknown {
 function setAt(body: unknown, path: string, key: string, value: unknown): void {
   const object = valueAt(body, path)
   if (isObject(object)) object[key] = value
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

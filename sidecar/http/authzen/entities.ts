@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import type { CredentialHeaders, Scope } from '../../../engine/index.ts'
 import { type FieldViolation, invalidFields } from '../../base/call-error.ts'
+import { isObject } from '../json.ts'
 
 /** An object of a request. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -180,10 +181,8 @@ function readOwner(field: string, properties: Fields, faults: Faults): Scope | u
 
 function readHeaders(value: unknown, faults: Faults): CredentialHeaders {
   const field = 'subject.properties.headers'
-  const headers = isObject(value) ? Object.entries(value) : [['', undefined]]
-  const isHeader = (header: readonly unknown[]): header is [string, string | string[]] =>
-    [header[1]].flat().every((each) => typeof each === 'string')
-  if (!headers.every(isHeader)) {
+  const headers = isObject(value) ? Object.entries(value) : []
+  if (!isObject(value) || !headers.every(isHeader)) {
     faults.add(field, 'an object of header names, each with a string or an array of strings')
     return []
   }
@@ -192,8 +191,9 @@ function readHeaders(value: unknown, faults: Faults): CredentialHeaders {
   return headers
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isHeader(header: [name: string, values: unknown]): header is [string, string | string[]] {
+  const [, values] = header
+  return [values].flat().every((value) => typeof value === 'string')
 }
 
 /** What is wrong with a request, field by field. */
