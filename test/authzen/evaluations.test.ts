@@ -172,7 +172,7 @@ describe('what is wrong with one evaluation is said in its place', () => {
     expect(status).toBe(200)
     expect(json.evaluations).toEqual([
       expect.objectContaining({ decision: true }),
-      { decision: false, context: { error: { status: 400, message } } },
+      { decision: false, context: { error: { status: 400, reason: 'INVALID_ARGUMENT', message } } },
       expect.objectContaining({ decision: true }),
     ])
   })
@@ -219,7 +219,7 @@ describe('with an authority that does what the test says', () => {
     const { evaluations } = await answersOf(3, fail)
     expect(evaluations.map(({ decision, context }) => [decision, context.error ?? context.reason])).toEqual([
       [false, 'CREDENTIAL_INVALID'],
-      [false, { status: 503, message: 'the directory does not answer' }],
+      [false, { status: 503, reason: 'DIRECTORY_UNAVAILABLE', message: 'the directory does not answer' }],
       [false, 'CREDENTIAL_INVALID'],
     ])
   })
@@ -229,7 +229,7 @@ describe('with an authority that does what the test says', () => {
       throw new TypeError('a secret')
     })
     expect(evaluations).toEqual([
-      { decision: false, context: { error: { status: 500, message: 'internal error' } } },
+      { decision: false, context: { error: { status: 500, reason: 'INTERNAL', message: 'internal error' } } },
     ])
   })
 

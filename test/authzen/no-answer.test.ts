@@ -26,7 +26,7 @@ test('a directory that does not answer', async () => {
   expect([status, json.evaluations]).toEqual([
     200,
     [
-      { decision: false, context: { error: { status: 503, message } } },
+      { decision: false, context: { error: { status: 503, reason: 'DIRECTORY_REPLACED', message } } },
       expect.objectContaining({ decision: true }),
     ],
   ])

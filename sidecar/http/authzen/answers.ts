@@ -1,6 +1,7 @@
 /** Decisions in the form of AuthZEN: true or false, and in the context what explains it. */
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
+import { reasonOfFailure } from '../../http-authorization/denial.ts'
 import { type CheckOutcome, reusableForMs } from '../../usecases/check.ts'
 import type { HttpError } from '../errors.ts'
 
@@ -43,8 +44,8 @@ export function credentialsAnswer(
 }
 
 /** One evaluation of several that has no answer. */
-export function errorAnswer({ status, message }: HttpError): Answer {
-  return { decision: false, context: { error: { status, message } } }
+export function errorAnswer(error: unknown, { status, message }: HttpError): Answer {
+  return { decision: false, context: { error: { status, reason: reasonOfFailure(error), message } } }
 }
 
 export function rulesContext({ digest, strict, rulesDigest }: Rules): object {

@@ -79,7 +79,7 @@ async function answerItem(
   try {
     return await evaluate(asked, readEntities(expectFields(item, field), { path: `${field}.`, defaults }))
   } catch (error) {
-    return errorAnswer(asked.explain(error))
+    return errorAnswer(error, asked.explain(error))
   }
 }
 

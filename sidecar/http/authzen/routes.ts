@@ -64,8 +64,8 @@ export function addAuthzenRoutes(
     })
 
   const metadata = (reply: FastifyReply) => {
-    // The same for everybody.
-    identified(reply).removeHeader('vary').header('cache-control', `public, max-age=${METADATA_SECONDS}`)
+    // The same for everybody, so without the id of a request.
+    reply.removeHeader('vary').header('cache-control', `public, max-age=${METADATA_SECONDS}`)
     return sendJson(reply, 200, metadataOf(site()))
   }
   // These routes answer HEAD too, without a body.
