@@ -19,32 +19,32 @@ T:PORT (port 0 picks a free port) or unix:PATH.",type:"string",minLength:1,maxLe
 051"},max_message_bytes:{description:"Size of the largest request, in bytes.",type:"integer",minimum:1024,maximum:67108864,
 default:4194304},max_concurrent_streams:{description:"Most calls at the same time on one connection. Further c\
 alls wait.",type:"integer",minimum:1,maximum:1e5,default:1e3},max_batch_length:{description:"Most checks in on\
-e CheckBatch call.",type:"integer",minimum:1,maximum:1e5,default:1e3},max_connection_idle_ms:{description:"How\
- long a connection may stay open without a call, in milliseconds.",type:"integer",minimum:1e3,maximum:864e5,default:18e5},
-max_connection_age_ms:{description:"After this time the server asks a client to reconnect, in milliseconds. Ca\
-lls and streams in progress continue.",type:"integer",minimum:1e3,maximum:864e5,default:36e5},transport:{description:"\
-What carries the calls: sockets (HTTP/2 of Portcullis, many times cheaper, with the bounds below), or grpc-js \
-(the library of the gRPC project).",enum:["sockets","grpc-js"],default:"sockets"},max_connections:{description:"\
-Most connections at the same time, in each worker. Further ones are closed. Only with the transport sockets.",
-type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{description:"Most connections \
-at the same time from one IP address, in each worker. Only with the transport sockets.",type:"integer",minimum:1,
-maximum:1e6,default:4096},max_header_list_bytes:{description:"Size of the metadata of a call, in bytes as RFC \
-9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,maximum:1048576,default:16384},
-max_connection_buffer_bytes:{description:"Most bytes of requests that one connection may have in flight; two m\
-essages of max_message_bytes always fit. Further ones are refused. Only with the transport sockets.",type:"int\
-eger",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"Most bytes of requests\
- and answers that all connections may have in flight, in each worker. Further requests are refused. Only with \
-the transport sockets.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},max_resets_per_second:{
-description:"Most calls that a connection may cancel in a second. Beyond that it is closed. Only with the tran\
-sport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{description:"\
-Most pings, most settings, and most other frames that bring no call further, that a connection may send in a s\
-econd, beside those that its calls need. Beyond that it is closed. Only with the transport sockets.",type:"int\
-eger",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may take to arri\
-ve, in milliseconds. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{
-description:"How long a client may leave answers unread, in milliseconds. Beyond that its connection is closed\
-. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:6e4},tls:{description:"Req\
-uired if other machines can reach the address. The files are PEM files. Every client must present a certificat\
-e, and it must be the certificate of a caller unless `any_client` is true.",type:"object",additionalProperties:!1,
+e CheckBatch call, and most evaluations in one request of AuthZEN.",type:"integer",minimum:1,maximum:1e5,default:1e3},
+max_connection_idle_ms:{description:"How long a connection may stay open without a call, in milliseconds.",type:"\
+integer",minimum:1e3,maximum:864e5,default:18e5},max_connection_age_ms:{description:"After this time the serve\
+r asks a client to reconnect, in milliseconds. Calls and streams in progress continue.",type:"integer",minimum:1e3,
+maximum:864e5,default:36e5},transport:{description:"What carries the calls: sockets (HTTP/2 of Portcullis, man\
+y times cheaper, with the bounds below), or grpc-js (the library of the gRPC project).",enum:["sockets","grpc-\
+js"],default:"sockets"},max_connections:{description:"Most connections at the same time, in each worker. Furth\
+er ones are closed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{
+description:"Most connections at the same time from one IP address, in each worker. Only with the transport so\
+ckets.",type:"integer",minimum:1,maximum:1e6,default:4096},max_header_list_bytes:{description:"Size of the met\
+adata of a call, in bytes as RFC 9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,
+maximum:1048576,default:16384},max_connection_buffer_bytes:{description:"Most bytes of requests that one conne\
+ction may have in flight; two messages of max_message_bytes always fit. Further ones are refused. Only with th\
+e transport sockets.",type:"integer",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"\
+Most bytes of requests and answers that all connections may have in flight, in each worker. Further requests a\
+re refused. Only with the transport sockets.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},
+max_resets_per_second:{description:"Most calls that a connection may cancel in a second. Beyond that it is clo\
+sed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{
+description:"Most pings, most settings, and most other frames that bring no call further, that a connection ma\
+y send in a second, beside those that its calls need. Beyond that it is closed. Only with the transport socket\
+s.",type:"integer",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may\
+ take to arrive, in milliseconds. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:2e4},
+reader_timeout_ms:{description:"How long a client may leave answers unread, in milliseconds. Beyond that its c\
+onnection is closed. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:6e4},tls:{
+description:"Required if other machines can reach the address. The files are PEM files. Every client must pres\
+ent a certificate, and it must be the certificate of a caller unless `any_client` is true.",type:"object",additionalProperties:!1,
 required:["certificate","key","client_ca"],properties:{certificate:{description:"File with the certificate cha\
 in of the server.",$ref:"#/$defs/path"},key:{description:"File with the private key of the server.",$ref:"#/$d\
 efs/path"},client_ca:{description:"File with the certificates of the authorities that sign the clients' certif\
@@ -67,233 +67,236 @@ y proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or mo
  second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"Whether the proxies \
 of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests that they receive.",type:"\
 boolean",default:!1},jwks:{description:"Whether `/.well-known/jwks.json` shows the public keys of IAM tokens, \
-for gateways that verify tokens without asking.",type:"boolean",default:!1},catalog:{description:"Further serv\
-ices in the catalog. It always contains the identity service.",type:"array",maxItems:1e3,items:{type:"object",
-additionalProperties:!1,required:["type","name"],properties:{type:{description:"Type of the service, for examp\
-le object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Name of the service.",type:"stri\
-ng",minLength:1,maxLength:255},url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"\
-#/$defs/interfaces"},endpoints:{description:"Several endpoints, instead of url, region and interfaces.",type:"\
-array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["url"],properties:{url:{
-$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/interfaces"}}}}}}},roles:{
-description:"Roles that the identity endpoint shows for a token, by what its holder may do.",type:"object",additionalProperties:!1,
-properties:{account:{description:"Of a permission whose scope is Account, on the account and on each of its pr\
-ojects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"Of a permission whose scope is Proj\
-ects, on the selected projects. Default: member.",$ref:"#/$defs/roleNames"},by_role:{description:"Of a role of\
- the directory, for example of iam.admin. Default: each role keeps its name.",type:"object",maxProperties:100,
-additionalProperties:{$ref:"#/$defs/roleNames"}}}},compatibility:{description:"What Keystone does beyond the s\
-ource document. Each is off by default.",type:"object",additionalProperties:!1,properties:{unscoped_login:{description:"\
-Whether a login without a scope gets an unscoped token. It opens no product API, and administers nothing.",type:"\
-boolean",default:!1},token_method:{description:"Which tokens can be exchanged for one with another scope (Keys\
-tone's method `token`): off (none), unscoped, or any. The new token never outlives the old one.",enum:["off","\
-unscoped","any"],default:"off"},default_domain:{description:"Account that is meant where a login names no doma\
-in, or the domain with the id `default` or the name `Default`. Default: none.",type:"string",minLength:1,maxLength:64},
-list_scopes:{description:"Whether users can list the projects and the account that they can get tokens for (`G\
-ET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/projects`, `/v3/domains/ID`).",type:"boolean",default:!1}}}}},
-egress:{type:"object",additionalProperties:!1,properties:{address:{description:"Address that egress listens on\
-, for applications of this machine: HOST:PORT, unix:PATH, or off.",type:"string",minLength:1,maxLength:300,default:"\
-off"},routes:{description:"Where egress forwards requests, and with whose token.",type:"array",maxItems:1e3,items:{
-type:"object",additionalProperties:!1,required:["path","url","api","profile","callers"],properties:{path:{description:"\
-Beginning of the paths of this route, with a slash at both ends. No path is the beginning of another.",type:"s\
-tring",minLength:1,maxLength:1024},url:{description:"What takes the place of the path: the URL of the target, \
-with a slash at the end. https beyond this machine.",type:"string",minLength:1,maxLength:2048},api:{description:"\
-Id of the API of the matrix.",type:"string",minLength:1},profile:{description:"Name of the profile whose token\
- is sent.",type:"string",minLength:1},project:{description:"Project of the token, for APIs that need one.",type:"\
-string",minLength:1},callers:{description:"Names of the callers that may use the route; or the word anyone: wh\
-oever reaches the listener.",type:["array","string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"\
-PEM file with the authorities that may sign the certificate of the target. Default: those of Node.",$ref:"#/$d\
-efs/path"},timeout_ms:{description:"How long the target may take to answer, and between two parts of its answe\
-r, in milliseconds. Default: 30000.",type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Mos\
-t requests at the same time. Further ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{
-description:"Which requests are for which API, for gateways that ask about a method, a host and a path. Their \
-order makes no difference.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,
-required:["path","api"],properties:{host:{description:"Host of the request without its port: api.example.com, \
-or *.example.com. Default: any host.",type:"string",minLength:1,maxLength:255},path:{description:"Path of the \
-request: /billing/ and all below it, /billing/items alone, or with segments by name: /v2/{account}/servers/.",
-type:"string",minLength:1,maxLength:1024},methods:{description:"Methods of the request; GET brings HEAD with i\
-t. Default: any method.",type:"array",minItems:1,maxItems:50,uniqueItems:!0,items:{type:"string",minLength:1}},
-api:{description:"Id of the API of the matrix.",type:"string",minLength:1},target:{description:"Where the owne\
-r of the requested resource is found. Default: only the matrix decides.",type:"object",additionalProperties:!1,
-required:["account"],properties:{account:{description:"Where the account is found.",$ref:"#/$defs/targetSource"},
-project:{description:"Where the project is found.",$ref:"#/$defs/targetSource"}}}}}},tokens:{type:"object",additionalProperties:!1,
-properties:{issuer:{description:"Issuer that new IAM tokens name (claim iss): a URL or another text of visible\
- ASCII. A token that names another one is refused. Default: tokens name none.",type:"string",pattern:"^[!-~]+$",
-maxLength:255},audience:{description:"Audience that new IAM tokens name (claim aud), in the same way. Default:\
- tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},accepted_issuers:{description:"Other issue\
-rs that IAM tokens may name, while the issuer changes or not all hosts have it.",$ref:"#/$defs/tokenNames"},accepted_audiences:{
-description:"Other audiences that IAM tokens may name.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder\
- of the embedded authority. It contains the directory, the signing keys and the administrator token.",$ref:"#/\
-$defs/path",default:"./portcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"\
-PostgreSQL database that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full.\
- It is a secret. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},
-staleness_ms:{description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milli\
-seconds; 0: every check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"intege\
-r",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, div\
-ided among the workers, at least 2 per worker. Each worker has one more connection for notifications.",type:"i\
-nteger",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in \
-milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default:\
- the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses t\
-he last signing keys that it read while their file cannot be read or used, in milliseconds. After this time IA\
-M tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How \
-often the sidecar looks for a change of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,
-maximum:864e5,default:1e3},strict:{description:"Strict mode: deny every combination of API and token kind that\
- a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may \
-reuse an answer, in milliseconds. For that time the client may not notice a revocation.",type:"integer",minimum:0,
-maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"\
-Most password checks at the same time (argon2id, 19 MiB each), divided among the workers, at least one per wor\
-ker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Most password checks that wait in e\
-ach lane, divided among the workers, at least one per worker. Beyond that, whoever has most of them waiting ge\
-ts RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long t\
-he result of a password check is used for the same password again, in milliseconds; 0: every login is hashed.",
-type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{
-failures:{description:"Number of failed logins of one user from one source after which further logins are refu\
-sed for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,
-default:10},source_failures:{description:"Number of failed logins of one source, with whatever names, after wh\
-ich further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"\
-Most logins of one user from one source that wait because failures may follow. Further ones are refused.",type:"\
-integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused after the last \
-failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,
-properties:{waiting:{description:"Most changes of the directory that wait in each lane. Beyond that, whoever h\
-as most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"\
-Most changes that one user or caller makes at once. Operators and changes that only take rights away have no s\
-uch limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a\
- minute that an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,
-default:1200},user_per_minute:{description:"Changes a minute that a user may make for themselves after the fir\
-st `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},audit:{
-type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit trail \
-stay in the directory, in days. Older ones are moved to files, which are never deleted. Default: all stay.",type:"\
-integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Default: `audit-archive` in the\
- data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `serve` that share the addr\
-esses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
-description:"A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,
-maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
-liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log \
-lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},
-upstreams:{description:"Identity endpoints of others, by name. Profiles obtain tokens there, and Check can ver\
-ify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
-additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"\
-URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, w\
-here it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"\
-PEM file with the certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"\
-#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in\
- milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies toke\
-ns at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profi\
-le"],properties:{profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"\
-string",minLength:1},project:{description:"Project of the token that validates. Default: a token for the accou\
-nt.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token is believed wit\
-hout asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
-description:"How long a refused token is refused without asking again, in milliseconds. Default: 5000.",type:"\
-integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that this upstream vouches for. Defau\
-lt: every account that neither the directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,
-items:{type:"string",minLength:1,maxLength:255}},token_prefixes:{description:"Beginnings of the tokens that ar\
-e sent to this upstream. Default: any.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,items:{type:"strin\
-g",pattern:"^[\\x21-\\x7e]+$",maxLength:255}}}}}}},profiles:{description:"Named credentials that Issue uses on\
- behalf of callers.",type:"object",maxProperties:1e3,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
-additionalProperties:{type:"object",additionalProperties:!1,required:["account","user_name"],properties:{upstream:{
-description:"Name of the upstream that issues the tokens. Default: the directory of the sidecar.",type:"string",
-minLength:1},account:{description:"Account number.",type:"string",minLength:1},user_name:{description:"Name of\
- the service user.",type:"string",minLength:1},password_file:{description:"File with the password in its first\
- line.",$ref:"#/$defs/path"},password_env:{description:"Environment variable with the password, instead of a f\
-ile.",type:"string",pattern:"^[A-Za-z_][A-Za-z0-9_]*$",maxLength:255},password_command:{description:"Program a\
-nd arguments that print the password in their first line, instead of a file. No shell.",type:"array",minItems:1,
-maxItems:100,items:{type:"string",maxLength:4096}},static_token_file:{description:"File with a static token in\
- its first line, for APIs that only accept static tokens.",$ref:"#/$defs/path"},projects:{description:"The onl\
-y projects of the account that tokens are issued for, and then no token for the whole account. Default: any sc\
-ope.",type:"array",minItems:1,maxItems:1e4,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}}}}},
-administrator_token:{description:"Whether the administrator token of the data folder identifies a caller with \
-every right.",type:"boolean",default:!0},callers:{description:"Callers that may use profiles of Issue, and ope\
-rators: callers with rights over the directory. They are read again when the file changes.",type:"array",items:{
-type:"object",additionalProperties:!1,required:["name"],properties:{name:{description:"Name of the caller in l\
-ogs, errors and the audit trail.",type:"string",minLength:1},token_file:{description:"File with the caller tok\
-en in its first line, 32 characters or more.",$ref:"#/$defs/path"},token_sha256:{description:"SHA-256 of the c\
-aller token in hexadecimal, instead of a file with the token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{
-description:"Name in the client certificate of the caller (subject alternative name): either dns or uri. It is\
- compared exactly, a DNS name without regard to case.",type:"object",additionalProperties:!1,properties:{dns:{
-description:"DNS name, without a wildcard.",type:"string"},uri:{description:"URI, for example a SPIFFE ID.",type:"\
-string"}}},profiles:{description:"Profiles that this caller may use.",type:"array",uniqueItems:!0,items:{type:"\
-string"}},rights:{description:"Rights over the directory: revoke, read, everything, or administer:ACCOUNT.",type:"\
-array",uniqueItems:!0,items:{type:"string"}},expires_at:{description:"When the caller expires, for example 202\
-7-01-31T00:00:00Z. Default: never.",type:"string"},administrator:{description:"Refused. Write `rights` instead\
-.",type:"boolean"}}}}},$defs:{endpointUrl:{description:"URL of the service for clients. It may contain %(proje\
-ct_id)s; the endpoint is then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},
-region:{description:"Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},interfaces:{
-description:"Interfaces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:[
-"public","internal","admin"]}},tokenNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"\
-^[!-~]+$",maxLength:255}},roleNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,
-maxLength:255}},targetSource:{description:"Exactly one of segment (the name of a segment of the path), header \
-(the name of a request header) and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{
-segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"\
-string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,
-maxLength:4096},j={description:"URL of the service for clients. It may contain %(project_id)s; the endpoint is\
- then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},$={description:"\
-Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},S={description:"Interf\
-aces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","inter\
-nal","admin"]}},k={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={
-description:"Exactly one of segment (the name of a segment of the path), header (the name of a request header)\
- and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,
-maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},
-b={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.
-hasOwnProperty,d=Z().default,R=Q().default,E=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),H=new RegExp(
-"^https?://\\S+$","u"),I=new RegExp("^[!-~]+$","u"),G=new RegExp("^postgres(ql)?://","u"),M=new RegExp("^[a-z]\
-[a-z0-9]*([-_][a-z0-9]+)*$","u"),X=new RegExp("^[\\x21-\\x7e]+$","u"),J=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$",
-"u"),K=new RegExp("^[0-9a-f]{64}$","u");function F(g,{instancePath:a="",parentData:L,parentDataProperty:w,rootData:P=g,
-dynamicAnchors:v={}}={}){let e=null,i=0;const O=F.evaluated;if(O.dynamicProps&&(O.props=void 0),O.dynamicItems&&
-(O.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)if(!A.call(s.properties,n)){const t={
-instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},
-message:"must NOT have additional properties",schema:!1,parentSchema:s,data:g};e===null?e=[t]:e.push(t),i++}if(g.
-grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)if(!A.call(s.properties.
-grpc.properties,t)){const r={instancePath:a+"/grpc",schemaPath:"#/properties/grpc/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.grpc,data:n};e===null?e=[r]:e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="stri\
-ng"){if(d(t)>300){const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/max\
-Length",keyword:"maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,parentSchema:s.
-properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/g\
-rpc/address",schemaPath:"#/properties/grpc/properties/address/minLength",keyword:"minLength",params:{limit:1},
-message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.grpc.properties.address,data:t};
-e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/prope\
-rties/address/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.grpc.properties.
-address.type,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.max_message_bytes!==
-void 0){let t=n.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
-"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{
-type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_message_bytes.type,parentSchema:s.
-properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
-t)){if(t>67108864||isNaN(t)){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/p\
-roperties/max_message_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:67108864},message:"must b\
-e <= 67108864",schema:67108864,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=
-[r]:e.push(r),i++}if(t<1024||isNaN(t)){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/propert\
-ies/grpc/properties/max_message_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:1024},message:"\
-must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:
-e.push(r),i++}}}if(n.max_concurrent_streams!==void 0){let t=n.max_concurrent_streams;if(!(typeof t=="number"&&
-!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properti\
-es/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},message:"must be intege\
-r",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.grpc.properties.max_concurrent_streams,
-data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+
-"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/maximum",keyword:"\
-maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.
-properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+
-"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/minimum",keyword:"\
-minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.
-max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_batch_length!==void 0){let t=n.max_batch_length;
-if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"\
-#/properties/grpc/properties/max_batch_length/type",keyword:"type",params:{type:"integer"},message:"must be in\
-teger",schema:s.properties.grpc.properties.max_batch_length.type,parentSchema:s.properties.grpc.properties.max_batch_length,
-data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+
-"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/maximum",keyword:"maximum",
-params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.properties.
-max_batch_length,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_bat\
-ch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:"\
->=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};
-e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_idle_ms!==void 0){let t=n.max_connection_idle_ms;if(!(typeof t==
-"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"\
-#/properties/grpc/properties/max_connection_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must\
- be integer",schema:s.properties.grpc.properties.max_connection_idle_ms.type,parentSchema:s.properties.grpc.properties.
-max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(
-t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connec\
-tion_idle_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,
-parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<1e3||
-isNaN(t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_\
-connection_idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,
-parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_age_ms!==
-void 0){let t=n.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
+for gateways that verify tokens without asking.",type:"boolean",default:!1},authzen:{description:"Whether the \
+HTTP server answers the AuthZEN Authorization API 1.0 (`/access/v1/\u2026`). Every request needs a caller token unl\
+ess gRPC is open to all programs of this machine and HTTP to no other machine.",type:"boolean",default:!1},catalog:{
+description:"Further services in the catalog. It always contains the identity service.",type:"array",maxItems:1e3,
+items:{type:"object",additionalProperties:!1,required:["type","name"],properties:{type:{description:"Type of t\
+he service, for example object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Name of the\
+ service.",type:"string",minLength:1,maxLength:255},url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/reg\
+ion"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{description:"Several endpoints, instead of url, region\
+ and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
+"url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/i\
+nterfaces"}}}}}}},roles:{description:"Roles that the identity endpoint shows for a token, by what its holder m\
+ay do.",type:"object",additionalProperties:!1,properties:{account:{description:"Of a permission whose scope is\
+ Account, on the account and on each of its projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"\
+Of a permission whose scope is Projects, on the selected projects. Default: member.",$ref:"#/$defs/roleNames"},
+by_role:{description:"Of a role of the directory, for example of iam.admin. Default: each role keeps its name.",
+type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},compatibility:{description:"\
+What Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,
+properties:{unscoped_login:{description:"Whether a login without a scope gets an unscoped token. It opens no p\
+roduct API, and administers nothing.",type:"boolean",default:!1},token_method:{description:"Which tokens can b\
+e exchanged for one with another scope (Keystone's method `token`): off (none), unscoped, or any. The new toke\
+n never outlives the old one.",enum:["off","unscoped","any"],default:"off"},default_domain:{description:"Accou\
+nt that is meant where a login names no domain, or the domain with the id `default` or the name `Default`. Def\
+ault: none.",type:"string",minLength:1,maxLength:64},list_scopes:{description:"Whether users can list the proj\
+ects and the account that they can get tokens for (`GET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/\
+projects`, `/v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"object",additionalProperties:!1,properties:{
+address:{description:"Address that egress listens on, for applications of this machine: HOST:PORT, unix:PATH, \
+or off.",type:"string",minLength:1,maxLength:300,default:"off"},routes:{description:"Where egress forwards req\
+uests, and with whose token.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
+"path","url","api","profile","callers"],properties:{path:{description:"Beginning of the paths of this route, w\
+ith a slash at both ends. No path is the beginning of another.",type:"string",minLength:1,maxLength:1024},url:{
+description:"What takes the place of the path: the URL of the target, with a slash at the end. https beyond th\
+is machine.",type:"string",minLength:1,maxLength:2048},api:{description:"Id of the API of the matrix.",type:"s\
+tring",minLength:1},profile:{description:"Name of the profile whose token is sent.",type:"string",minLength:1},
+project:{description:"Project of the token, for APIs that need one.",type:"string",minLength:1},callers:{description:"\
+Names of the callers that may use the route; or the word anyone: whoever reaches the listener.",type:["array",
+"string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"PEM file with the authorities that\
+ may sign the certificate of the target. Default: those of Node.",$ref:"#/$defs/path"},timeout_ms:{description:"\
+How long the target may take to answer, and between two parts of its answer, in milliseconds. Default: 30000.",
+type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Most requests at the same time. Further \
+ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{description:"Which requests ar\
+e for which API, for gateways that ask about a method, a host and a path. Their order makes no difference.",type:"\
+array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["path","api"],properties:{
+host:{description:"Host of the request without its port: api.example.com, or *.example.com. Default: any host.",
+type:"string",minLength:1,maxLength:255},path:{description:"Path of the request: /billing/ and all below it, /\
+billing/items alone, or with segments by name: /v2/{account}/servers/.",type:"string",minLength:1,maxLength:1024},
+methods:{description:"Methods of the request; GET brings HEAD with it. Default: any method.",type:"array",minItems:1,
+maxItems:50,uniqueItems:!0,items:{type:"string",minLength:1}},api:{description:"Id of the API of the matrix.",
+type:"string",minLength:1},target:{description:"Where the owner of the requested resource is found. Default: o\
+nly the matrix decides.",type:"object",additionalProperties:!1,required:["account"],properties:{account:{description:"\
+Where the account is found.",$ref:"#/$defs/targetSource"},project:{description:"Where the project is found.",$ref:"\
+#/$defs/targetSource"}}}}}},tokens:{type:"object",additionalProperties:!1,properties:{issuer:{description:"Iss\
+uer that new IAM tokens name (claim iss): a URL or another text of visible ASCII. A token that names another o\
+ne is refused. Default: tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},audience:{description:"\
+Audience that new IAM tokens name (claim aud), in the same way. Default: tokens name none.",type:"string",pattern:"\
+^[!-~]+$",maxLength:255},accepted_issuers:{description:"Other issuers that IAM tokens may name, while the issu\
+er changes or not all hosts have it.",$ref:"#/$defs/tokenNames"},accepted_audiences:{description:"Other audien\
+ces that IAM tokens may name.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder of the embedded authorit\
+y. It contains the directory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./po\
+rtcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL data\
+base that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secret\
+. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{
+description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: ev\
+ery check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,
+default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, divided among the workers, at\
+ least 2 per worker. Each worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,
+default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",
+minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"\
+#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses the last signing keys that it read w\
+hile their file cannot be read or used, in milliseconds. After this time IAM tokens get no answer.",type:"inte\
+ger",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How often the sidecar looks for a chang\
+e of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},
+strict:{description:"Strict mode: deny every combination of API and token kind that a conflict of the matrix n\
+ames.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may reuse an answer, in millise\
+conds. For that time the client may not notice a revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},
+passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"Most password checks at \
+the same time (argon2id, 19 MiB each), divided among the workers, at least one per worker.",type:"integer",minimum:1,
+maximum:64,default:2},waiting:{description:"Most password checks that wait in each lane, divided among the wor\
+kers, at least one per worker. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"i\
+nteger",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long the result of a password check i\
+s used for the same password again, in milliseconds; 0: every login is hashed.",type:"integer",minimum:0,maximum:36e5,
+default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{failures:{description:"Number\
+ of failed logins of one user from one source after which further logins are refused for a time. A password of\
+ the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,default:10},source_failures:{
+description:"Number of failed logins of one source, with whatever names, after which further logins are refuse\
+d for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"Most logins of one user\
+ from one source that wait because failures may follow. Further ones are refused.",type:"integer",minimum:1,maximum:1e5,
+default:100},pause_ms:{description:"How long logins are refused after the last failure, in milliseconds.",type:"\
+integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,properties:{waiting:{
+description:"Most changes of the directory that wait in each lane. Beyond that, whoever has most of them waiti\
+ng gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"Most change\
+s that one user or caller makes at once. Operators and changes that only take rights away have no such limit.",
+type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a minute that\
+ an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,default:1200},
+user_per_minute:{description:"Changes a minute that a user may make for themselves after the first `burst`, fo\
+r example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},audit:{type:"object",
+additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit trail stay in the di\
+rectory, in days. Older ones are moved to files, which are never deleted. Default: all stay.",type:"integer",minimum:1,
+maximum:36500},archive:{description:"Folder of those files. Default: `audit-archive` in the data folder.",$ref:"\
+#/$defs/path"}}},workers:{description:"Number of processes of `serve` that share the addresses; 1: the started\
+ process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"\
+A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,maximum:36e5,
+default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"\
+integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log lines (JSON, on st\
+andard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},upstreams:{description:"\
+Identity endpoints of others, by name. Profiles obtain tokens there, and Check can verify tokens there.",type:"\
+object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"\
+object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"URL of the identity e\
+ndpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, where it is not there.",
+type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"PEM file with the\
+ certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"#/$defs/path"},
+timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in milliseconds. \
+Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies tokens at this endp\
+oint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profile"],properties:{
+profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"string",minLength:1},
+project:{description:"Project of the token that validates. Default: a token for the account.",type:"string",minLength:1,
+maxLength:255},cache_ms:{description:"How long a verified token is believed without asking again, in milliseco\
+nds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{description:"How long a refuse\
+d token is refused without asking again, in milliseconds. Default: 5000.",type:"integer",minimum:0,maximum:6e4},
+accounts:{description:"The only accounts that this upstream vouches for. Default: every account that neither t\
+he directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,items:{type:"strin\
+g",minLength:1,maxLength:255}},token_prefixes:{description:"Beginnings of the tokens that are sent to this ups\
+tream. Default: any.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[\\x21\
+-\\x7e]+$",maxLength:255}}}}}}},profiles:{description:"Named credentials that Issue uses on behalf of callers.",
+type:"object",maxProperties:1e3,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{
+type:"object",additionalProperties:!1,required:["account","user_name"],properties:{upstream:{description:"Name\
+ of the upstream that issues the tokens. Default: the directory of the sidecar.",type:"string",minLength:1},account:{
+description:"Account number.",type:"string",minLength:1},user_name:{description:"Name of the service user.",type:"\
+string",minLength:1},password_file:{description:"File with the password in its first line.",$ref:"#/$defs/path"},
+password_env:{description:"Environment variable with the password, instead of a file.",type:"string",pattern:"\
+^[A-Za-z_][A-Za-z0-9_]*$",maxLength:255},password_command:{description:"Program and arguments that print the p\
+assword in their first line, instead of a file. No shell.",type:"array",minItems:1,maxItems:100,items:{type:"s\
+tring",maxLength:4096}},static_token_file:{description:"File with a static token in its first line, for APIs t\
+hat only accept static tokens.",$ref:"#/$defs/path"},projects:{description:"The only projects of the account t\
+hat tokens are issued for, and then no token for the whole account. Default: any scope.",type:"array",minItems:1,
+maxItems:1e4,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}}}}},administrator_token:{description:"\
+Whether the administrator token of the data folder identifies a caller with every right.",type:"boolean",default:!0},
+callers:{description:"Callers that may use profiles of Issue, and operators: callers with rights over the dire\
+ctory. They are read again when the file changes.",type:"array",items:{type:"object",additionalProperties:!1,required:[
+"name"],properties:{name:{description:"Name of the caller in logs, errors and the audit trail.",type:"string",
+minLength:1},token_file:{description:"File with the caller token in its first line, 32 characters or more.",$ref:"\
+#/$defs/path"},token_sha256:{description:"SHA-256 of the caller token in hexadecimal, instead of a file with t\
+he token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{description:"Name in the client certificate of\
+ the caller (subject alternative name): either dns or uri. It is compared exactly, a DNS name without regard t\
+o case.",type:"object",additionalProperties:!1,properties:{dns:{description:"DNS name, without a wildcard.",type:"\
+string"},uri:{description:"URI, for example a SPIFFE ID.",type:"string"}}},profiles:{description:"Profiles tha\
+t this caller may use.",type:"array",uniqueItems:!0,items:{type:"string"}},rights:{description:"Rights over th\
+e directory: revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,items:{type:"string"}},
+expires_at:{description:"When the caller expires, for example 2027-01-31T00:00:00Z. Default: never.",type:"str\
+ing"},administrator:{description:"Refused. Write `rights` instead.",type:"boolean"}}}}},$defs:{endpointUrl:{description:"\
+URL of the service for clients. It may contain %(project_id)s; the endpoint is then left out for account-scope\
+d tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},region:{description:"Region of the endpoint\
+. Default: http.region.",type:"string",minLength:1,maxLength:255},interfaces:{description:"Interfaces of the e\
+ndpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},
+tokenNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},roleNames:{
+type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},targetSource:{description:"\
+Exactly one of segment (the name of a segment of the path), header (the name of a request header) and fixed (t\
+he text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,maxLength:64},
+header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},path:{type:"\
+string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,maxLength:4096},j={description:"URL of the \
+service for clients. It may contain %(project_id)s; the endpoint is then left out for account-scoped tokens.",
+type:"string",pattern:"^https?://\\S+$",maxLength:2048},$={description:"Region of the endpoint. Default: http.\
+region.",type:"string",minLength:1,maxLength:255},S={description:"Interfaces of the endpoint. Default: all thr\
+ee.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},k={type:"array",maxItems:100,
+uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={description:"Exactly one of segment (the na\
+me of a segment of the path), header (the name of a request header) and fixed (the text itself).",type:"object",
+additionalProperties:!1,properties:{segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,
+maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},b={type:"array",maxItems:100,uniqueItems:!0,items:{
+type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.hasOwnProperty,d=Z().default,R=Q().default,
+E=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),H=new RegExp("^https?://\\S+$","u"),I=new RegExp("^[!-\
+~]+$","u"),G=new RegExp("^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),X=new RegExp(
+"^[\\x21-\\x7e]+$","u"),J=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),K=new RegExp("^[0-9a-f]{64}$","u");function F(g,{
+instancePath:a="",parentData:L,parentDataProperty:w,rootData:P=g,dynamicAnchors:v={}}={}){let e=null,i=0;const O=F.
+evaluated;if(O.dynamicProps&&(O.props=void 0),O.dynamicItems&&(O.items=void 0),g&&typeof g=="object"&&!Array.isArray(
+g)){for(const n in g)if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"\
+additionalProperties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
+data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(
+n)){for(const t in n)if(!A.call(s.properties.grpc.properties,t)){const r={instancePath:a+"/grpc",schemaPath:"#\
+/properties/grpc/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"m\
+ust NOT have additional properties",schema:!1,parentSchema:s.properties.grpc,data:n};e===null?e=[r]:e.push(r),
+i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(d(t)>300){const r={instancePath:a+"/grpc/\
+address",schemaPath:"#/properties/grpc/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"\
+must NOT have more than 300 characters",schema:300,parentSchema:s.properties.grpc.properties.address,data:t};e===
+null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/prop\
+erties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",
+schema:1,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={
+instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/type",keyword:"type",params:{type:"\
+string"},message:"must be string",schema:s.properties.grpc.properties.address.type,parentSchema:s.properties.grpc.
+properties.address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.max_message_bytes!==void 0){let t=n.max_message_bytes;
+if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"\
+#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{type:"integer"},message:"must be i\
+nteger",schema:s.properties.grpc.properties.max_message_bytes.type,parentSchema:s.properties.grpc.properties.max_message_bytes,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>67108864||isNaN(t)){const r={instancePath:a+
+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/maximum",keyword:"maximum",
+params:{comparison:"<=",limit:67108864},message:"must be <= 67108864",schema:67108864,parentSchema:s.properties.
+grpc.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<1024||isNaN(t)){const r={instancePath:a+
+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/minimum",keyword:"minimum",
+params:{comparison:">=",limit:1024},message:"must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.
+max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_concurrent_streams!==void 0){let t=n.max_concurrent_streams;
+if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_concurrent_stream\
+s",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},
+message:"must be integer",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.
+grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){
+if(t>1e5||isNaN(t)){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/prope\
+rties/max_concurrent_streams/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <=\
+ 100000",schema:1e5,parentSchema:s.properties.grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.
+push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properties/\
+grpc/properties/max_concurrent_streams/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"mu\
+st be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.
+push(r),i++}}}if(n.max_batch_length!==void 0){let t=n.max_batch_length;if(!(typeof t=="number"&&!(t%1)&&!isNaN(
+t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/ma\
+x_batch_length/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.
+properties.max_batch_length.type,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};e===null?e=
+[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+"/grpc/max_b\
+atch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.properties.max_batch_length,
+data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"\
+#/properties/grpc/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"\
+must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};e===null?e=[r]:e.push(
+r),i++}}}if(n.max_connection_idle_ms!==void 0){let t=n.max_connection_idle_ms;if(!(typeof t=="number"&&!(t%1)&&
+!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/\
+properties/max_connection_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
+properties.grpc.properties.max_connection_idle_ms.type,parentSchema:s.properties.grpc.properties.max_connection_idle_ms,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:a+
+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connection_idle_ms/maximum",keyword:"\
+maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.
+grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<1e3||isNaN(t)){const r={instancePath:a+
+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connection_idle_ms/minimum",keyword:"\
+minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,parentSchema:s.properties.grpc.
+properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_age_ms!==void 0){
+let t=n.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
 "/grpc/max_connection_age_ms",schemaPath:"#/properties/grpc/properties/max_connection_age_ms/type",keyword:"ty\
 pe",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connection_age_ms.
 type,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t==
@@ -534,23 +537,26 @@ n"},message:"must be boolean",schema:s.properties.http.properties.authorize.type
 properties.authorize,data:t};e===null?e=[r]:e.push(r),i++}}if(n.jwks!==void 0){let t=n.jwks;if(typeof t!="bool\
 ean"){const r={instancePath:a+"/http/jwks",schemaPath:"#/properties/http/properties/jwks/type",keyword:"type",
 params:{type:"boolean"},message:"must be boolean",schema:s.properties.http.properties.jwks.type,parentSchema:s.
-properties.http.properties.jwks,data:t};e===null?e=[r]:e.push(r),i++}}if(n.catalog!==void 0){let t=n.catalog;if(Array.
-isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/catalog",schemaPath:"#/properties/http/properties/\
-catalog/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,
-parentSchema:s.properties.http.properties.catalog,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<
-r;o++){let m=t[o];if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.type===void 0){const p={instancePath:a+"/h\
-ttp/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{missingProperty:"\
-type"},message:"must have required property 'type'",schema:s.properties.http.properties.catalog.items.required,
-parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[p]:e.push(p),i++}if(m.name===void 0){
-const p={instancePath:a+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"\
-required",params:{missingProperty:"name"},message:"must have required property 'name'",schema:s.properties.http.
-properties.catalog.items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[
-p]:e.push(p),i++}for(const p in m)if(!(p==="type"||p==="name"||p==="url"||p==="region"||p==="interfaces"||p===
-"endpoints")){const c={instancePath:a+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/item\
-s/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},message:"must NOT have ad\
-ditional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[c]:
-e.push(c),i++}if(m.type!==void 0){let p=m.type;if(typeof p=="string"){if(d(p)>255){const c={instancePath:a+"/h\
-ttp/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"\
+properties.http.properties.jwks,data:t};e===null?e=[r]:e.push(r),i++}}if(n.authzen!==void 0){let t=n.authzen;if(typeof t!=
+"boolean"){const r={instancePath:a+"/http/authzen",schemaPath:"#/properties/http/properties/authzen/type",keyword:"\
+type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.http.properties.authzen.type,parentSchema:s.
+properties.http.properties.authzen,data:t};e===null?e=[r]:e.push(r),i++}}if(n.catalog!==void 0){let t=n.catalog;
+if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/catalog",schemaPath:"#/properties/http/pr\
+operties/catalog/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",
+schema:1e3,parentSchema:s.properties.http.properties.catalog,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;
+for(let o=0;o<r;o++){let m=t[o];if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.type===void 0){const p={instancePath:a+
+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{
+missingProperty:"type"},message:"must have required property 'type'",schema:s.properties.http.properties.catalog.
+items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[p]:e.push(p),i++}if(m.
+name===void 0){const p={instancePath:a+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/ite\
+ms/required",keyword:"required",params:{missingProperty:"name"},message:"must have required property 'name'",schema:s.
+properties.http.properties.catalog.items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};
+e===null?e=[p]:e.push(p),i++}for(const p in m)if(!(p==="type"||p==="name"||p==="url"||p==="region"||p==="inter\
+faces"||p==="endpoints")){const c={instancePath:a+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/\
+catalog/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},message:"must\
+ NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items,data:m};e===
+null?e=[c]:e.push(c),i++}if(m.type!==void 0){let p=m.type;if(typeof p=="string"){if(d(p)>255){const c={instancePath:a+
+"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"\
 maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
 http.properties.catalog.items.properties.type,data:p};e===null?e=[c]:e.push(c),i++}if(d(p)<1){const c={instancePath:a+
 "/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"\
