@@ -346,11 +346,15 @@ async function startServers(
     connections,
   })
   opening.defer(() => grpc.close(config.drain_ms))
+  const contract = config.http.connect
+    ? (await import('./open-contract.ts')).openContract(services, config, grpc.methods)
+    : undefined
   const http =
     config.http.address === 'off'
       ? undefined
       : await startHttpServer(services, {
           ...httpOptionsOf(config),
+          contract: contract?.routes,
           certificates: certificates.http,
           connections,
           timeLimits: times?.http,
@@ -360,7 +364,7 @@ async function startServers(
   opening.move()
   const close = async () => {
     http?.stopBeingReady()
-    await Promise.all([grpc.close(config.drain_ms), egress?.close(config.drain_ms)])
+    await Promise.all([grpc, contract, egress].map((each) => each?.close(config.drain_ms)))
     await http?.close()
   }
   return { grpc, http, egress, close }

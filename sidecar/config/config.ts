@@ -68,6 +68,8 @@ export interface Config {
       readonly default_domain?: string
       readonly list_scopes: boolean
     }
+    readonly connect: boolean
+    readonly cors?: { readonly origins: readonly string[] }
   }
   readonly egress: {
     readonly address: string

@@ -1,35 +1,76 @@
 /**
- * Lets in only those clients whose certificate is the certificate of a caller. It is asked before every call of every service,
- * and again for every message of a stream, because a caller can expire or be withdrawn while a connection is open.
+ * Lets in callers alone. Over gRPC with TLS a caller is known by the client certificate, over HTTP by the caller token. It is asked
+ * before every call of every service, and again for every message of a stream, because a caller can expire or be withdrawn while a
+ * connection is open.
  */
+import { callError } from '../base/call-error.ts'
 import type { Services } from '../usecases/services.ts'
 import type { CallContext, ClientConnection, Method, Methods, Responses } from './call.ts'
 import { statusOfError } from './status.ts'
 
-/** The same methods for callers alone. */
-export function forCallersOnly(
+/** How calls are admitted. */
+interface Admission {
+  /** @throws CallError where the call is not that of a caller */
+  readonly expect: (context: CallContext) => void
+  /** Logs a refusal. */
+  readonly report: (connection: ClientConnection, error: unknown) => void
+}
+
+/** The same methods for clients whose certificate is the certificate of a caller. */
+export function forCallersByCertificate(
   methods: Methods,
   { callers, log }: Pick<Services, 'callers' | 'log'>,
 ): Methods {
   /** Connections whose refusal the log has. One line for each is enough. */
   const reported = new WeakSet<ClientConnection>()
+  return forCallersOnly(methods, callers, {
+    expect: ({ connection }) => callers.expectCertificate(connection.certificateNames),
+    report: (connection, error) => {
+      if (reported.has(connection)) return
+      reported.add(connection)
+      log.warn(
+        { certificate_names: connection.certificateNames, problem: statusOfError(error).message },
+        'a client was refused',
+      )
+    },
+  })
+}
+
+/** The same methods for calls with a caller token. */
+export function forCallersByToken(
+  methods: Methods,
+  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
+): Methods {
+  return forCallersOnly(methods, callers, {
+    expect: (context) => {
+      const authorization = context.metadata('authorization')
+      const caller = callers.find({ authorization, iamToken: [], certificateNames: [] })
+      if (caller === undefined)
+        throw callError('CALLER_TOKEN_MISSING', { action: 'every call of this listener' })
+    },
+    // Whoever reaches the listener can open connections, so they are counted.
+    report: ({ address }, error) =>
+      trace.refused('a client was refused', error, { protocol: 'http', address }),
+  })
+}
+
+function forCallersOnly(
+  methods: Methods,
+  callers: Services['callers'],
+  { expect, report }: Admission,
+): Methods {
   /** Looks at each stream again. A stream that waits would otherwise outlive the withdrawal of its caller. */
   const streams = new Set<() => void>()
   callers.watch(() => {
     for (const look of streams) look()
   })
 
-  /** @throws CallError if the connection does not belong to a caller */
-  const expectCaller = ({ connection }: CallContext): void => {
+  /** @throws CallError if the call is not that of a caller */
+  const expectCaller = (context: CallContext): void => {
     try {
-      callers.expectCertificate(connection.certificateNames)
+      expect(context)
     } catch (error) {
-      if (!reported.has(connection))
-        log.warn(
-          { certificate_names: connection.certificateNames, problem: statusOfError(error).message },
-          'a client was refused',
-        )
-      reported.add(connection)
+      report(context.connection, error)
       throw error
     }
   }

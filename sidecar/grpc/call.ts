@@ -46,6 +46,8 @@ export class StatusError extends Error {
 
 /** The connection of a call. All calls of a connection have the same object. */
 export interface ClientConnection {
+  /** What carries the calls, where it is not gRPC. */
+  readonly protocol?: 'http'
   /** The IP address of the client; `undefined`: a Unix socket, or the client is gone. */
   readonly address: string | undefined
   /** The names in the client's certificate. Without TLS there are none. */

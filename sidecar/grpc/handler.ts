@@ -67,10 +67,10 @@ export function notAMessage(error: unknown, path = ''): CallError {
  * @param reachable whether other machines can reach the listener
  */
 export function remoteAddress(
-  { connection }: { readonly connection: Pick<CallContext['connection'], 'address'> },
+  { connection }: { readonly connection: Pick<ClientConnection, 'address' | 'protocol'> },
   reachable: boolean,
 ): string | undefined {
-  if (!reachable) return undefined
+  if (!isReachable(connection, reachable)) return undefined
   // A client that has already disconnected has no address. It must not count as a client on this machine.
   const address = connection.address ?? 'gone'
   // A listener for both IPv4 and IPv6 sees IPv4 addresses in this form.
@@ -104,13 +104,19 @@ export function loginSource(
  * @param reachable whether other machines can reach the listener
  */
 export function presentedIn(context: CallContext, reachable: boolean): PresentedCredentials {
-  const { address } = context.connection
+  const { address, protocol = 'grpc' } = context.connection
+  const remote = isReachable(context.connection, reachable)
   return {
     ...callerCredentialsIn(context, reachable),
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-    clientAddress: address ?? (reachable ? undefined : '127.0.0.1'),
-    from: { protocol: 'grpc', address: address ?? (reachable ? 'gone' : UNIX_SOCKET) },
+    clientAddress: address ?? (remote ? undefined : '127.0.0.1'),
+    from: { protocol, address: address ?? (remote ? 'gone' : UNIX_SOCKET) },
   }
+}
+
+/** Over HTTP a proxy can speak for clients of other machines, so the address of a client always counts. */
+function isReachable({ protocol }: Pick<ClientConnection, 'protocol'>, reachable: boolean): boolean {
+  return reachable || protocol === 'http'
 }
 
 /** Where a client on a Unix socket is, for the audit trail and the log. */
@@ -132,7 +138,7 @@ let connections = 0
 export function nameOfConnection({ connection }: Pick<CallContext, 'connection'>): string {
   let name = CONNECTIONS.get(connection)
   if (name === undefined) {
-    name = `grpc ${++connections}`
+    name = `${connection.protocol ?? 'grpc'} ${++connections}`
     CONNECTIONS.set(connection, name)
   }
   return name

@@ -23,6 +23,8 @@ export interface GrpcOptions extends Given {
 export interface GrpcServer {
   /** The address with the port that was bound. */
   readonly address: string
+  /** The methods, for whoever reaches them. Other transports can carry them too. */
+  readonly methods: Methods
   /** Notifies health checks, ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
@@ -41,6 +43,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   })
   return {
     address: transport.address,
+    methods,
     close: (drainMs) => {
       stop()
       return transport.close(drainMs)
@@ -79,8 +82,8 @@ async function reachableMethods(
   { certificates, anyClient }: GrpcOptions,
 ): Promise<Methods> {
   if (certificates === undefined || anyClient) return methods
-  const { forCallersOnly } = await import('./admission.ts')
-  return forCallersOnly(methods, services)
+  const { forCallersByCertificate } = await import('./admission.ts')
+  return forCallersByCertificate(methods, services)
 }
 
 /** Only the transport that is used is loaded. */

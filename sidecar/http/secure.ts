@@ -2,12 +2,13 @@
  * https: TLS before HTTP/1.1 and HTTP/2 on one port. What limits a client of HTTP/1.1 limits one of HTTP/2 too, and the routes
  * see the requests of both in the same form.
  */
-import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from 'node:http'
 import {
   constants,
   createSecureServer,
   type Http2SecureServer,
   Http2ServerRequest,
+  type Http2Session,
   type SecureServerOptions,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -56,6 +57,10 @@ export class SecureServers {
   /** Connections that have not sent anything yet. */
   readonly #silent = new Set<Socket>()
   readonly #unfollow: (() => void)[] = []
+  /** What stops the timer of a request that arrives. */
+  readonly #untimed = new WeakMap<ServerHttp2Stream, () => void>()
+  /** How many requests of a connection may last. */
+  readonly #lasting = new WeakMap<Http2Session, number>()
 
   constructor(certificates: WatchedCertificates, limits: SecureLimits) {
     this.#certificates = certificates
@@ -80,6 +85,17 @@ export class SecureServers {
     server.on('session', (session) => this.#limit(session))
     // Fastify knows this type of server too, but not as one that speaks both.
     return server as unknown as Server
+  }
+
+  /** A request of HTTP/2 may arrive for as long as it lasts, and its connection may be silent for as long as it answers pings. */
+  letLast(request: IncomingMessage): void {
+    const { stream } = request as { stream?: ServerHttp2Stream }
+    const session = stream?.session
+    if (stream === undefined || session === undefined) return
+    this.#untimed.get(stream)?.()
+    const count = (more: number) => this.#lasting.set(session, (this.#lasting.get(session) ?? 0) + more)
+    count(1)
+    stream.once('close', () => count(-1))
   }
 
   /** Lets requests finish, and closes the connections of HTTP/2 and those that have not sent anything. */
@@ -169,8 +185,15 @@ export class SecureServers {
         if (--open === 0 && !session.destroyed) idle = setTimeout(end, keepAliveMs)
       })
     })
-    // A client that does not read its responses.
-    session.setTimeout(keepAliveMs, end)
+    // A client that does not read its responses, or one that is gone while a request lasts.
+    session.setTimeout(keepAliveMs, () => {
+      if (!this.#lasting.get(session)) return end()
+      const unanswered = setTimeout(end, headersMs)
+      session.ping((error) => {
+        clearTimeout(unanswered)
+        if (error) end()
+      })
+    })
     session.once('close', () => {
       clearTimeout(idle)
       this.#sessions.delete(session)
@@ -187,7 +210,9 @@ export class SecureServers {
       stream.respond({ ':status': status, ...headers })
       stream.end(body, done)
     }, this.#limits.requestMs)
-    for (const event of ['end', 'close']) stream.once(event, () => clearTimeout(timer))
+    const stop = () => clearTimeout(timer)
+    this.#untimed.set(stream, stop)
+    for (const event of ['end', 'close']) stream.once(event, stop)
   }
 }
 

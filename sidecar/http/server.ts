@@ -13,6 +13,7 @@ import type { ConnectionSource } from '../base/connections.ts'
 import type { Services } from '../usecases/services.ts'
 import type { AuthzenOptions } from './authzen/routes.ts'
 import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
+import type { ContractRoutes } from './contract.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
 import { type HttpListener, takeConnections } from './injected.ts'
@@ -35,6 +36,8 @@ export interface HttpOptions {
   /** Further services in the catalog. */
   readonly catalog: readonly CatalogService[]
   readonly identity: IdentityOptions
+  /** The contract of gRPC over HTTP; `undefined`: it is off. */
+  readonly contract?: ContractRoutes | undefined
   /** The proxies whose header X-Forwarded-For is trusted; `undefined`: there are none. */
   readonly proxies: ProxyOptions | undefined
   /** Whether proxies may ask about the requests that they receive. */
@@ -117,7 +120,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
-    const wrong = asked ? undefined : hostProblem(request, hosts)
+    const wrong = asked ? undefined : hostProblem(request, hosts, options.contract)
     if (wrong !== undefined) return refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
     if (request.routeOptions.url === JWKS) return
@@ -150,6 +153,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   addHealthRoutes(server, services, () => ready)
   await addIdentityRoutes(server, services, options.identity, () => site)
   await addOptionalRoutes(server, services, options, () => site)
+  await options.contract?.addTo(server, (request) => tls?.letLast(request))
 
   const listening = await listen(server, options, parsed)
   const { port } = listening
@@ -173,10 +177,16 @@ export async function startHttpServer(services: Services, options: HttpOptions):
  * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser on this machine could
  * make its own host name resolve to 127.0.0.1.
  */
-function hostProblem({ raw, headers }: FastifyRequest, hosts: ReadonlySet<string>): HttpError | undefined {
+function hostProblem(
+  { raw, headers }: FastifyRequest,
+  hosts: ReadonlySet<string>,
+  contract: ContractRoutes | undefined,
+): HttpError | undefined {
   // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
   if ((raw.headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: 'expected one Host header' }
-  if (hosts.has(headers.host?.toLowerCase() ?? '') && headers.origin === undefined) return undefined
+  const { origin } = headers
+  const isAllowed = origin === undefined || contract?.allows(origin, raw.url ?? '') === true
+  if (hosts.has(headers.host?.toLowerCase() ?? '') && isAllowed) return undefined
   return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 

@@ -82,166 +82,172 @@ ay do.",type:"object",additionalProperties:!1,properties:{account:{description:"
  Account, on the account and on each of its projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"\
 Of a permission whose scope is Projects, on the selected projects. Default: member.",$ref:"#/$defs/roleNames"},
 by_role:{description:"Of a role of the directory, for example of iam.admin. Default: each role keeps its name.",
-type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},compatibility:{description:"\
-What Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,
-properties:{unscoped_login:{description:"Whether a login without a scope gets an unscoped token. It opens no p\
-roduct API, and administers nothing.",type:"boolean",default:!1},token_method:{description:"Which tokens can b\
-e exchanged for one with another scope (Keystone's method `token`): off (none), unscoped, or any. The new toke\
-n never outlives the old one.",enum:["off","unscoped","any"],default:"off"},default_domain:{description:"Accou\
-nt that is meant where a login names no domain, or the domain with the id `default` or the name `Default`. Def\
-ault: none.",type:"string",minLength:1,maxLength:64},list_scopes:{description:"Whether users can list the proj\
-ects and the account that they can get tokens for (`GET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/\
-projects`, `/v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"object",additionalProperties:!1,properties:{
-address:{description:"Address that egress listens on, for applications of this machine: HOST:PORT, unix:PATH, \
-or off.",type:"string",minLength:1,maxLength:300,default:"off"},routes:{description:"Where egress forwards req\
-uests, and with whose token.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
-"path","url","api","profile","callers"],properties:{path:{description:"Beginning of the paths of this route, w\
-ith a slash at both ends. No path is the beginning of another.",type:"string",minLength:1,maxLength:1024},url:{
-description:"What takes the place of the path: the URL of the target, with a slash at the end. https beyond th\
-is machine.",type:"string",minLength:1,maxLength:2048},api:{description:"Id of the API of the matrix.",type:"s\
-tring",minLength:1},profile:{description:"Name of the profile whose token is sent.",type:"string",minLength:1},
-project:{description:"Project of the token, for APIs that need one.",type:"string",minLength:1},callers:{description:"\
-Names of the callers that may use the route; or the word anyone: whoever reaches the listener.",type:["array",
-"string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"PEM file with the authorities that\
- may sign the certificate of the target. Default: those of Node.",$ref:"#/$defs/path"},timeout_ms:{description:"\
-How long the target may take to answer, and between two parts of its answer, in milliseconds. Default: 30000.",
-type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Most requests at the same time. Further \
-ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{description:"Which requests ar\
-e for which API, for gateways that ask about a method, a host and a path. Their order makes no difference.",type:"\
-array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["path","api"],properties:{
-host:{description:"Host of the request without its port: api.example.com, or *.example.com. Default: any host.",
-type:"string",minLength:1,maxLength:255},path:{description:"Path of the request: /billing/ and all below it, /\
-billing/items alone, or with segments by name: /v2/{account}/servers/.",type:"string",minLength:1,maxLength:1024},
-methods:{description:"Methods of the request; GET brings HEAD with it. Default: any method.",type:"array",minItems:1,
-maxItems:50,uniqueItems:!0,items:{type:"string",minLength:1}},api:{description:"Id of the API of the matrix.",
-type:"string",minLength:1},target:{description:"Where the owner of the requested resource is found. Default: o\
-nly the matrix decides.",type:"object",additionalProperties:!1,required:["account"],properties:{account:{description:"\
-Where the account is found.",$ref:"#/$defs/targetSource"},project:{description:"Where the project is found.",$ref:"\
-#/$defs/targetSource"}}}}}},tokens:{type:"object",additionalProperties:!1,properties:{issuer:{description:"Iss\
-uer that new IAM tokens name (claim iss): a URL or another text of visible ASCII. A token that names another o\
-ne is refused. Default: tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},audience:{description:"\
-Audience that new IAM tokens name (claim aud), in the same way. Default: tokens name none.",type:"string",pattern:"\
-^[!-~]+$",maxLength:255},accepted_issuers:{description:"Other issuers that IAM tokens may name, while the issu\
-er changes or not all hosts have it.",$ref:"#/$defs/tokenNames"},accepted_audiences:{description:"Other audien\
-ces that IAM tokens may name.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder of the embedded authorit\
-y. It contains the directory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./po\
-rtcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL data\
-base that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secret\
-. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{
-description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: ev\
-ery check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,
-default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, divided among the workers, at\
- least 2 per worker. Each worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,
-default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",
-minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"\
-#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses the last signing keys that it read w\
-hile their file cannot be read or used, in milliseconds. After this time IAM tokens get no answer.",type:"inte\
-ger",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How often the sidecar looks for a chang\
-e of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},
-strict:{description:"Strict mode: deny every combination of API and token kind that a conflict of the matrix n\
-ames.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may reuse an answer, in millise\
-conds. For that time the client may not notice a revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},
-passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"Most password checks at \
-the same time (argon2id, 19 MiB each), divided among the workers, at least one per worker.",type:"integer",minimum:1,
-maximum:64,default:2},waiting:{description:"Most password checks that wait in each lane, divided among the wor\
-kers, at least one per worker. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"i\
-nteger",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long the result of a password check i\
-s used for the same password again, in milliseconds; 0: every login is hashed.",type:"integer",minimum:0,maximum:36e5,
-default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{failures:{description:"Number\
- of failed logins of one user from one source after which further logins are refused for a time. A password of\
- the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,default:10},source_failures:{
-description:"Number of failed logins of one source, with whatever names, after which further logins are refuse\
-d for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"Most logins of one user\
- from one source that wait because failures may follow. Further ones are refused.",type:"integer",minimum:1,maximum:1e5,
-default:100},pause_ms:{description:"How long logins are refused after the last failure, in milliseconds.",type:"\
-integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,properties:{waiting:{
-description:"Most changes of the directory that wait in each lane. Beyond that, whoever has most of them waiti\
-ng gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"Most change\
-s that one user or caller makes at once. Operators and changes that only take rights away have no such limit.",
-type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a minute that\
- an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,default:1200},
-user_per_minute:{description:"Changes a minute that a user may make for themselves after the first `burst`, fo\
-r example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},audit:{type:"object",
-additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit trail stay in the di\
-rectory, in days. Older ones are moved to files, which are never deleted. Default: all stay.",type:"integer",minimum:1,
-maximum:36500},archive:{description:"Folder of those files. Default: `audit-archive` in the data folder.",$ref:"\
-#/$defs/path"}}},workers:{description:"Number of processes of `serve` that share the addresses; 1: the started\
- process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"\
-A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,maximum:36e5,
-default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"\
-integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log lines (JSON, on st\
-andard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},upstreams:{description:"\
-Identity endpoints of others, by name. Profiles obtain tokens there, and Check can verify tokens there.",type:"\
-object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"\
-object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"URL of the identity e\
-ndpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, where it is not there.",
-type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"PEM file with the\
- certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"#/$defs/path"},
-timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in milliseconds. \
-Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies tokens at this endp\
-oint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profile"],properties:{
-profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"string",minLength:1},
-project:{description:"Project of the token that validates. Default: a token for the account.",type:"string",minLength:1,
-maxLength:255},cache_ms:{description:"How long a verified token is believed without asking again, in milliseco\
-nds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{description:"How long a refuse\
-d token is refused without asking again, in milliseconds. Default: 5000.",type:"integer",minimum:0,maximum:6e4},
-accounts:{description:"The only accounts that this upstream vouches for. Default: every account that neither t\
-he directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,items:{type:"strin\
-g",minLength:1,maxLength:255}},token_prefixes:{description:"Beginnings of the tokens that are sent to this ups\
-tream. Default: any.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[\\x21\
--\\x7e]+$",maxLength:255}}}}}}},profiles:{description:"Named credentials that Issue uses on behalf of callers.",
-type:"object",maxProperties:1e3,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{
-type:"object",additionalProperties:!1,required:["account","user_name"],properties:{upstream:{description:"Name\
- of the upstream that issues the tokens. Default: the directory of the sidecar.",type:"string",minLength:1},account:{
-description:"Account number.",type:"string",minLength:1},user_name:{description:"Name of the service user.",type:"\
-string",minLength:1},password_file:{description:"File with the password in its first line.",$ref:"#/$defs/path"},
-password_env:{description:"Environment variable with the password, instead of a file.",type:"string",pattern:"\
-^[A-Za-z_][A-Za-z0-9_]*$",maxLength:255},password_command:{description:"Program and arguments that print the p\
-assword in their first line, instead of a file. No shell.",type:"array",minItems:1,maxItems:100,items:{type:"s\
-tring",maxLength:4096}},static_token_file:{description:"File with a static token in its first line, for APIs t\
-hat only accept static tokens.",$ref:"#/$defs/path"},projects:{description:"The only projects of the account t\
-hat tokens are issued for, and then no token for the whole account. Default: any scope.",type:"array",minItems:1,
-maxItems:1e4,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}}}}},administrator_token:{description:"\
-Whether the administrator token of the data folder identifies a caller with every right.",type:"boolean",default:!0},
-callers:{description:"Callers that may use profiles of Issue, and operators: callers with rights over the dire\
-ctory. They are read again when the file changes.",type:"array",items:{type:"object",additionalProperties:!1,required:[
-"name"],properties:{name:{description:"Name of the caller in logs, errors and the audit trail.",type:"string",
-minLength:1},token_file:{description:"File with the caller token in its first line, 32 characters or more.",$ref:"\
-#/$defs/path"},token_sha256:{description:"SHA-256 of the caller token in hexadecimal, instead of a file with t\
-he token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{description:"Name in the client certificate of\
- the caller (subject alternative name): either dns or uri. It is compared exactly, a DNS name without regard t\
-o case.",type:"object",additionalProperties:!1,properties:{dns:{description:"DNS name, without a wildcard.",type:"\
-string"},uri:{description:"URI, for example a SPIFFE ID.",type:"string"}}},profiles:{description:"Profiles tha\
-t this caller may use.",type:"array",uniqueItems:!0,items:{type:"string"}},rights:{description:"Rights over th\
-e directory: revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,items:{type:"string"}},
-expires_at:{description:"When the caller expires, for example 2027-01-31T00:00:00Z. Default: never.",type:"str\
-ing"},administrator:{description:"Refused. Write `rights` instead.",type:"boolean"}}}}},$defs:{endpointUrl:{description:"\
-URL of the service for clients. It may contain %(project_id)s; the endpoint is then left out for account-scope\
-d tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},region:{description:"Region of the endpoint\
-. Default: http.region.",type:"string",minLength:1,maxLength:255},interfaces:{description:"Interfaces of the e\
-ndpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},
-tokenNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},roleNames:{
-type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},targetSource:{description:"\
-Exactly one of segment (the name of a segment of the path), header (the name of a request header) and fixed (t\
-he text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,maxLength:64},
-header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},path:{type:"\
-string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,maxLength:4096},j={description:"URL of the \
-service for clients. It may contain %(project_id)s; the endpoint is then left out for account-scoped tokens.",
-type:"string",pattern:"^https?://\\S+$",maxLength:2048},$={description:"Region of the endpoint. Default: http.\
-region.",type:"string",minLength:1,maxLength:255},S={description:"Interfaces of the endpoint. Default: all thr\
-ee.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},k={type:"array",maxItems:100,
-uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={description:"Exactly one of segment (the na\
-me of a segment of the path), header (the name of a request header) and fixed (the text itself).",type:"object",
-additionalProperties:!1,properties:{segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,
-maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},b={type:"array",maxItems:100,uniqueItems:!0,items:{
-type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.hasOwnProperty,d=Z().default,R=Q().default,
-E=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),H=new RegExp("^https?://\\S+$","u"),I=new RegExp("^[!-\
-~]+$","u"),G=new RegExp("^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),X=new RegExp(
-"^[\\x21-\\x7e]+$","u"),J=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),K=new RegExp("^[0-9a-f]{64}$","u");function F(g,{
-instancePath:a="",parentData:L,parentDataProperty:w,rootData:P=g,dynamicAnchors:v={}}={}){let e=null,i=0;const O=F.
-evaluated;if(O.dynamicProps&&(O.props=void 0),O.dynamicItems&&(O.items=void 0),g&&typeof g=="object"&&!Array.isArray(
-g)){for(const n in g)if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
+type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},connect:{description:"Wheth\
+er the HTTP server answers the whole contract of gRPC too: as JSON, and in the protocols Connect and gRPC-Web.\
+ Every call needs a caller token unless gRPC is open to all programs of this machine and HTTP to no other mach\
+ine.",type:"boolean",default:!1},cors:{description:"Pages in browsers that may make those calls.",type:"object",
+additionalProperties:!1,required:["origins"],properties:{origins:{description:"Origins of the pages, as browse\
+rs send them: https://HOST or https://HOST:PORT. Default: none.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,
+items:{type:"string",pattern:"^https?://[a-z0-9.\\[\\]:-]+$",maxLength:300}}}},compatibility:{description:"Wha\
+t Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,properties:{
+unscoped_login:{description:"Whether a login without a scope gets an unscoped token. It opens no product API, \
+and administers nothing.",type:"boolean",default:!1},token_method:{description:"Which tokens can be exchanged \
+for one with another scope (Keystone's method `token`): off (none), unscoped, or any. The new token never outl\
+ives the old one.",enum:["off","unscoped","any"],default:"off"},default_domain:{description:"Account that is m\
+eant where a login names no domain, or the domain with the id `default` or the name `Default`. Default: none.",
+type:"string",minLength:1,maxLength:64},list_scopes:{description:"Whether users can list the projects and the \
+account that they can get tokens for (`GET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/projects`, `/\
+v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"object",additionalProperties:!1,properties:{address:{
+description:"Address that egress listens on, for applications of this machine: HOST:PORT, unix:PATH, or off.",
+type:"string",minLength:1,maxLength:300,default:"off"},routes:{description:"Where egress forwards requests, an\
+d with whose token.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["path","\
+url","api","profile","callers"],properties:{path:{description:"Beginning of the paths of this route, with a sl\
+ash at both ends. No path is the beginning of another.",type:"string",minLength:1,maxLength:1024},url:{description:"\
+What takes the place of the path: the URL of the target, with a slash at the end. https beyond this machine.",
+type:"string",minLength:1,maxLength:2048},api:{description:"Id of the API of the matrix.",type:"string",minLength:1},
+profile:{description:"Name of the profile whose token is sent.",type:"string",minLength:1},project:{description:"\
+Project of the token, for APIs that need one.",type:"string",minLength:1},callers:{description:"Names of the c\
+allers that may use the route; or the word anyone: whoever reaches the listener.",type:["array","string"],minItems:1,
+uniqueItems:!0,items:{type:"string"}},ca:{description:"PEM file with the authorities that may sign the certifi\
+cate of the target. Default: those of Node.",$ref:"#/$defs/path"},timeout_ms:{description:"How long the target\
+ may take to answer, and between two parts of its answer, in milliseconds. Default: 30000.",type:"integer",minimum:100,
+maximum:36e5},max_concurrent:{description:"Most requests at the same time. Further ones get 503. Default: 256.",
+type:"integer",minimum:1,maximum:1e4}}}}}},routes:{description:"Which requests are for which API, for gateways\
+ that ask about a method, a host and a path. Their order makes no difference.",type:"array",minItems:1,maxItems:1e3,
+items:{type:"object",additionalProperties:!1,required:["path","api"],properties:{host:{description:"Host of th\
+e request without its port: api.example.com, or *.example.com. Default: any host.",type:"string",minLength:1,maxLength:255},
+path:{description:"Path of the request: /billing/ and all below it, /billing/items alone, or with segments by \
+name: /v2/{account}/servers/.",type:"string",minLength:1,maxLength:1024},methods:{description:"Methods of the \
+request; GET brings HEAD with it. Default: any method.",type:"array",minItems:1,maxItems:50,uniqueItems:!0,items:{
+type:"string",minLength:1}},api:{description:"Id of the API of the matrix.",type:"string",minLength:1},target:{
+description:"Where the owner of the requested resource is found. Default: only the matrix decides.",type:"obje\
+ct",additionalProperties:!1,required:["account"],properties:{account:{description:"Where the account is found.",
+$ref:"#/$defs/targetSource"},project:{description:"Where the project is found.",$ref:"#/$defs/targetSource"}}}}}},
+tokens:{type:"object",additionalProperties:!1,properties:{issuer:{description:"Issuer that new IAM tokens name\
+ (claim iss): a URL or another text of visible ASCII. A token that names another one is refused. Default: toke\
+ns name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},audience:{description:"Audience that new IAM to\
+kens name (claim aud), in the same way. Default: tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},
+accepted_issuers:{description:"Other issuers that IAM tokens may name, while the issuer changes or not all hos\
+ts have it.",$ref:"#/$defs/tokenNames"},accepted_audiences:{description:"Other audiences that IAM tokens may n\
+ame.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder of the embedded authority. It contains the direct\
+ory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./portcullis-data"},directory:{
+type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL database that several hosts sha\
+re: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secret. Default: a file in the da\
+ta folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"Staleness bou\
+nd: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: every check queries PostgreS\
+QL. A notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{
+description:"Most connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Eac\
+h worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{
+description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},
+matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{
+description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
+sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
+matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
+only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},strict:{description:"Strict mode: deny ev\
+ery combination of API and token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{
+description:"How long a client may reuse an answer, in milliseconds. For that time the client may not notice a\
+ revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,
+properties:{concurrent:{description:"Most password checks at the same time (argon2id, 19 MiB each), divided am\
+ong the workers, at least one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"\
+Most password checks that wait in each lane, divided among the workers, at least one per worker. Beyond that, \
+whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{
+description:"How long the result of a password check is used for the same password again, in milliseconds; 0: \
+every login is hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,
+properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
+ins are refused for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,
+maximum:1e3,default:10},source_failures:{description:"Number of failed logins of one source, with whatever nam\
+es, after which further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{
+description:"Most logins of one user from one source that wait because failures may follow. Further ones are r\
+efused.",type:"integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused \
+after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"\
+object",additionalProperties:!1,properties:{waiting:{description:"Most changes of the directory that wait in e\
+ach lane. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,
+default:1e3},burst:{description:"Most changes that one user or caller makes at once. Operators and changes tha\
+t only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{
+description:"Changes a minute that an administrator of an account may make after the first `burst`.",type:"int\
+eger",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes a minute that a user may make \
+for themselves after the first `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,
+default:60}}},audit:{type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long record\
+s of the audit trail stay in the directory, in days. Older ones are moved to files, which are never deleted. D\
+efault: all stay.",type:"integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Defaul\
+t: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `s\
+erve` that share the addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},
+worker_heartbeat_timeout_ms:{description:"A worker that does not respond for this time is replaced, in millise\
+conds.",type:"integer",minimum:300,maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress\
+ may continue after SIGTERM, in milliseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"\
+Lowest level of the log lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal",
+"silent"],default:"info"},upstreams:{description:"Identity endpoints of others, by name. Profiles obtain token\
+s there, and Check can verify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-\
+z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{
+auth_url:{description:"URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/iden\
+tity/v3` is appended, where it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
+ca:{description:"PEM file with the certificates that sign the certificate of the endpoint. Default: those that\
+ Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, \
+attempts included, in milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"\
+Check verifies tokens at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,
+required:["profile"],properties:{profile:{description:"Profile of this upstream, whose user may validate token\
+s there.",type:"string",minLength:1},project:{description:"Project of the token that validates. Default: a tok\
+en for the account.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token\
+ is believed without asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
+description:"How long a refused token is refused without asking again, in milliseconds. Default: 5000.",type:"\
+integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that this upstream vouches for. Defau\
+lt: every account that neither the directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,
+items:{type:"string",minLength:1,maxLength:255}},token_prefixes:{description:"Beginnings of the tokens that ar\
+e sent to this upstream. Default: any.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,items:{type:"strin\
+g",pattern:"^[\\x21-\\x7e]+$",maxLength:255}}}}}}},profiles:{description:"Named credentials that Issue uses on\
+ behalf of callers.",type:"object",maxProperties:1e3,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
+additionalProperties:{type:"object",additionalProperties:!1,required:["account","user_name"],properties:{upstream:{
+description:"Name of the upstream that issues the tokens. Default: the directory of the sidecar.",type:"string",
+minLength:1},account:{description:"Account number.",type:"string",minLength:1},user_name:{description:"Name of\
+ the service user.",type:"string",minLength:1},password_file:{description:"File with the password in its first\
+ line.",$ref:"#/$defs/path"},password_env:{description:"Environment variable with the password, instead of a f\
+ile.",type:"string",pattern:"^[A-Za-z_][A-Za-z0-9_]*$",maxLength:255},password_command:{description:"Program a\
+nd arguments that print the password in their first line, instead of a file. No shell.",type:"array",minItems:1,
+maxItems:100,items:{type:"string",maxLength:4096}},static_token_file:{description:"File with a static token in\
+ its first line, for APIs that only accept static tokens.",$ref:"#/$defs/path"},projects:{description:"The onl\
+y projects of the account that tokens are issued for, and then no token for the whole account. Default: any sc\
+ope.",type:"array",minItems:1,maxItems:1e4,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}}}}},
+administrator_token:{description:"Whether the administrator token of the data folder identifies a caller with \
+every right.",type:"boolean",default:!0},callers:{description:"Callers that may use profiles of Issue, and ope\
+rators: callers with rights over the directory. They are read again when the file changes.",type:"array",items:{
+type:"object",additionalProperties:!1,required:["name"],properties:{name:{description:"Name of the caller in l\
+ogs, errors and the audit trail.",type:"string",minLength:1},token_file:{description:"File with the caller tok\
+en in its first line, 32 characters or more.",$ref:"#/$defs/path"},token_sha256:{description:"SHA-256 of the c\
+aller token in hexadecimal, instead of a file with the token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{
+description:"Name in the client certificate of the caller (subject alternative name): either dns or uri. It is\
+ compared exactly, a DNS name without regard to case.",type:"object",additionalProperties:!1,properties:{dns:{
+description:"DNS name, without a wildcard.",type:"string"},uri:{description:"URI, for example a SPIFFE ID.",type:"\
+string"}}},profiles:{description:"Profiles that this caller may use.",type:"array",uniqueItems:!0,items:{type:"\
+string"}},rights:{description:"Rights over the directory: revoke, read, everything, or administer:ACCOUNT.",type:"\
+array",uniqueItems:!0,items:{type:"string"}},expires_at:{description:"When the caller expires, for example 202\
+7-01-31T00:00:00Z. Default: never.",type:"string"},administrator:{description:"Refused. Write `rights` instead\
+.",type:"boolean"}}}}},$defs:{endpointUrl:{description:"URL of the service for clients. It may contain %(proje\
+ct_id)s; the endpoint is then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},
+region:{description:"Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},interfaces:{
+description:"Interfaces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:[
+"public","internal","admin"]}},tokenNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"\
+^[!-~]+$",maxLength:255}},roleNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,
+maxLength:255}},targetSource:{description:"Exactly one of segment (the name of a segment of the path), header \
+(the name of a request header) and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{
+segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"\
+string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,
+maxLength:4096},j={description:"URL of the service for clients. It may contain %(project_id)s; the endpoint is\
+ then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},$={description:"\
+Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},S={description:"Interf\
+aces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","inter\
+nal","admin"]}},k={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={
+description:"Exactly one of segment (the name of a segment of the path), header (the name of a request header)\
+ and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,
+maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},
+b={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.
+hasOwnProperty,d=Z().default,R=Q().default,E=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),H=new RegExp(
+"^https?://\\S+$","u"),G=new RegExp("^https?://[a-z0-9.\\[\\]:-]+$","u"),I=new RegExp("^[!-~]+$","u"),J=new RegExp(
+"^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),X=new RegExp("^[\\x21-\\x7e]+$",
+"u"),K=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),Y=new RegExp("^[0-9a-f]{64}$","u");function F(g,{instancePath:a="",
+parentData:L,parentDataProperty:w,rootData:P=g,dynamicAnchors:v={}}={}){let e=null,i=0;const O=F.evaluated;if(O.
+dynamicProps&&(O.props=void 0),O.dynamicItems&&(O.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
+if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalPro\
+perties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
 data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(
 n)){for(const t in n)if(!A.call(s.properties.grpc.properties,t)){const r={instancePath:a+"/grpc",schemaPath:"#\
 /properties/grpc/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"m\
@@ -416,34 +422,34 @@ e===null?e=[r]:e.push(r),i++}if(t.client_ca===void 0){const r={instancePath:a+"/
 ties/grpc/properties/tls/required",keyword:"required",params:{missingProperty:"client_ca"},message:"must have \
 required property 'client_ca'",schema:s.properties.grpc.properties.tls.required,parentSchema:s.properties.grpc.
 properties.tls,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(!(r==="certificate"||r==="key"||r==="c\
-lient_ca"||r==="any_client")){const o={instancePath:a+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls\
+lient_ca"||r==="any_client")){const p={instancePath:a+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls\
 /additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},message:"must NOT have add\
-itional properties",schema:!1,parentSchema:s.properties.grpc.properties.tls,data:t};e===null?e=[o]:e.push(o),i++}
-if(t.certificate!==void 0){let r=t.certificate;if(typeof r=="string"){if(d(r)>4096){const o={instancePath:a+"/\
+itional properties",schema:!1,parentSchema:s.properties.grpc.properties.tls,data:t};e===null?e=[p]:e.push(p),i++}
+if(t.certificate!==void 0){let r=t.certificate;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/\
 grpc/tls/certificate",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"mus\
-t NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}if(d(r)<
-1){const o={instancePath:a+"/grpc/tls/certificate",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{
-limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[o]:e.push(
-o),i++}}else{const o={instancePath:a+"/grpc/tls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}}if(t.
-key!==void 0){let r=t.key;if(typeof r=="string"){if(d(r)>4096){const o={instancePath:a+"/grpc/tls/key",schemaPath:"\
+t NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<
+1){const p={instancePath:a+"/grpc/tls/certificate",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(
+p),i++}}else{const p={instancePath:a+"/grpc/tls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{
+type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}if(t.
+key!==void 0){let r=t.key;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/grpc/tls/key",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}if(d(r)<1){const o={instancePath:a+"/grpc/\
+rs",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/grpc/\
 tls/key",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer\
- than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+
+ than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+
 "/grpc/tls/key",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:y.type,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}}if(t.client_ca!==void 0){let r=t.client_ca;
-if(typeof r=="string"){if(d(r)>4096){const o={instancePath:a+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/ma\
+schema:y.type,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}if(t.client_ca!==void 0){let r=t.client_ca;
+if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/ma\
 xLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
-parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}if(d(r)<1){const o={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
+parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
 #/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
+parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
 #/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,
-data:r};e===null?e=[o]:e.push(o),i++}}if(t.any_client!==void 0){let r=t.any_client;if(typeof r!="boolean"){const o={
+data:r};e===null?e=[p]:e.push(p),i++}}if(t.any_client!==void 0){let r=t.any_client;if(typeof r!="boolean"){const p={
 instancePath:a+"/grpc/tls/any_client",schemaPath:"#/properties/grpc/properties/tls/properties/any_client/type",
 keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.grpc.properties.tls.properties.
-any_client.type,parentSchema:s.properties.grpc.properties.tls.properties.any_client,data:r};e===null?e=[o]:e.push(
-o),i++}}}else{const r={instancePath:a+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/type",keyword:"\
+any_client.type,parentSchema:s.properties.grpc.properties.tls.properties.any_client,data:r};e===null?e=[p]:e.push(
+p),i++}}}else{const r={instancePath:a+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls/type",keyword:"\
 type",params:{type:"object"},message:"must be object",schema:s.properties.grpc.properties.tls.type,parentSchema:s.
 properties.grpc.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}}}else{const t={instancePath:a+"/grpc",schemaPath:"\
 #/properties/grpc/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.grpc.
@@ -467,23 +473,23 @@ http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}if(t.key===void 0){cons
 schemaPath:"#/properties/http/properties/tls/required",keyword:"required",params:{missingProperty:"key"},message:"\
 must have required property 'key'",schema:s.properties.http.properties.tls.required,parentSchema:s.properties.
 http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(!(r==="certificate"||r==="key")){
-const o={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/additionalProperties",keyword:"\
+const p={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/additionalProperties",keyword:"\
 additionalProperties",params:{additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.http.properties.tls,data:t};e===null?e=[o]:e.push(o),i++}if(t.certificate!==void 0){let r=t.certificate;
-if(typeof r=="string"){if(d(r)>4096){const o={instancePath:a+"/http/tls/certificate",schemaPath:"#/$defs/path/\
+properties.http.properties.tls,data:t};e===null?e=[p]:e.push(p),i++}if(t.certificate!==void 0){let r=t.certificate;
+if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/certificate",schemaPath:"#/$defs/path/\
 maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
-parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}if(d(r)<1){const o={instancePath:a+"/http/tls/certificate",
+parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/certificate",
 schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 c\
-haracters",schema:1,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/http/t\
+haracters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/t\
 ls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:y.type,parentSchema:y,data:r};e===null?e=[o]:e.push(o),i++}}if(t.key!==void 0){let r=t.key;if(typeof r==
-"string"){if(d(r)>4096){const o={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"m\
+schema:y.type,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}if(t.key!==void 0){let r=t.key;if(typeof r==
+"string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"m\
 axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};
-e===null?e=[o]:e.push(o),i++}if(d(r)<1){const o={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/minLe\
+e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/minLe\
 ngth",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,
-data:r};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/ty\
+data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/ty\
 pe",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?
-e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/ty\
+e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/ty\
 pe",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.properties.tls.type,
 parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}}if(n.public_url!==void 0){
 let t=n.public_url;if(typeof t=="string"){if(d(t)>2048){const r={instancePath:a+"/http/public_url",schemaPath:"\
@@ -504,24 +510,24 @@ NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.proper
 [r]:e.push(r),i++}}else{const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region\
 /type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.region.
 type,parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}}if(n.trusted_proxies!==
-void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const p={instancePath:a+"/http/trusted_p\
+void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/trusted_p\
 roxies",schemaPath:"#/properties/http/properties/trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},
 message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.trusted_proxies,
-data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let c=t[p];if(typeof c=="string"){if(d(
-c)>64){const h={instancePath:a+"/http/trusted_proxies/"+p,schemaPath:"#/properties/http/properties/trusted_pro\
+data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(
+c)>64){const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_pro\
 xies/items/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,
 parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){
-const h={instancePath:a+"/http/trusted_proxies/"+p,schemaPath:"#/properties/http/properties/trusted_proxies/it\
+const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/it\
 ems/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
 properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
-"/http/trusted_proxies/"+p,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",
+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",
 params:{type:"string"},message:"must be string",schema:s.properties.http.properties.trusted_proxies.items.type,
-parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}let o=t.
-length,m;if(o>1){const p={};for(;o--;){let c=t[o];if(typeof c=="string"){if(typeof p[c]=="number"){m=p[c];const h={
+parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}let p=t.
+length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const h={
 instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/uniqueItems",keyword:"\
-uniqueItems",params:{i:o,j:m},message:"must NOT have duplicate items (items ## "+m+" and "+o+" are identical)",
+uniqueItems",params:{i:p,j:m},message:"must NOT have duplicate items (items ## "+m+" and "+p+" are identical)",
 schema:!0,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[h]:e.push(h),i++;break}
-p[c]=o}}}}else{const r={instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
+o[c]=p}}}}else{const r={instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
 d_proxies/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.http.properties.
 trusted_proxies.type,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[r]:e.push(r),
 i++}}if(n.proxy_secret_file!==void 0){let t=n.proxy_secret_file;if(typeof t=="string"){if(d(t)>4096){const r={
@@ -541,145 +547,145 @@ properties.http.properties.jwks,data:t};e===null?e=[r]:e.push(r),i++}}if(n.authz
 "boolean"){const r={instancePath:a+"/http/authzen",schemaPath:"#/properties/http/properties/authzen/type",keyword:"\
 type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.http.properties.authzen.type,parentSchema:s.
 properties.http.properties.authzen,data:t};e===null?e=[r]:e.push(r),i++}}if(n.catalog!==void 0){let t=n.catalog;
-if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/catalog",schemaPath:"#/properties/http/pr\
+if(Array.isArray(t)){if(t.length>1e3){const p={instancePath:a+"/http/catalog",schemaPath:"#/properties/http/pr\
 operties/catalog/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",
-schema:1e3,parentSchema:s.properties.http.properties.catalog,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;
-for(let o=0;o<r;o++){let m=t[o];if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.type===void 0){const p={instancePath:a+
-"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{
+schema:1e3,parentSchema:s.properties.http.properties.catalog,data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;
+for(let p=0;p<r;p++){let m=t[p];if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.type===void 0){const o={instancePath:a+
+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/items/required",keyword:"required",params:{
 missingProperty:"type"},message:"must have required property 'type'",schema:s.properties.http.properties.catalog.
-items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[p]:e.push(p),i++}if(m.
-name===void 0){const p={instancePath:a+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/catalog/ite\
+items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.
+name===void 0){const o={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/catalog/ite\
 ms/required",keyword:"required",params:{missingProperty:"name"},message:"must have required property 'name'",schema:s.
 properties.http.properties.catalog.items.required,parentSchema:s.properties.http.properties.catalog.items,data:m};
-e===null?e=[p]:e.push(p),i++}for(const p in m)if(!(p==="type"||p==="name"||p==="url"||p==="region"||p==="inter\
-faces"||p==="endpoints")){const c={instancePath:a+"/http/catalog/"+o,schemaPath:"#/properties/http/properties/\
-catalog/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},message:"must\
+e===null?e=[o]:e.push(o),i++}for(const o in m)if(!(o==="type"||o==="name"||o==="url"||o==="region"||o==="inter\
+faces"||o==="endpoints")){const c={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/\
+catalog/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"must\
  NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items,data:m};e===
-null?e=[c]:e.push(c),i++}if(m.type!==void 0){let p=m.type;if(typeof p=="string"){if(d(p)>255){const c={instancePath:a+
-"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"\
+null?e=[c]:e.push(c),i++}if(m.type!==void 0){let o=m.type;if(typeof o=="string"){if(d(o)>255){const c={instancePath:a+
+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"\
 maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
-http.properties.catalog.items.properties.type,data:p};e===null?e=[c]:e.push(c),i++}if(d(p)<1){const c={instancePath:a+
-"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"\
+http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-http.properties.catalog.items.properties.type,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
-"/http/catalog/"+o+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/type",keyword:"\
+http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.
-type.type,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:p};e===null?e=[c]:e.push(
-c),i++}}if(m.name!==void 0){let p=m.name;if(typeof p=="string"){if(d(p)>255){const c={instancePath:a+"/http/ca\
-talog/"+o+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/maxLength",keyword:"m\
+type.type,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(
+c),i++}}if(m.name!==void 0){let o=m.name;if(typeof o=="string"){if(d(o)>255){const c={instancePath:a+"/http/ca\
+talog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/maxLength",keyword:"m\
 axLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
-http.properties.catalog.items.properties.name,data:p};e===null?e=[c]:e.push(c),i++}if(d(p)<1){const c={instancePath:a+
-"/http/catalog/"+o+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/minLength",keyword:"\
+http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+"/http/catalog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-http.properties.catalog.items.properties.name,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
-"/http/catalog/"+o+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/type",keyword:"\
+http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/http/catalog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.
-name.type,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:p};e===null?e=[c]:e.push(
-c),i++}}if(m.url!==void 0){let p=m.url;if(typeof p=="string"){if(d(p)>2048){const c={instancePath:a+"/http/cat\
-alog/"+o+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"mu\
-st NOT have more than 2048 characters",schema:2048,parentSchema:j,data:p};e===null?e=[c]:e.push(c),i++}if(!H.test(
-p)){const c={instancePath:a+"/http/catalog/"+o+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"patter\
+name.type,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(
+c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(d(o)>2048){const c={instancePath:a+"/http/cat\
+alog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"mu\
+st NOT have more than 2048 characters",schema:2048,parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}if(!H.test(
+o)){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"patter\
 n",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",
-parentSchema:j,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+o+"/url",schemaPath:"\
+parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"\
 #/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,
-data:p};e===null?e=[c]:e.push(c),i++}}if(m.region!==void 0){let p=m.region;if(typeof p=="string"){if(d(p)>255){
-const c={instancePath:a+"/http/catalog/"+o+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",
-params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:$,data:p};e===null?
-e=[c]:e.push(c),i++}if(d(p)<1){const c={instancePath:a+"/http/catalog/"+o+"/region",schemaPath:"#/$defs/region\
+data:o};e===null?e=[c]:e.push(c),i++}}if(m.region!==void 0){let o=m.region;if(typeof o=="string"){if(d(o)>255){
+const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",
+params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:$,data:o};e===null?
+e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region\
 /minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,
-data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+o+"/region",schemaPath:"#/\
+data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/\
 $defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,
-data:p};e===null?e=[c]:e.push(c),i++}}if(m.interfaces!==void 0){let p=m.interfaces;if(Array.isArray(p)){if(p.length<
-1){const u={instancePath:a+"/http/catalog/"+o+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
-minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:p};e===null?
-e=[u]:e.push(u),i++}const c=p.length;for(let u=0;u<c;u++){let f=p[u];if(!(f==="public"||f==="internal"||f==="a\
-dmin")){const x={instancePath:a+"/http/catalog/"+o+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",
+data:o};e===null?e=[c]:e.push(c),i++}}if(m.interfaces!==void 0){let o=m.interfaces;if(Array.isArray(o)){if(o.length<
+1){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
+minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:o};e===null?
+e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(!(f==="public"||f==="internal"||f==="a\
+dmin")){const x={instancePath:a+"/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",
 keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allowed values",schema:S.
-items.enum,parentSchema:S.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=p.length,l;if(h>1){e:for(;h--;)for(l=
-h;l--;)if(R(p[h],p[l])){const u={instancePath:a+"/http/catalog/"+o+"/interfaces",schemaPath:"#/$defs/interface\
+items.enum,parentSchema:S.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){e:for(;h--;)for(l=
+h;l--;)if(R(o[h],o[l])){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interface\
 s/uniqueItems",keyword:"uniqueItems",params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" a\
-nd "+h+" are identical)",schema:!0,parentSchema:S,data:p};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={
-instancePath:a+"/http/catalog/"+o+"/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"\
-array"},message:"must be array",schema:S.type,parentSchema:S,data:p};e===null?e=[c]:e.push(c),i++}}if(m.endpoints!==
-void 0){let p=m.endpoints;if(Array.isArray(p)){if(p.length>1e3){const h={instancePath:a+"/http/catalog/"+o+"/e\
+nd "+h+" are identical)",schema:!0,parentSchema:S,data:o};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={
+instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"\
+array"},message:"must be array",schema:S.type,parentSchema:S,data:o};e===null?e=[c]:e.push(c),i++}}if(m.endpoints!==
+void 0){let o=m.endpoints;if(Array.isArray(o)){if(o.length>1e3){const h={instancePath:a+"/http/catalog/"+p+"/e\
 ndpoints",schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/maxItems",keyword:"maxIt\
 ems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.
-properties.catalog.items.properties.endpoints,data:p};e===null?e=[h]:e.push(h),i++}if(p.length<1){const h={instancePath:a+
-"/http/catalog/"+o+"/endpoints",schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/mi\
+properties.catalog.items.properties.endpoints,data:o};e===null?e=[h]:e.push(h),i++}if(o.length<1){const h={instancePath:a+
+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/mi\
 nItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
-properties.http.properties.catalog.items.properties.endpoints,data:p};e===null?e=[h]:e.push(h),i++}const c=p.length;
-for(let h=0;h<c;h++){let l=p[h];if(l&&typeof l=="object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+
-"/http/catalog/"+o+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints\
+properties.http.properties.catalog.items.properties.endpoints,data:o};e===null?e=[h]:e.push(h),i++}const c=o.length;
+for(let h=0;h<c;h++){let l=o[h];if(l&&typeof l=="object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+
+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints\
 /items/required",keyword:"required",params:{missingProperty:"url"},message:"must have required property 'url'",
 schema:s.properties.http.properties.catalog.items.properties.endpoints.items.required,parentSchema:s.properties.
 http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[u]:e.push(u),i++}for(const u in l)
-if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h,schemaPath:"\
+if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/items/additionalProperties",keyword:"additiona\
 lProperties",params:{additionalProperty:u},message:"must NOT have additional properties",schema:!1,parentSchema:s.
 properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[f]:e.push(f),i++}if(l.
-url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){const f={instancePath:a+"/http/catalog/"+o+"/en\
+url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){const f={instancePath:a+"/http/catalog/"+p+"/en\
 dpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
 must NOT have more than 2048 characters",schema:2048,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}if(!H.
-test(u)){const f={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/pat\
+test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/pat\
 tern",keyword:"pattern",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"\
 ^https?://\\S+$",parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/cata\
-log/"+o+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"\
+log/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:j.type,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}if(l.region!==void 0){let u=l.
-region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/region",
+region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
 schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
 255 characters",schema:255,parentSchema:$,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
-"/http/catalog/"+o+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLength",params:{
+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,data:u};e===null?e=[f]:e.push(
-f),i++}}else{const f={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/t\
+f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/t\
 ype",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,data:u};e===null?
 e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(u)){if(u.length<1){const N={
-instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
+instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
 minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:u};e===null?
 e=[N]:e.push(N),i++}const f=u.length;for(let N=0;N<f;N++){let q=u[N];if(!(q==="public"||q==="internal"||q==="a\
-dmin")){const D={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/interfaces/"+N,schemaPath:"#/$defs/interf\
+dmin")){const D={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces/"+N,schemaPath:"#/$defs/interf\
 aces/items/enum",keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allow\
 ed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[D]:e.push(D),i++}}let x=u.length,T;if(x>
-1){e:for(;x--;)for(T=x;T--;)if(R(u[x],u[T])){const N={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/inte\
+1){e:for(;x--;)for(T=x;T--;)if(R(u[x],u[T])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
 rfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:x,j:T},message:"must NOT h\
 ave duplicate items (items ## "+T+" and "+x+" are identical)",schema:!0,parentSchema:S,data:u};e===null?e=[N]:
-e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h+"/interfaces",schemaPath:"\
+e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"\
 #/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:S.type,parentSchema:S,
-data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalog/"+o+"/endpoints/"+h,schemaPath:"\
+data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/items/type",keyword:"type",params:{type:"objec\
 t"},message:"must be object",schema:s.properties.http.properties.catalog.items.properties.endpoints.items.type,
 parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[u]:e.push(
-u),i++}}}else{const c={instancePath:a+"/http/catalog/"+o+"/endpoints",schemaPath:"#/properties/http/properties\
+u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties\
 /catalog/items/properties/endpoints/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
 properties.http.properties.catalog.items.properties.endpoints.type,parentSchema:s.properties.http.properties.catalog.
-items.properties.endpoints,data:p};e===null?e=[c]:e.push(c),i++}}}else{const p={instancePath:a+"/http/catalog/"+
-o,schemaPath:"#/properties/http/properties/catalog/items/type",keyword:"type",params:{type:"object"},message:"\
+items.properties.endpoints,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+"/http/catalog/"+
+p,schemaPath:"#/properties/http/properties/catalog/items/type",keyword:"type",params:{type:"object"},message:"\
 must be object",schema:s.properties.http.properties.catalog.items.type,parentSchema:s.properties.http.properties.
-catalog.items,data:m};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/http/catalog",schemaPath:"\
+catalog.items,data:m};e===null?e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"/http/catalog",schemaPath:"\
 #/properties/http/properties/catalog/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
 properties.http.properties.catalog.type,parentSchema:s.properties.http.properties.catalog,data:t};e===null?e=[
 r]:e.push(r),i++}}if(n.roles!==void 0){let t=n.roles;if(t&&typeof t=="object"&&!Array.isArray(t)){for(const r in t)
-if(!(r==="account"||r==="projects"||r==="by_role")){const o={instancePath:a+"/http/roles",schemaPath:"#/proper\
+if(!(r==="account"||r==="projects"||r==="by_role")){const p={instancePath:a+"/http/roles",schemaPath:"#/proper\
 ties/http/properties/roles/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.roles,data:t};
-e===null?e=[o]:e.push(o),i++}if(t.account!==void 0){let r=t.account;if(Array.isArray(r)){if(r.length>100){const c={
+e===null?e=[p]:e.push(p),i++}if(t.account!==void 0){let r=t.account;if(Array.isArray(r)){if(r.length>100){const c={
 instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},
-message:"must NOT have more than 100 items",schema:100,parentSchema:k,data:r};e===null?e=[c]:e.push(c),i++}const o=r.
-length;for(let c=0;c<o;c++){let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/role\
+message:"must NOT have more than 100 items",schema:100,parentSchema:k,data:r};e===null?e=[c]:e.push(c),i++}const p=r.
+length;for(let c=0;c<p;c++){let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/role\
 s/account/"+c,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
 ust NOT have more than 255 characters",schema:255,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(
 h)<1){const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:k.items,data:h};
 e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNa\
 mes/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:k.items.type,parentSchema:k.
-items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,p;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
-"string"){if(typeof c[h]=="number"){p=c[h];const l={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
-oleNames/uniqueItems",keyword:"uniqueItems",params:{i:m,j:p},message:"must NOT have duplicate items (items ## "+
-p+" and "+m+" are identical)",schema:!0,parentSchema:k,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{
-const o={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"\
-array"},message:"must be array",schema:k.type,parentSchema:k,data:r};e===null?e=[o]:e.push(o),i++}}if(t.projects!==
+items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
+"string"){if(typeof c[h]=="number"){o=c[h];const l={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
+oleNames/uniqueItems",keyword:"uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+
+o+" and "+m+" are identical)",schema:!0,parentSchema:k,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{
+const p={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"\
+array"},message:"must be array",schema:k.type,parentSchema:k,data:r};e===null?e=[p]:e.push(p),i++}}if(t.projects!==
 void 0){let r=t.projects;if(Array.isArray(r)){if(r.length>100){const c={instancePath:a+"/http/roles/projects",
 schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than\
- 100 items",schema:100,parentSchema:k,data:r};e===null?e=[c]:e.push(c),i++}const o=r.length;for(let c=0;c<o;c++){
+ 100 items",schema:100,parentSchema:k,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
 let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#\
 /$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 \
 characters",schema:255,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(h)<1){const l={instancePath:a+
@@ -687,70 +693,107 @@ characters",schema:255,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),i++
 message:"must NOT have fewer than 1 characters",schema:1,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),
 i++}}else{const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:k.items.type,parentSchema:k.items,data:h};e===null?
-e=[l]:e.push(l),i++}}let m=r.length,p;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h=="string"){if(typeof c[h]==
-"number"){p=c[h];const l={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
-uniqueItems",params:{i:m,j:p},message:"must NOT have duplicate items (items ## "+p+" and "+m+" are identical)",
-schema:!0,parentSchema:k,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const o={instancePath:a+"/h\
+e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h=="string"){if(typeof c[h]==
+"number"){o=c[h];const l={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
+uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+o+" and "+m+" are identical)",
+schema:!0,parentSchema:k,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/h\
 ttp/roles/projects",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be \
-array",schema:k.type,parentSchema:k,data:r};e===null?e=[o]:e.push(o),i++}}if(t.by_role!==void 0){let r=t.by_role;
-if(r&&typeof r=="object"&&!Array.isArray(r)){if(Object.keys(r).length>100){const o={instancePath:a+"/http/role\
+array",schema:k.type,parentSchema:k,data:r};e===null?e=[p]:e.push(p),i++}}if(t.by_role!==void 0){let r=t.by_role;
+if(r&&typeof r=="object"&&!Array.isArray(r)){if(Object.keys(r).length>100){const p={instancePath:a+"/http/role\
 s/by_role",schemaPath:"#/properties/http/properties/roles/properties/by_role/maxProperties",keyword:"maxProper\
 ties",params:{limit:100},message:"must NOT have more than 100 properties",schema:100,parentSchema:s.properties.
-http.properties.roles.properties.by_role,data:r};e===null?e=[o]:e.push(o),i++}for(const o in r){let m=r[o];if(Array.
-isArray(m)){if(m.length>100){const l={instancePath:a+"/http/roles/by_role/"+o.replace(/~/g,"~0").replace(/\//g,
+http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r){let m=r[p];if(Array.
+isArray(m)){if(m.length>100){const l={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1"),schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have mor\
-e than 100 items",schema:100,parentSchema:k,data:m};e===null?e=[l]:e.push(l),i++}const p=m.length;for(let l=0;l<
-p;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+o.replace(
+e than 100 items",schema:100,parentSchema:k,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
+o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
 /~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{
 limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:k.items,data:u};e===null?e=
-[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/http/roles/by_role/"+o.replace(/~/g,"~0").replace(/\//g,
+[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},message:"must \
 NOT have fewer than 1 characters",schema:1,parentSchema:k.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
-instancePath:a+"/http/roles/by_role/"+o.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleN\
+instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleN\
 ames/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:k.items.type,parentSchema:k.
 items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u==
-"string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/http/roles/by_role/"+o.replace(/~/g,"~0").
+"string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
 replace(/\//g,"~1"),schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"\
 must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:k,data:m};e===null?
-e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const p={instancePath:a+"/http/roles/by_role/"+o.replace(/~/g,"~0").replace(
+e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
 /\//g,"~1"),schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:k.
-type,parentSchema:k,data:m};e===null?e=[p]:e.push(p),i++}}}else{const o={instancePath:a+"/http/roles/by_role",
+type,parentSchema:k,data:m};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
 schemaPath:"#/properties/http/properties/roles/properties/by_role/type",keyword:"type",params:{type:"object"},
 message:"must be object",schema:s.properties.http.properties.roles.properties.by_role.type,parentSchema:s.properties.
-http.properties.roles.properties.by_role,data:r};e===null?e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"\
+http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"\
 /http/roles",schemaPath:"#/properties/http/properties/roles/type",keyword:"type",params:{type:"object"},message:"\
 must be object",schema:s.properties.http.properties.roles.type,parentSchema:s.properties.http.properties.roles,
-data:t};e===null?e=[r]:e.push(r),i++}}if(n.compatibility!==void 0){let t=n.compatibility;if(t&&typeof t=="obje\
-ct"&&!Array.isArray(t)){for(const r in t)if(!(r==="unscoped_login"||r==="token_method"||r==="default_domain"||
-r==="list_scopes")){const o={instancePath:a+"/http/compatibility",schemaPath:"#/properties/http/properties/com\
-patibility/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},message:"must NO\
-T have additional properties",schema:!1,parentSchema:s.properties.http.properties.compatibility,data:t};e===null?
-e=[o]:e.push(o),i++}if(t.unscoped_login!==void 0){let r=t.unscoped_login;if(typeof r!="boolean"){const o={instancePath:a+
-"/http/compatibility/unscoped_login",schemaPath:"#/properties/http/properties/compatibility/properties/unscope\
-d_login/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.http.properties.
+data:t};e===null?e=[r]:e.push(r),i++}}if(n.connect!==void 0){let t=n.connect;if(typeof t!="boolean"){const r={
+instancePath:a+"/http/connect",schemaPath:"#/properties/http/properties/connect/type",keyword:"type",params:{type:"\
+boolean"},message:"must be boolean",schema:s.properties.http.properties.connect.type,parentSchema:s.properties.
+http.properties.connect,data:t};e===null?e=[r]:e.push(r),i++}}if(n.cors!==void 0){let t=n.cors;if(t&&typeof t==
+"object"&&!Array.isArray(t)){if(t.origins===void 0){const r={instancePath:a+"/http/cors",schemaPath:"#/propert\
+ies/http/properties/cors/required",keyword:"required",params:{missingProperty:"origins"},message:"must have re\
+quired property 'origins'",schema:s.properties.http.properties.cors.required,parentSchema:s.properties.http.properties.
+cors,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(r!=="origins"){const p={instancePath:a+"/http/co\
+rs",schemaPath:"#/properties/http/properties/cors/additionalProperties",keyword:"additionalProperties",params:{
+additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.
+cors,data:t};e===null?e=[p]:e.push(p),i++}if(t.origins!==void 0){let r=t.origins;if(Array.isArray(r)){if(r.length>
+100){const c={instancePath:a+"/http/cors/origins",schemaPath:"#/properties/http/properties/cors/properties/ori\
+gins/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than 100 items",schema:100,parentSchema:s.
+properties.http.properties.cors.properties.origins,data:r};e===null?e=[c]:e.push(c),i++}if(r.length<1){const c={
+instancePath:a+"/http/cors/origins",schemaPath:"#/properties/http/properties/cors/properties/origins/minItems",
+keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.
+http.properties.cors.properties.origins,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
+let h=r[c];if(typeof h=="string"){if(d(h)>300){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/p\
+roperties/http/properties/cors/properties/origins/items/maxLength",keyword:"maxLength",params:{limit:300},message:"\
+must NOT have more than 300 characters",schema:300,parentSchema:s.properties.http.properties.cors.properties.origins.
+items,data:h};e===null?e=[l]:e.push(l),i++}if(!G.test(h)){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"\
+#/properties/http/properties/cors/properties/origins/items/pattern",keyword:"pattern",params:{pattern:"^https?\
+://[a-z0-9.\\[\\]:-]+$"},message:'must match pattern "^https?://[a-z0-9.\\[\\]:-]+$"',schema:"^https?://[a-z0-\
+9.\\[\\]:-]+$",parentSchema:s.properties.http.properties.cors.properties.origins.items,data:h};e===null?e=[l]:
+e.push(l),i++}}else{const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/properties/http/properties/c\
+ors/properties/origins/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
+http.properties.cors.properties.origins.items.type,parentSchema:s.properties.http.properties.cors.properties.origins.
+items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
+"string"){if(typeof c[h]=="number"){o=c[h];const l={instancePath:a+"/http/cors/origins",schemaPath:"#/properti\
+es/http/properties/cors/properties/origins/uniqueItems",keyword:"uniqueItems",params:{i:m,j:o},message:"must N\
+OT have duplicate items (items ## "+o+" and "+m+" are identical)",schema:!0,parentSchema:s.properties.http.properties.
+cors.properties.origins,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/ht\
+tp/cors/origins",schemaPath:"#/properties/http/properties/cors/properties/origins/type",keyword:"type",params:{
+type:"array"},message:"must be array",schema:s.properties.http.properties.cors.properties.origins.type,parentSchema:s.
+properties.http.properties.cors.properties.origins,data:r};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+
+"/http/cors",schemaPath:"#/properties/http/properties/cors/type",keyword:"type",params:{type:"object"},message:"\
+must be object",schema:s.properties.http.properties.cors.type,parentSchema:s.properties.http.properties.cors,data:t};
+e===null?e=[r]:e.push(r),i++}}if(n.compatibility!==void 0){let t=n.compatibility;if(t&&typeof t=="object"&&!Array.
+isArray(t)){for(const r in t)if(!(r==="unscoped_login"||r==="token_method"||r==="default_domain"||r==="list_sc\
+opes")){const p={instancePath:a+"/http/compatibility",schemaPath:"#/properties/http/properties/compatibility/a\
+dditionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},message:"must NOT have addit\
+ional properties",schema:!1,parentSchema:s.properties.http.properties.compatibility,data:t};e===null?e=[p]:e.push(
+p),i++}if(t.unscoped_login!==void 0){let r=t.unscoped_login;if(typeof r!="boolean"){const p={instancePath:a+"/\
+http/compatibility/unscoped_login",schemaPath:"#/properties/http/properties/compatibility/properties/unscoped_\
+login/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.http.properties.
 compatibility.properties.unscoped_login.type,parentSchema:s.properties.http.properties.compatibility.properties.
-unscoped_login,data:r};e===null?e=[o]:e.push(o),i++}}if(t.token_method!==void 0){let r=t.token_method;if(!(r===
-"off"||r==="unscoped"||r==="any")){const o={instancePath:a+"/http/compatibility/token_method",schemaPath:"#/pr\
+unscoped_login,data:r};e===null?e=[p]:e.push(p),i++}}if(t.token_method!==void 0){let r=t.token_method;if(!(r===
+"off"||r==="unscoped"||r==="any")){const p={instancePath:a+"/http/compatibility/token_method",schemaPath:"#/pr\
 operties/http/properties/compatibility/properties/token_method/enum",keyword:"enum",params:{allowedValues:s.properties.
 http.properties.compatibility.properties.token_method.enum},message:"must be equal to one of the allowed value\
 s",schema:s.properties.http.properties.compatibility.properties.token_method.enum,parentSchema:s.properties.http.
-properties.compatibility.properties.token_method,data:r};e===null?e=[o]:e.push(o),i++}}if(t.default_domain!==void 0){
-let r=t.default_domain;if(typeof r=="string"){if(d(r)>64){const o={instancePath:a+"/http/compatibility/default\
+properties.compatibility.properties.token_method,data:r};e===null?e=[p]:e.push(p),i++}}if(t.default_domain!==void 0){
+let r=t.default_domain;if(typeof r=="string"){if(d(r)>64){const p={instancePath:a+"/http/compatibility/default\
 _domain",schemaPath:"#/properties/http/properties/compatibility/properties/default_domain/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:s.properties.
-http.properties.compatibility.properties.default_domain,data:r};e===null?e=[o]:e.push(o),i++}if(d(r)<1){const o={
+http.properties.compatibility.properties.default_domain,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={
 instancePath:a+"/http/compatibility/default_domain",schemaPath:"#/properties/http/properties/compatibility/pro\
 perties/default_domain/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 cha\
 racters",schema:1,parentSchema:s.properties.http.properties.compatibility.properties.default_domain,data:r};e===
-null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/http/compatibility/default_domain",schemaPath:"#/prop\
+null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/compatibility/default_domain",schemaPath:"#/prop\
 erties/http/properties/compatibility/properties/default_domain/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:s.properties.http.properties.compatibility.properties.default_domain.type,parentSchema:s.
-properties.http.properties.compatibility.properties.default_domain,data:r};e===null?e=[o]:e.push(o),i++}}if(t.
-list_scopes!==void 0){let r=t.list_scopes;if(typeof r!="boolean"){const o={instancePath:a+"/http/compatibility\
+properties.http.properties.compatibility.properties.default_domain,data:r};e===null?e=[p]:e.push(p),i++}}if(t.
+list_scopes!==void 0){let r=t.list_scopes;if(typeof r!="boolean"){const p={instancePath:a+"/http/compatibility\
 /list_scopes",schemaPath:"#/properties/http/properties/compatibility/properties/list_scopes/type",keyword:"typ\
 e",params:{type:"boolean"},message:"must be boolean",schema:s.properties.http.properties.compatibility.properties.
 list_scopes.type,parentSchema:s.properties.http.properties.compatibility.properties.list_scopes,data:r};e===null?
-e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"/http/compatibility",schemaPath:"#/properties/http/propert\
+e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/http/compatibility",schemaPath:"#/properties/http/propert\
 ies/compatibility/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.
 properties.compatibility.type,parentSchema:s.properties.http.properties.compatibility,data:t};e===null?e=[r]:e.
 push(r),i++}}}else{const t={instancePath:a+"/http",schemaPath:"#/properties/http/type",keyword:"type",params:{
@@ -768,122 +811,122 @@ parentSchema:s.properties.egress.properties.address,data:t};e===null?e=[r]:e.pus
 "/egress/address",schemaPath:"#/properties/egress/properties/address/type",keyword:"type",params:{type:"string"},
 message:"must be string",schema:s.properties.egress.properties.address.type,parentSchema:s.properties.egress.properties.
 address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.routes!==void 0){let t=n.routes;if(Array.isArray(t)){if(t.length>
-1e3){const o={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/properties/routes/maxItems",keyword:"\
+1e3){const p={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/properties/routes/maxItems",keyword:"\
 maxItems",params:{limit:1e3},message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.
-egress.properties.routes,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let m=t[o];
-if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.path===void 0){const p={instancePath:a+"/egress/routes/"+o,schemaPath:"\
+egress.properties.routes,data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let m=t[p];
+if(m&&typeof m=="object"&&!Array.isArray(m)){if(m.path===void 0){const o={instancePath:a+"/egress/routes/"+p,schemaPath:"\
 #/properties/egress/properties/routes/items/required",keyword:"required",params:{missingProperty:"path"},message:"\
 must have required property 'path'",schema:s.properties.egress.properties.routes.items.required,parentSchema:s.
-properties.egress.properties.routes.items,data:m};e===null?e=[p]:e.push(p),i++}if(m.url===void 0){const p={instancePath:a+
-"/egress/routes/"+o,schemaPath:"#/properties/egress/properties/routes/items/required",keyword:"required",params:{
+properties.egress.properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.url===void 0){const o={instancePath:a+
+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/items/required",keyword:"required",params:{
 missingProperty:"url"},message:"must have required property 'url'",schema:s.properties.egress.properties.routes.
-items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?e=[p]:e.push(p),i++}if(m.
-api===void 0){const p={instancePath:a+"/egress/routes/"+o,schemaPath:"#/properties/egress/properties/routes/it\
+items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.
+api===void 0){const o={instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/it\
 ems/required",keyword:"required",params:{missingProperty:"api"},message:"must have required property 'api'",schema:s.
 properties.egress.properties.routes.items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};
-e===null?e=[p]:e.push(p),i++}if(m.profile===void 0){const p={instancePath:a+"/egress/routes/"+o,schemaPath:"#/\
+e===null?e=[o]:e.push(o),i++}if(m.profile===void 0){const o={instancePath:a+"/egress/routes/"+p,schemaPath:"#/\
 properties/egress/properties/routes/items/required",keyword:"required",params:{missingProperty:"profile"},message:"\
 must have required property 'profile'",schema:s.properties.egress.properties.routes.items.required,parentSchema:s.
-properties.egress.properties.routes.items,data:m};e===null?e=[p]:e.push(p),i++}if(m.callers===void 0){const p={
-instancePath:a+"/egress/routes/"+o,schemaPath:"#/properties/egress/properties/routes/items/required",keyword:"\
+properties.egress.properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}if(m.callers===void 0){const o={
+instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/items/required",keyword:"\
 required",params:{missingProperty:"callers"},message:"must have required property 'callers'",schema:s.properties.
 egress.properties.routes.items.required,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?
-e=[p]:e.push(p),i++}for(const p in m)if(!A.call(s.properties.egress.properties.routes.items.properties,p)){const c={
-instancePath:a+"/egress/routes/"+o,schemaPath:"#/properties/egress/properties/routes/items/additionalPropertie\
-s",keyword:"additionalProperties",params:{additionalProperty:p},message:"must NOT have additional properties",
+e=[o]:e.push(o),i++}for(const o in m)if(!A.call(s.properties.egress.properties.routes.items.properties,o)){const c={
+instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/properties/routes/items/additionalPropertie\
+s",keyword:"additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",
 schema:!1,parentSchema:s.properties.egress.properties.routes.items,data:m};e===null?e=[c]:e.push(c),i++}if(m.path!==
-void 0){let p=m.path;if(typeof p=="string"){if(d(p)>1024){const c={instancePath:a+"/egress/routes/"+o+"/path",
+void 0){let o=m.path;if(typeof o=="string"){if(d(o)>1024){const c={instancePath:a+"/egress/routes/"+p+"/path",
 schemaPath:"#/properties/egress/properties/routes/items/properties/path/maxLength",keyword:"maxLength",params:{
 limit:1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:s.properties.egress.properties.
-routes.items.properties.path,data:p};e===null?e=[c]:e.push(c),i++}if(d(p)<1){const c={instancePath:a+"/egress/\
-routes/"+o+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/minLength",keyword:"\
+routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/egress/\
+routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-egress.properties.routes.items.properties.path,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
-"/egress/routes/"+o+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/type",keyword:"\
+egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/egress/routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.properties.
-path.type,parentSchema:s.properties.egress.properties.routes.items.properties.path,data:p};e===null?e=[c]:e.push(
-c),i++}}if(m.url!==void 0){let p=m.url;if(typeof p=="string"){if(d(p)>2048){const c={instancePath:a+"/egress/r\
-outes/"+o+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/maxLength",keyword:"ma\
+path.type,parentSchema:s.properties.egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(
+c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(d(o)>2048){const c={instancePath:a+"/egress/r\
+outes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/maxLength",keyword:"ma\
 xLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.
-egress.properties.routes.items.properties.url,data:p};e===null?e=[c]:e.push(c),i++}if(d(p)<1){const c={instancePath:a+
-"/egress/routes/"+o+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/minLength",keyword:"\
+egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+"/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-egress.properties.routes.items.properties.url,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
-"/egress/routes/"+o+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/type",keyword:"\
+egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/properties/url/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.properties.
-url.type,parentSchema:s.properties.egress.properties.routes.items.properties.url,data:p};e===null?e=[c]:e.push(
-c),i++}}if(m.api!==void 0){let p=m.api;if(typeof p=="string"){if(d(p)<1){const c={instancePath:a+"/egress/rout\
-es/"+o+"/api",schemaPath:"#/properties/egress/properties/routes/items/properties/api/minLength",keyword:"minLe\
+url.type,parentSchema:s.properties.egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(
+c),i++}}if(m.api!==void 0){let o=m.api;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+"/egress/rout\
+es/"+p+"/api",schemaPath:"#/properties/egress/properties/routes/items/properties/api/minLength",keyword:"minLe\
 ngth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.egress.
-properties.routes.items.properties.api,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/eg\
-ress/routes/"+o+"/api",schemaPath:"#/properties/egress/properties/routes/items/properties/api/type",keyword:"t\
+properties.routes.items.properties.api,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/eg\
+ress/routes/"+p+"/api",schemaPath:"#/properties/egress/properties/routes/items/properties/api/type",keyword:"t\
 ype",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.properties.
-api.type,parentSchema:s.properties.egress.properties.routes.items.properties.api,data:p};e===null?e=[c]:e.push(
-c),i++}}if(m.profile!==void 0){let p=m.profile;if(typeof p=="string"){if(d(p)<1){const c={instancePath:a+"/egr\
-ess/routes/"+o+"/profile",schemaPath:"#/properties/egress/properties/routes/items/properties/profile/minLength",
+api.type,parentSchema:s.properties.egress.properties.routes.items.properties.api,data:o};e===null?e=[c]:e.push(
+c),i++}}if(m.profile!==void 0){let o=m.profile;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+"/egr\
+ess/routes/"+p+"/profile",schemaPath:"#/properties/egress/properties/routes/items/properties/profile/minLength",
 keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-egress.properties.routes.items.properties.profile,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
-"/egress/routes/"+o+"/profile",schemaPath:"#/properties/egress/properties/routes/items/properties/profile/type",
+egress.properties.routes.items.properties.profile,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
+"/egress/routes/"+p+"/profile",schemaPath:"#/properties/egress/properties/routes/items/properties/profile/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.routes.items.
-properties.profile.type,parentSchema:s.properties.egress.properties.routes.items.properties.profile,data:p};e===
-null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let p=m.project;if(typeof p=="string"){if(d(p)<1){const c={instancePath:a+
-"/egress/routes/"+o+"/project",schemaPath:"#/properties/egress/properties/routes/items/properties/project/minL\
+properties.profile.type,parentSchema:s.properties.egress.properties.routes.items.properties.profile,data:o};e===
+null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let o=m.project;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+
+"/egress/routes/"+p+"/project",schemaPath:"#/properties/egress/properties/routes/items/properties/project/minL\
 ength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
-properties.egress.properties.routes.items.properties.project,data:p};e===null?e=[c]:e.push(c),i++}}else{const c={
-instancePath:a+"/egress/routes/"+o+"/project",schemaPath:"#/properties/egress/properties/routes/items/properti\
+properties.egress.properties.routes.items.properties.project,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={
+instancePath:a+"/egress/routes/"+p+"/project",schemaPath:"#/properties/egress/properties/routes/items/properti\
 es/project/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.
 routes.items.properties.project.type,parentSchema:s.properties.egress.properties.routes.items.properties.project,
-data:p};e===null?e=[c]:e.push(c),i++}}if(m.callers!==void 0){let p=m.callers;if(!Array.isArray(p)&&typeof p!="\
-string"){const c={instancePath:a+"/egress/routes/"+o+"/callers",schemaPath:"#/properties/egress/properties/rou\
+data:o};e===null?e=[c]:e.push(c),i++}}if(m.callers!==void 0){let o=m.callers;if(!Array.isArray(o)&&typeof o!="\
+string"){const c={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"#/properties/egress/properties/rou\
 tes/items/properties/callers/type",keyword:"type",params:{type:s.properties.egress.properties.routes.items.properties.
 callers.type},message:"must be array,string",schema:s.properties.egress.properties.routes.items.properties.callers.
-type,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:p};e===null?e=[c]:e.push(
-c),i++}if(Array.isArray(p)){if(p.length<1){const u={instancePath:a+"/egress/routes/"+o+"/callers",schemaPath:"\
+type,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:o};e===null?e=[c]:e.push(
+c),i++}if(Array.isArray(o)){if(o.length<1){const u={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"\
 #/properties/egress/properties/routes/items/properties/callers/minItems",keyword:"minItems",params:{limit:1},message:"\
 must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.
-callers,data:p};e===null?e=[u]:e.push(u),i++}const c=p.length;for(let u=0;u<c;u++){let f=p[u];if(typeof f!="st\
-ring"){const x={instancePath:a+"/egress/routes/"+o+"/callers/"+u,schemaPath:"#/properties/egress/properties/ro\
+callers,data:o};e===null?e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(typeof f!="st\
+ring"){const x={instancePath:a+"/egress/routes/"+p+"/callers/"+u,schemaPath:"#/properties/egress/properties/ro\
 utes/items/properties/callers/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.egress.properties.routes.items.properties.callers.items.type,parentSchema:s.properties.egress.properties.
-routes.items.properties.callers.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=p.length,l;if(h>1){const u={};
-for(;h--;){let f=p[h];if(typeof f=="string"){if(typeof u[f]=="number"){l=u[f];const x={instancePath:a+"/egress\
-/routes/"+o+"/callers",schemaPath:"#/properties/egress/properties/routes/items/properties/callers/uniqueItems",
+routes.items.properties.callers.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){const u={};
+for(;h--;){let f=o[h];if(typeof f=="string"){if(typeof u[f]=="number"){l=u[f];const x={instancePath:a+"/egress\
+/routes/"+p+"/callers",schemaPath:"#/properties/egress/properties/routes/items/properties/callers/uniqueItems",
 keyword:"uniqueItems",params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are id\
-entical)",schema:!0,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:p};e===null?
-e=[x]:e.push(x),i++;break}u[f]=h}}}}}if(m.ca!==void 0){let p=m.ca;if(typeof p=="string"){if(d(p)>4096){const c={
-instancePath:a+"/egress/routes/"+o+"/ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
-message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:p};e===null?e=[c]:e.push(c),
-i++}if(d(p)<1){const c={instancePath:a+"/egress/routes/"+o+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===
-null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+o+"/ca",schemaPath:"#/$defs/path/type",
-keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:p};e===null?e=
-[c]:e.push(c),i++}}if(m.timeout_ms!==void 0){let p=m.timeout_ms;if(!(typeof p=="number"&&!(p%1)&&!isNaN(p)&&isFinite(
-p))){const c={instancePath:a+"/egress/routes/"+o+"/timeout_ms",schemaPath:"#/properties/egress/properties/rout\
+entical)",schema:!0,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:o};e===null?
+e=[x]:e.push(x),i++;break}u[f]=h}}}}}if(m.ca!==void 0){let o=m.ca;if(typeof o=="string"){if(d(o)>4096){const c={
+instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
+message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:o};e===null?e=[c]:e.push(c),
+i++}if(d(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:o};e===
+null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/type",
+keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:o};e===null?e=
+[c]:e.push(c),i++}}if(m.timeout_ms!==void 0){let o=m.timeout_ms;if(!(typeof o=="number"&&!(o%1)&&!isNaN(o)&&isFinite(
+o))){const c={instancePath:a+"/egress/routes/"+p+"/timeout_ms",schemaPath:"#/properties/egress/properties/rout\
 es/items/properties/timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
 properties.egress.properties.routes.items.properties.timeout_ms.type,parentSchema:s.properties.egress.properties.
-routes.items.properties.timeout_ms,data:p};e===null?e=[c]:e.push(c),i++}if(typeof p=="number"&&isFinite(p)){if(p>
-36e5||isNaN(p)){const c={instancePath:a+"/egress/routes/"+o+"/timeout_ms",schemaPath:"#/properties/egress/prop\
+routes.items.properties.timeout_ms,data:o};e===null?e=[c]:e.push(c),i++}if(typeof o=="number"&&isFinite(o)){if(o>
+36e5||isNaN(o)){const c={instancePath:a+"/egress/routes/"+p+"/timeout_ms",schemaPath:"#/properties/egress/prop\
 erties/routes/items/properties/timeout_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:36e5},message:"\
 must be <= 3600000",schema:36e5,parentSchema:s.properties.egress.properties.routes.items.properties.timeout_ms,
-data:p};e===null?e=[c]:e.push(c),i++}if(p<100||isNaN(p)){const c={instancePath:a+"/egress/routes/"+o+"/timeout\
+data:o};e===null?e=[c]:e.push(c),i++}if(o<100||isNaN(o)){const c={instancePath:a+"/egress/routes/"+p+"/timeout\
 _ms",schemaPath:"#/properties/egress/properties/routes/items/properties/timeout_ms/minimum",keyword:"minimum",
 params:{comparison:">=",limit:100},message:"must be >= 100",schema:100,parentSchema:s.properties.egress.properties.
-routes.items.properties.timeout_ms,data:p};e===null?e=[c]:e.push(c),i++}}}if(m.max_concurrent!==void 0){let p=m.
-max_concurrent;if(!(typeof p=="number"&&!(p%1)&&!isNaN(p)&&isFinite(p))){const c={instancePath:a+"/egress/rout\
-es/"+o+"/max_concurrent",schemaPath:"#/properties/egress/properties/routes/items/properties/max_concurrent/typ\
+routes.items.properties.timeout_ms,data:o};e===null?e=[c]:e.push(c),i++}}}if(m.max_concurrent!==void 0){let o=m.
+max_concurrent;if(!(typeof o=="number"&&!(o%1)&&!isNaN(o)&&isFinite(o))){const c={instancePath:a+"/egress/rout\
+es/"+p+"/max_concurrent",schemaPath:"#/properties/egress/properties/routes/items/properties/max_concurrent/typ\
 e",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.egress.properties.routes.
 items.properties.max_concurrent.type,parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,
-data:p};e===null?e=[c]:e.push(c),i++}if(typeof p=="number"&&isFinite(p)){if(p>1e4||isNaN(p)){const c={instancePath:a+
-"/egress/routes/"+o+"/max_concurrent",schemaPath:"#/properties/egress/properties/routes/items/properties/max_c\
+data:o};e===null?e=[c]:e.push(c),i++}if(typeof o=="number"&&isFinite(o)){if(o>1e4||isNaN(o)){const c={instancePath:a+
+"/egress/routes/"+p+"/max_concurrent",schemaPath:"#/properties/egress/properties/routes/items/properties/max_c\
 oncurrent/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e4},message:"must be <= 10000",schema:1e4,
-parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,data:p};e===null?e=[c]:e.push(
-c),i++}if(p<1||isNaN(p)){const c={instancePath:a+"/egress/routes/"+o+"/max_concurrent",schemaPath:"#/propertie\
+parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,data:o};e===null?e=[c]:e.push(
+c),i++}if(o<1||isNaN(o)){const c={instancePath:a+"/egress/routes/"+p+"/max_concurrent",schemaPath:"#/propertie\
 s/egress/properties/routes/items/properties/max_concurrent/minimum",keyword:"minimum",params:{comparison:">=",
 limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.max_concurrent,
-data:p};e===null?e=[c]:e.push(c),i++}}}}else{const p={instancePath:a+"/egress/routes/"+o,schemaPath:"#/propert\
+data:o};e===null?e=[c]:e.push(c),i++}}}}else{const o={instancePath:a+"/egress/routes/"+p,schemaPath:"#/propert\
 ies/egress/properties/routes/items/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
 properties.egress.properties.routes.items.type,parentSchema:s.properties.egress.properties.routes.items,data:m};
-e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/p\
+e===null?e=[o]:e.push(o),i++}}}else{const r={instancePath:a+"/egress/routes",schemaPath:"#/properties/egress/p\
 roperties/routes/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.egress.
 properties.routes.type,parentSchema:s.properties.egress.properties.routes,data:t};e===null?e=[r]:e.push(r),i++}}}else{
 const t={instancePath:a+"/egress",schemaPath:"#/properties/egress/type",keyword:"type",params:{type:"object"},
@@ -893,41 +936,41 @@ t]:e.push(t),i++}}if(g.routes!==void 0){let n=g.routes;if(Array.isArray(n)){if(n
 ve more than 1000 items",schema:1e3,parentSchema:s.properties.routes,data:n};e===null?e=[r]:e.push(r),i++}if(n.
 length<1){const r={instancePath:a+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{
 limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.routes,data:n};e===null?
-e=[r]:e.push(r),i++}const t=n.length;for(let r=0;r<t;r++){let o=n[r];if(o&&typeof o=="object"&&!Array.isArray(
-o)){if(o.path===void 0){const m={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"\
+e=[r]:e.push(r),i++}const t=n.length;for(let r=0;r<t;r++){let p=n[r];if(p&&typeof p=="object"&&!Array.isArray(
+p)){if(p.path===void 0){const m={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"\
 required",params:{missingProperty:"path"},message:"must have required property 'path'",schema:s.properties.routes.
-items.required,parentSchema:s.properties.routes.items,data:o};e===null?e=[m]:e.push(m),i++}if(o.api===void 0){
+items.required,parentSchema:s.properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}if(p.api===void 0){
 const m={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/required",keyword:"required",params:{
 missingProperty:"api"},message:"must have required property 'api'",schema:s.properties.routes.items.required,parentSchema:s.
-properties.routes.items,data:o};e===null?e=[m]:e.push(m),i++}for(const m in o)if(!(m==="host"||m==="path"||m===
-"methods"||m==="api"||m==="target")){const p={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/item\
+properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}for(const m in p)if(!(m==="host"||m==="path"||m===
+"methods"||m==="api"||m==="target")){const o={instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/item\
 s/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"must NOT have ad\
-ditional properties",schema:!1,parentSchema:s.properties.routes.items,data:o};e===null?e=[p]:e.push(p),i++}if(o.
-host!==void 0){let m=o.host;if(typeof m=="string"){if(d(m)>255){const p={instancePath:a+"/routes/"+r+"/host",schemaPath:"\
+ditional properties",schema:!1,parentSchema:s.properties.routes.items,data:p};e===null?e=[o]:e.push(o),i++}if(p.
+host!==void 0){let m=p.host;if(typeof m=="string"){if(d(m)>255){const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"\
 #/properties/routes/items/properties/host/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT \
 have more than 255 characters",schema:255,parentSchema:s.properties.routes.items.properties.host,data:m};e===null?
-e=[p]:e.push(p),i++}if(d(m)<1){const p={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/it\
+e=[o]:e.push(o),i++}if(d(m)<1){const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/it\
 ems/properties/host/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 charac\
-ters",schema:1,parentSchema:s.properties.routes.items.properties.host,data:m};e===null?e=[p]:e.push(p),i++}}else{
-const p={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/properties/host/type",keyword:"\
+ters",schema:1,parentSchema:s.properties.routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}}else{
+const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/properties/host/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.routes.items.properties.host.type,parentSchema:s.
-properties.routes.items.properties.host,data:m};e===null?e=[p]:e.push(p),i++}}if(o.path!==void 0){let m=o.path;
-if(typeof m=="string"){if(d(m)>1024){const p={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/rou\
+properties.routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}}if(p.path!==void 0){let m=p.path;
+if(typeof m=="string"){if(d(m)>1024){const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/rou\
 tes/items/properties/path/maxLength",keyword:"maxLength",params:{limit:1024},message:"must NOT have more than \
-1024 characters",schema:1024,parentSchema:s.properties.routes.items.properties.path,data:m};e===null?e=[p]:e.push(
-p),i++}if(d(m)<1){const p={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/routes/items/propertie\
+1024 characters",schema:1024,parentSchema:s.properties.routes.items.properties.path,data:m};e===null?e=[o]:e.push(
+o),i++}if(d(m)<1){const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/routes/items/propertie\
 s/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:s.properties.routes.items.properties.path,data:m};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+
+parentSchema:s.properties.routes.items.properties.path,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+
 "/routes/"+r+"/path",schemaPath:"#/properties/routes/items/properties/path/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.routes.items.properties.path.type,parentSchema:s.properties.
-routes.items.properties.path,data:m};e===null?e=[p]:e.push(p),i++}}if(o.methods!==void 0){let m=o.methods;if(Array.
+routes.items.properties.path,data:m};e===null?e=[o]:e.push(o),i++}}if(p.methods!==void 0){let m=p.methods;if(Array.
 isArray(m)){if(m.length>50){const l={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/it\
 ems/properties/methods/maxItems",keyword:"maxItems",params:{limit:50},message:"must NOT have more than 50 item\
 s",schema:50,parentSchema:s.properties.routes.items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}if(m.
 length<1){const l={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/met\
 hods/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
-properties.routes.items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}const p=m.length;for(let l=0;l<
-p;l++){let u=m[l];if(typeof u=="string"){if(d(u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"\
+properties.routes.items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
+o;l++){let u=m[l];if(typeof u=="string"){if(d(u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"\
 #/properties/routes/items/properties/methods/items/minLength",keyword:"minLength",params:{limit:1},message:"mu\
 st NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.routes.items.properties.methods.items,
 data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/pr\
@@ -937,28 +980,28 @@ methods.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){con
 if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/routes/"+r+"/methods",schemaPath:"\
 #/properties/routes/items/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must\
  NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.routes.
-items.properties.methods,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const p={instancePath:a+"/r\
+items.properties.methods,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/r\
 outes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/type",keyword:"type",params:{type:"\
 array"},message:"must be array",schema:s.properties.routes.items.properties.methods.type,parentSchema:s.properties.
-routes.items.properties.methods,data:m};e===null?e=[p]:e.push(p),i++}}if(o.api!==void 0){let m=o.api;if(typeof m==
-"string"){if(d(m)<1){const p={instancePath:a+"/routes/"+r+"/api",schemaPath:"#/properties/routes/items/propert\
+routes.items.properties.methods,data:m};e===null?e=[o]:e.push(o),i++}}if(p.api!==void 0){let m=p.api;if(typeof m==
+"string"){if(d(m)<1){const o={instancePath:a+"/routes/"+r+"/api",schemaPath:"#/properties/routes/items/propert\
 ies/api/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:s.properties.routes.items.properties.api,data:m};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+
+parentSchema:s.properties.routes.items.properties.api,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+
 "/routes/"+r+"/api",schemaPath:"#/properties/routes/items/properties/api/type",keyword:"type",params:{type:"st\
 ring"},message:"must be string",schema:s.properties.routes.items.properties.api.type,parentSchema:s.properties.
-routes.items.properties.api,data:m};e===null?e=[p]:e.push(p),i++}}if(o.target!==void 0){let m=o.target;if(m&&typeof m==
-"object"&&!Array.isArray(m)){if(m.account===void 0){const p={instancePath:a+"/routes/"+r+"/target",schemaPath:"\
+routes.items.properties.api,data:m};e===null?e=[o]:e.push(o),i++}}if(p.target!==void 0){let m=p.target;if(m&&typeof m==
+"object"&&!Array.isArray(m)){if(m.account===void 0){const o={instancePath:a+"/routes/"+r+"/target",schemaPath:"\
 #/properties/routes/items/properties/target/required",keyword:"required",params:{missingProperty:"account"},message:"\
 must have required property 'account'",schema:s.properties.routes.items.properties.target.required,parentSchema:s.
-properties.routes.items.properties.target,data:m};e===null?e=[p]:e.push(p),i++}for(const p in m)if(!(p==="acco\
-unt"||p==="project")){const c={instancePath:a+"/routes/"+r+"/target",schemaPath:"#/properties/routes/items/pro\
-perties/target/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},message:"mus\
+properties.routes.items.properties.target,data:m};e===null?e=[o]:e.push(o),i++}for(const o in m)if(!(o==="acco\
+unt"||o==="project")){const c={instancePath:a+"/routes/"+r+"/target",schemaPath:"#/properties/routes/items/pro\
+perties/target/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"mus\
 t NOT have additional properties",schema:!1,parentSchema:s.properties.routes.items.properties.target,data:m};e===
-null?e=[c]:e.push(c),i++}if(m.account!==void 0){let p=m.account;if(p&&typeof p=="object"&&!Array.isArray(p)){for(const c in p)
+null?e=[c]:e.push(c),i++}if(m.account!==void 0){let o=m.account;if(o&&typeof o=="object"&&!Array.isArray(o)){for(const c in o)
 if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"\
 #/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:c},message:"\
-must NOT have additional properties",schema:!1,parentSchema:_,data:p};e===null?e=[h]:e.push(h),i++}if(p.segment!==
-void 0){let c=p.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+"/routes/"+r+"/target/accou\
+must NOT have additional properties",schema:!1,parentSchema:_,data:o};e===null?e=[h]:e.push(h),i++}if(o.segment!==
+void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+"/routes/"+r+"/target/accou\
 nt/segment",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"maxLength",params:{limit:64},
 message:"must NOT have more than 64 characters",schema:64,parentSchema:_.properties.segment,data:c};e===null?e=
 [h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$def\
@@ -966,7 +1009,7 @@ s/targetSource/properties/segment/minLength",keyword:"minLength",params:{limit:1
  than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={
 instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSource/properties/segment/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.segment.type,parentSchema:_.
-properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(p.header!==void 0){let c=p.header;if(typeof c=="st\
+properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;if(typeof c=="st\
 ring"){if(d(c)>256){const h={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSo\
 urce/properties/header/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT have more than 256 \
 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={
@@ -975,7 +1018,7 @@ gth",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 ch
 properties.header,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/acc\
 ount/header",schemaPath:"#/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:_.properties.header.type,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(
-h),i++}}if(p.fixed!==void 0){let c=p.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/route\
+h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/route\
 s/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"maxLength",
 params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:_.properties.fixed,
 data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"\
@@ -985,11 +1028,11 @@ instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSo
 type",params:{type:"string"},message:"must be string",schema:_.properties.fixed.type,parentSchema:_.properties.
 fixed,data:c};e===null?e=[h]:e.push(h),i++}}}else{const c={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"\
 #/$defs/targetSource/type",keyword:"type",params:{type:"object"},message:"must be object",schema:_.type,parentSchema:_,
-data:p};e===null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let p=m.project;if(p&&typeof p=="object"&&!Array.
-isArray(p)){for(const c in p)if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+
+data:o};e===null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let o=m.project;if(o&&typeof o=="object"&&!Array.
+isArray(o)){for(const c in o)if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+
 r+"/target/project",schemaPath:"#/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{
-additionalProperty:c},message:"must NOT have additional properties",schema:!1,parentSchema:_,data:p};e===null?
-e=[h]:e.push(h),i++}if(p.segment!==void 0){let c=p.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+
+additionalProperty:c},message:"must NOT have additional properties",schema:!1,parentSchema:_,data:o};e===null?
+e=[h]:e.push(h),i++}if(o.segment!==void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+
 "/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:_.properties.
 segment,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/\
@@ -997,7 +1040,7 @@ segment",schemaPath:"#/$defs/targetSource/properties/segment/minLength",keyword:
 must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(
 h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/p\
 roperties/segment/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.segment.
-type,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(p.header!==void 0){let c=p.header;
+type,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;
 if(typeof c=="string"){if(d(c)>256){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"\
 #/$defs/targetSource/properties/header/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT hav\
 e more than 256 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(
@@ -1006,7 +1049,7 @@ s/header/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have 
 parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+
 r+"/target/project/header",schemaPath:"#/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:_.properties.header.type,parentSchema:_.properties.header,data:c};e===
-null?e=[h]:e.push(h),i++}}if(p.fixed!==void 0){let c=p.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
+null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
 "/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"max\
 Length",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:_.properties.
 fixed,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/fi\
@@ -1016,12 +1059,12 @@ h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/fixed",schema
 perties/fixed/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.fixed.type,
 parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(h),i++}}}else{const c={instancePath:a+"/routes/"+
 r+"/target/project",schemaPath:"#/$defs/targetSource/type",keyword:"type",params:{type:"object"},message:"must\
- be object",schema:_.type,parentSchema:_,data:p};e===null?e=[c]:e.push(c),i++}}}else{const p={instancePath:a+"\
+ be object",schema:_.type,parentSchema:_,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+"\
 /routes/"+r+"/target",schemaPath:"#/properties/routes/items/properties/target/type",keyword:"type",params:{type:"\
 object"},message:"must be object",schema:s.properties.routes.items.properties.target.type,parentSchema:s.properties.
-routes.items.properties.target,data:m};e===null?e=[p]:e.push(p),i++}}}else{const m={instancePath:a+"/routes/"+
+routes.items.properties.target,data:m};e===null?e=[o]:e.push(o),i++}}}else{const m={instancePath:a+"/routes/"+
 r,schemaPath:"#/properties/routes/items/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
-properties.routes.items.type,parentSchema:s.properties.routes.items,data:o};e===null?e=[m]:e.push(m),i++}}}else{
+properties.routes.items.type,parentSchema:s.properties.routes.items,data:p};e===null?e=[m]:e.push(m),i++}}}else{
 const t={instancePath:a+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.routes.type,parentSchema:s.properties.routes,data:n};e===null?e=[t]:e.push(
 t),i++}}if(g.tokens!==void 0){let n=g.tokens;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)if(!(t===
@@ -1046,37 +1089,37 @@ properties/audience/pattern",keyword:"pattern",params:{pattern:"^[!-~]+$"},messa
 const r={instancePath:a+"/tokens/audience",schemaPath:"#/properties/tokens/properties/audience/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.tokens.properties.audience.type,parentSchema:s.
 properties.tokens.properties.audience,data:t};e===null?e=[r]:e.push(r),i++}}if(n.accepted_issuers!==void 0){let t=n.
-accepted_issuers;if(Array.isArray(t)){if(t.length>100){const p={instancePath:a+"/tokens/accepted_issuers",schemaPath:"\
+accepted_issuers;if(Array.isArray(t)){if(t.length>100){const o={instancePath:a+"/tokens/accepted_issuers",schemaPath:"\
 #/$defs/tokenNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than 100 items",
-schema:100,parentSchema:b,data:t};e===null?e=[p]:e.push(p),i++}const r=t.length;for(let p=0;p<r;p++){let c=t[p];
-if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/tokens/accepted_issuers/"+p,schemaPath:"#/$defs/\
+schema:100,parentSchema:b,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];
+if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/\
 tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 charac\
 ters",schema:255,parentSchema:b.items,data:c};e===null?e=[h]:e.push(h),i++}if(!I.test(c)){const h={instancePath:a+
-"/tokens/accepted_issuers/"+p,schemaPath:"#/$defs/tokenNames/items/pattern",keyword:"pattern",params:{pattern:"\
+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/tokenNames/items/pattern",keyword:"pattern",params:{pattern:"\
 ^[!-~]+$"},message:'must match pattern "^[!-~]+$"',schema:"^[!-~]+$",parentSchema:b.items,data:c};e===null?e=[
-h]:e.push(h),i++}}else{const h={instancePath:a+"/tokens/accepted_issuers/"+p,schemaPath:"#/$defs/tokenNames/it\
+h]:e.push(h),i++}}else{const h={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/tokenNames/it\
 ems/type",keyword:"type",params:{type:"string"},message:"must be string",schema:b.items.type,parentSchema:b.items,
-data:c};e===null?e=[h]:e.push(h),i++}}let o=t.length,m;if(o>1){const p={};for(;o--;){let c=t[o];if(typeof c=="\
-string"){if(typeof p[c]=="number"){m=p[c];const h={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$de\
-fs/tokenNames/uniqueItems",keyword:"uniqueItems",params:{i:o,j:m},message:"must NOT have duplicate items (item\
-s ## "+m+" and "+o+" are identical)",schema:!0,parentSchema:b,data:t};e===null?e=[h]:e.push(h),i++;break}p[c]=
-o}}}}else{const r={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$defs/tokenNames/type",keyword:"typ\
+data:c};e===null?e=[h]:e.push(h),i++}}let p=t.length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="\
+string"){if(typeof o[c]=="number"){m=o[c];const h={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$de\
+fs/tokenNames/uniqueItems",keyword:"uniqueItems",params:{i:p,j:m},message:"must NOT have duplicate items (item\
+s ## "+m+" and "+p+" are identical)",schema:!0,parentSchema:b,data:t};e===null?e=[h]:e.push(h),i++;break}o[c]=
+p}}}}else{const r={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$defs/tokenNames/type",keyword:"typ\
 e",params:{type:"array"},message:"must be array",schema:b.type,parentSchema:b,data:t};e===null?e=[r]:e.push(r),
-i++}}if(n.accepted_audiences!==void 0){let t=n.accepted_audiences;if(Array.isArray(t)){if(t.length>100){const p={
+i++}}if(n.accepted_audiences!==void 0){let t=n.accepted_audiences;if(Array.isArray(t)){if(t.length>100){const o={
 instancePath:a+"/tokens/accepted_audiences",schemaPath:"#/$defs/tokenNames/maxItems",keyword:"maxItems",params:{
-limit:100},message:"must NOT have more than 100 items",schema:100,parentSchema:b,data:t};e===null?e=[p]:e.push(
-p),i++}const r=t.length;for(let p=0;p<r;p++){let c=t[p];if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
-"/tokens/accepted_audiences/"+p,schemaPath:"#/$defs/tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},
+limit:100},message:"must NOT have more than 100 items",schema:100,parentSchema:b,data:t};e===null?e=[o]:e.push(
+o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
+"/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:b.items,data:c};e===null?e=[h]:e.push(
-h),i++}if(!I.test(c)){const h={instancePath:a+"/tokens/accepted_audiences/"+p,schemaPath:"#/$defs/tokenNames/i\
+h),i++}if(!I.test(c)){const h={instancePath:a+"/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/i\
 tems/pattern",keyword:"pattern",params:{pattern:"^[!-~]+$"},message:'must match pattern "^[!-~]+$"',schema:"^[\
 !-~]+$",parentSchema:b.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/tokens/accep\
-ted_audiences/"+p,schemaPath:"#/$defs/tokenNames/items/type",keyword:"type",params:{type:"string"},message:"mu\
-st be string",schema:b.items.type,parentSchema:b.items,data:c};e===null?e=[h]:e.push(h),i++}}let o=t.length,m;
-if(o>1){const p={};for(;o--;){let c=t[o];if(typeof c=="string"){if(typeof p[c]=="number"){m=p[c];const h={instancePath:a+
-"/tokens/accepted_audiences",schemaPath:"#/$defs/tokenNames/uniqueItems",keyword:"uniqueItems",params:{i:o,j:m},
-message:"must NOT have duplicate items (items ## "+m+" and "+o+" are identical)",schema:!0,parentSchema:b,data:t};
-e===null?e=[h]:e.push(h),i++;break}p[c]=o}}}}else{const r={instancePath:a+"/tokens/accepted_audiences",schemaPath:"\
+ted_audiences/"+o,schemaPath:"#/$defs/tokenNames/items/type",keyword:"type",params:{type:"string"},message:"mu\
+st be string",schema:b.items.type,parentSchema:b.items,data:c};e===null?e=[h]:e.push(h),i++}}let p=t.length,m;
+if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const h={instancePath:a+
+"/tokens/accepted_audiences",schemaPath:"#/$defs/tokenNames/uniqueItems",keyword:"uniqueItems",params:{i:p,j:m},
+message:"must NOT have duplicate items (items ## "+m+" and "+p+" are identical)",schema:!0,parentSchema:b,data:t};
+e===null?e=[h]:e.push(h),i++;break}o[c]=p}}}}else{const r={instancePath:a+"/tokens/accepted_audiences",schemaPath:"\
 #/$defs/tokenNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:b.type,parentSchema:b,
 data:t};e===null?e=[r]:e.push(r),i++}}}else{const t={instancePath:a+"/tokens",schemaPath:"#/properties/tokens/\
 type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.tokens.type,parentSchema:s.
@@ -1094,7 +1137,7 @@ must NOT have additional properties",schema:!1,parentSchema:s.properties.directo
 r),i++}if(n.url!==void 0){let t=n.url;if(typeof t=="string"){if(d(t)>4096){const r={instancePath:a+"/directory\
 /url",schemaPath:"#/properties/directory/properties/url/maxLength",keyword:"maxLength",params:{limit:4096},message:"\
 must NOT have more than 4096 characters",schema:4096,parentSchema:s.properties.directory.properties.url,data:t};
-e===null?e=[r]:e.push(r),i++}if(!G.test(t)){const r={instancePath:a+"/directory/url",schemaPath:"#/properties/\
+e===null?e=[r]:e.push(r),i++}if(!J.test(t)){const r={instancePath:a+"/directory/url",schemaPath:"#/properties/\
 directory/properties/url/pattern",keyword:"pattern",params:{pattern:"^postgres(ql)?://"},message:'must match p\
 attern "^postgres(ql)?://"',schema:"^postgres(ql)?://",parentSchema:s.properties.directory.properties.url,data:t};
 e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/directory/url",schemaPath:"#/properties/directory\
@@ -1350,112 +1393,112 @@ e=[t]:e.push(t),i++}}if(g.upstreams!==void 0){let n=g.upstreams;if(n&&typeof n==
 keys(n).length>100){const t={instancePath:a+"/upstreams",schemaPath:"#/properties/upstreams/maxProperties",keyword:"\
 maxProperties",params:{limit:100},message:"must NOT have more than 100 properties",schema:100,parentSchema:s.properties.
 upstreams,data:n};e===null?e=[t]:e.push(t),i++}for(const t in n){const r=i;if(typeof t=="string"&&!M.test(t)){
-const o={instancePath:a+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames/pattern",keyword:"patter\
+const p={instancePath:a+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames/pattern",keyword:"patter\
 n",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a-z0-\
 9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:s.properties.upstreams.propertyNames,data:t,propertyName:t};
-e===null?e=[o]:e.push(o),i++}var U=r===i;if(!U){const o={instancePath:a+"/upstreams",schemaPath:"#/properties/\
+e===null?e=[p]:e.push(p),i++}var C=r===i;if(!C){const p={instancePath:a+"/upstreams",schemaPath:"#/properties/\
 upstreams/propertyNames",keyword:"propertyNames",params:{propertyName:t},message:"property name must be valid",
-schema:s.properties.upstreams.propertyNames,parentSchema:s.properties.upstreams,data:n};e===null?e=[o]:e.push(
-o),i++}}for(const t in n){let r=n[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.auth_url===void 0){const o={
+schema:s.properties.upstreams.propertyNames,parentSchema:s.properties.upstreams,data:n};e===null?e=[p]:e.push(
+p),i++}}for(const t in n){let r=n[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.auth_url===void 0){const p={
 instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/upstreams/addit\
 ionalProperties/required",keyword:"required",params:{missingProperty:"auth_url"},message:"must have required p\
 roperty 'auth_url'",schema:s.properties.upstreams.additionalProperties.required,parentSchema:s.properties.upstreams.
-additionalProperties,data:r};e===null?e=[o]:e.push(o),i++}for(const o in r)if(!(o==="auth_url"||o==="ca"||o===
-"timeout_ms"||o==="verify")){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
-#/properties/upstreams/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
+additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r)if(!(p==="auth_url"||p==="ca"||p===
+"timeout_ms"||p==="verify")){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
+#/properties/upstreams/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.upstreams.additionalProperties,
-data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let o=r.auth_url;if(typeof o=="string"){if(d(o)>2048){
+data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let p=r.auth_url;if(typeof p=="string"){if(d(p)>2048){
 const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/prope\
 rties/upstreams/additionalProperties/properties/auth_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
 must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.upstreams.additionalProperties.
-properties.auth_url,data:o};e===null?e=[m]:e.push(m),i++}if(!E.test(o)){const m={instancePath:a+"/upstreams/"+
+properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}if(!E.test(p)){const m={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/properties/upstreams/additionalProperties/p\
 roperties/auth_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
 must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
-properties.upstreams.additionalProperties.properties.auth_url,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={
+properties.upstreams.additionalProperties.properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={
 instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/properties/ups\
 treams/additionalProperties/properties/auth_url/type",keyword:"type",params:{type:"string"},message:"must be s\
 tring",schema:s.properties.upstreams.additionalProperties.properties.auth_url.type,parentSchema:s.properties.upstreams.
-additionalProperties.properties.auth_url,data:o};e===null?e=[m]:e.push(m),i++}}if(r.ca!==void 0){let o=r.ca;if(typeof o==
-"string"){if(d(o)>4096){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
+additionalProperties.properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}}if(r.ca!==void 0){let p=r.ca;if(typeof p==
+"string"){if(d(p)>4096){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:o};e===null?e=[m]:e.push(m),i++}if(d(o)<1){const m={instancePath:a+"/upstr\
+rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+"/upstr\
 eams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"minLength",
-params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:o};e===null?e=[m]:
+params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===null?e=[m]:
 e.push(m),i++}}else{const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
 #/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,
-data:o};e===null?e=[m]:e.push(m),i++}}if(r.timeout_ms!==void 0){let o=r.timeout_ms;if(!(typeof o=="number"&&!(o%
-1)&&!isNaN(o)&&isFinite(o))){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/\
+data:p};e===null?e=[m]:e.push(m),i++}}if(r.timeout_ms!==void 0){let p=r.timeout_ms;if(!(typeof p=="number"&&!(p%
+1)&&!isNaN(p)&&isFinite(p))){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/\
 timeout_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/timeout_ms/type",keyword:"type",
 params:{type:"integer"},message:"must be integer",schema:s.properties.upstreams.additionalProperties.properties.
-timeout_ms.type,parentSchema:s.properties.upstreams.additionalProperties.properties.timeout_ms,data:o};e===null?
-e=[m]:e.push(m),i++}if(typeof o=="number"&&isFinite(o)){if(o>6e4||isNaN(o)){const m={instancePath:a+"/upstream\
+timeout_ms.type,parentSchema:s.properties.upstreams.additionalProperties.properties.timeout_ms,data:p};e===null?
+e=[m]:e.push(m),i++}if(typeof p=="number"&&isFinite(p)){if(p>6e4||isNaN(p)){const m={instancePath:a+"/upstream\
 s/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/timeout_ms",schemaPath:"#/properties/upstreams/additionalProper\
 ties/properties/timeout_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e4},message:"must be <= 6\
-0000",schema:6e4,parentSchema:s.properties.upstreams.additionalProperties.properties.timeout_ms,data:o};e===null?
-e=[m]:e.push(m),i++}if(o<50||isNaN(o)){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+0000",schema:6e4,parentSchema:s.properties.upstreams.additionalProperties.properties.timeout_ms,data:p};e===null?
+e=[m]:e.push(m),i++}if(p<50||isNaN(p)){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/timeout_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/timeout_ms/minimum",keyword:"\
 minimum",params:{comparison:">=",limit:50},message:"must be >= 50",schema:50,parentSchema:s.properties.upstreams.
-additionalProperties.properties.timeout_ms,data:o};e===null?e=[m]:e.push(m),i++}}}if(r.verify!==void 0){let o=r.
-verify;if(o&&typeof o=="object"&&!Array.isArray(o)){if(o.profile===void 0){const m={instancePath:a+"/upstreams\
+additionalProperties.properties.timeout_ms,data:p};e===null?e=[m]:e.push(m),i++}}}if(r.verify!==void 0){let p=r.
+verify;if(p&&typeof p=="object"&&!Array.isArray(p)){if(p.profile===void 0){const m={instancePath:a+"/upstreams\
 /"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/properties/upstreams/additionalProperties/\
 properties/verify/required",keyword:"required",params:{missingProperty:"profile"},message:"must have required \
 property 'profile'",schema:s.properties.upstreams.additionalProperties.properties.verify.required,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify,data:o};e===null?e=[m]:e.push(m),i++}for(const m in o)
+properties.upstreams.additionalProperties.properties.verify,data:p};e===null?e=[m]:e.push(m),i++}for(const m in p)
 if(!(m==="profile"||m==="project"||m==="cache_ms"||m==="negative_cache_ms"||m==="accounts"||m==="token_prefixe\
-s")){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/pr\
+s")){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/pr\
 operties/upstreams/additionalProperties/properties/verify/additionalProperties",keyword:"additionalProperties",
 params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify,data:o};e===null?e=[p]:e.push(p),i++}if(o.profile!==void 0){let m=o.
-profile;if(typeof m=="string"){if(d(m)<1){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+upstreams.additionalProperties.properties.verify,data:p};e===null?e=[o]:e.push(o),i++}if(p.profile!==void 0){let m=p.
+profile;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/profile",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/p\
 rofile/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.profile,data:m};e===null?
-e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ver\
+e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ver\
 ify/profile",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/profile/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.
 properties.verify.properties.profile.type,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.profile,data:m};e===null?e=[p]:e.push(p),i++}}if(o.project!==void 0){let m=o.project;if(typeof m==
-"string"){if(d(m)>255){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify\
+verify.properties.profile,data:m};e===null?e=[o]:e.push(o),i++}}if(p.project!==void 0){let m=p.project;if(typeof m==
+"string"){if(d(m)>255){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify\
 /project",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/project/maxLeng\
 th",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[p]:e.push(p),
-i++}if(d(m)<1){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",
+properties.upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[o]:e.push(o),
+i++}if(d(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",
 schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/project/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[p]:e.push(p),i++}}else{
-const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",schemaPath:"#\
+upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[o]:e.push(o),i++}}else{
+const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",schemaPath:"#\
 /properties/upstreams/additionalProperties/properties/verify/properties/project/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.
 project.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.project,data:m};
-e===null?e=[p]:e.push(p),i++}}if(o.cache_ms!==void 0){let m=o.cache_ms;if(!(typeof m=="number"&&!(m%1)&&!isNaN(
-m)&&isFinite(m))){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cach\
+e===null?e=[o]:e.push(o),i++}}if(p.cache_ms!==void 0){let m=p.cache_ms;if(!(typeof m=="number"&&!(m%1)&&!isNaN(
+m)&&isFinite(m))){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cach\
 e_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/cache_ms/type",keyword:"\
 type",params:{type:"integer"},message:"must be integer",schema:s.properties.upstreams.additionalProperties.properties.
 verify.properties.cache_ms.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-cache_ms,data:m};e===null?e=[p]:e.push(p),i++}if(typeof m=="number"&&isFinite(m)){if(m>36e5||isNaN(m)){const p={
+cache_ms,data:m};e===null?e=[o]:e.push(o),i++}if(typeof m=="number"&&isFinite(m)){if(m>36e5||isNaN(m)){const o={
 instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cache_ms",schemaPath:"#/propert\
 ies/upstreams/additionalProperties/properties/verify/properties/cache_ms/maximum",keyword:"maximum",params:{comparison:"\
 <=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.cache_ms,data:m};e===null?e=[p]:e.push(p),i++}if(m<0||isNaN(m)){const p={instancePath:a+
+properties.verify.properties.cache_ms,data:m};e===null?e=[o]:e.push(o),i++}if(m<0||isNaN(m)){const o={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/cache_ms",schemaPath:"#/properties/upstreams/a\
 dditionalProperties/properties/verify/properties/cache_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},
 message:"must be >= 0",schema:0,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-cache_ms,data:m};e===null?e=[p]:e.push(p),i++}}}if(o.negative_cache_ms!==void 0){let m=o.negative_cache_ms;if(!(typeof m==
-"number"&&!(m%1)&&!isNaN(m)&&isFinite(m))){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
+cache_ms,data:m};e===null?e=[o]:e.push(o),i++}}}if(p.negative_cache_ms!==void 0){let m=p.negative_cache_ms;if(!(typeof m==
+"number"&&!(m%1)&&!isNaN(m)&&isFinite(m))){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
 /\//g,"~1")+"/verify/negative_cache_ms",schemaPath:"#/properties/upstreams/additionalProperties/properties/ver\
 ify/properties/negative_cache_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.negative_cache_ms.type,parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify.properties.negative_cache_ms,data:m};e===null?e=[p]:e.push(p),
-i++}if(typeof m=="number"&&isFinite(m)){if(m>6e4||isNaN(m)){const p={instancePath:a+"/upstreams/"+t.replace(/~/g,
+upstreams.additionalProperties.properties.verify.properties.negative_cache_ms,data:m};e===null?e=[o]:e.push(o),
+i++}if(typeof m=="number"&&isFinite(m)){if(m>6e4||isNaN(m)){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,
 "~0").replace(/\//g,"~1")+"/verify/negative_cache_ms",schemaPath:"#/properties/upstreams/additionalProperties/\
 properties/verify/properties/negative_cache_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e4},message:"\
 must be <= 60000",schema:6e4,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-negative_cache_ms,data:m};e===null?e=[p]:e.push(p),i++}if(m<0||isNaN(m)){const p={instancePath:a+"/upstreams/"+
+negative_cache_ms,data:m};e===null?e=[o]:e.push(o),i++}if(m<0||isNaN(m)){const o={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/negative_cache_ms",schemaPath:"#/properties/upstreams/additi\
 onalProperties/properties/verify/properties/negative_cache_ms/minimum",keyword:"minimum",params:{comparison:">\
 =",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.negative_cache_ms,data:m};e===null?e=[p]:e.push(p),i++}}}if(o.accounts!==void 0){let m=o.accounts;
+verify.properties.negative_cache_ms,data:m};e===null?e=[o]:e.push(o),i++}}}if(p.accounts!==void 0){let m=p.accounts;
 if(Array.isArray(m)){if(m.length>1e5){const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 accounts/maxItems",keyword:"maxItems",params:{limit:1e5},message:"must NOT have more than 100000 items",schema:1e5,
@@ -1464,7 +1507,7 @@ e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+"/upstreams/"+t.repla
 1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/ac\
 counts/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[l]:e.push(
-l),i++}const p=m.length;for(let l=0;l<p;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+
+l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstream\
 s/additionalProperties/properties/verify/properties/accounts/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.upstreams.additionalProperties.
@@ -1482,12 +1525,12 @@ string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/upstreams/"+
 "~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 accounts/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+
 h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.
-properties.accounts,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const p={instancePath:a+"/upstre\
+properties.accounts,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstre\
 ams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additiona\
 lProperties/properties/verify/properties/accounts/type",keyword:"type",params:{type:"array"},message:"must be \
 array",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.type,parentSchema:s.
-properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[p]:e.push(
-p),i++}}if(o.token_prefixes!==void 0){let m=o.token_prefixes;if(Array.isArray(m)){if(m.length>100){const l={instancePath:a+
+properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[o]:e.push(
+o),i++}}if(p.token_prefixes!==void 0){let m=p.token_prefixes;if(Array.isArray(m)){if(m.length>100){const l={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/maxItems",keyword:"maxItems",params:{limit:100},
 message:"must NOT have more than 100 items",schema:100,parentSchema:s.properties.upstreams.additionalProperties.
@@ -1495,7 +1538,7 @@ properties.verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/minItems",keyword:"minItems",params:{limit:1},
 message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}const p=m.length;for(let l=0;l<p;l++){let u=m[l];
+verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];
 if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"\
 ~1")+"/verify/token_prefixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pro\
 perties/token_prefixes/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more tha\
@@ -1515,125 +1558,125 @@ properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(
 eams/additionalProperties/properties/verify/properties/token_prefixes/uniqueItems",keyword:"uniqueItems",params:{
 i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.token_prefixes,data:m};e===null?e=[f]:e.
-push(f),i++;break}l[u]=c}}}}else{const p={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/verify/token_prefixes",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 token_prefixes/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.upstreams.
 additionalProperties.properties.verify.properties.token_prefixes.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.token_prefixes,data:m};e===null?e=[p]:e.push(p),i++}}}else{const m={instancePath:a+
+properties.verify.properties.token_prefixes,data:m};e===null?e=[o]:e.push(o),i++}}}else{const m={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify",schemaPath:"#/properties/upstreams/additional\
 Properties/properties/verify/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.
 upstreams.additionalProperties.properties.verify.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify,data:o};e===null?e=[m]:e.push(m),i++}}}else{const o={instancePath:a+"/upstreams/"+t.replace(
+properties.verify,data:p};e===null?e=[m]:e.push(m),i++}}}else{const p={instancePath:a+"/upstreams/"+t.replace(
 /~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/upstreams/additionalProperties/type",keyword:"type",params:{
 type:"object"},message:"must be object",schema:s.properties.upstreams.additionalProperties.type,parentSchema:s.
-properties.upstreams.additionalProperties,data:r};e===null?e=[o]:e.push(o),i++}}}else{const t={instancePath:a+
+properties.upstreams.additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}}}else{const t={instancePath:a+
 "/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type:"object"},message:"must be o\
 bject",schema:s.properties.upstreams.type,parentSchema:s.properties.upstreams,data:n};e===null?e=[t]:e.push(t),
 i++}}if(g.profiles!==void 0){let n=g.profiles;if(n&&typeof n=="object"&&!Array.isArray(n)){if(Object.keys(n).length>
 1e3){const t={instancePath:a+"/profiles",schemaPath:"#/properties/profiles/maxProperties",keyword:"maxProperti\
 es",params:{limit:1e3},message:"must NOT have more than 1000 properties",schema:1e3,parentSchema:s.properties.
-profiles,data:n};e===null?e=[t]:e.push(t),i++}for(const t in n){const r=i;if(typeof t=="string"&&!M.test(t)){const o={
+profiles,data:n};e===null?e=[t]:e.push(t),i++}for(const t in n){const r=i;if(typeof t=="string"&&!M.test(t)){const p={
 instancePath:a+"/profiles",schemaPath:"#/properties/profiles/propertyNames/pattern",keyword:"pattern",params:{
 pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"',schema:"\
 ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:s.properties.profiles.propertyNames,data:t,propertyName:t};e===
-null?e=[o]:e.push(o),i++}var C=r===i;if(!C){const o={instancePath:a+"/profiles",schemaPath:"#/properties/profi\
+null?e=[p]:e.push(p),i++}var U=r===i;if(!U){const p={instancePath:a+"/profiles",schemaPath:"#/properties/profi\
 les/propertyNames",keyword:"propertyNames",params:{propertyName:t},message:"property name must be valid",schema:s.
-properties.profiles.propertyNames,parentSchema:s.properties.profiles,data:n};e===null?e=[o]:e.push(o),i++}}for(const t in n){
-let r=n[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.account===void 0){const o={instancePath:a+"/profi\
+properties.profiles.propertyNames,parentSchema:s.properties.profiles,data:n};e===null?e=[p]:e.push(p),i++}}for(const t in n){
+let r=n[t];if(r&&typeof r=="object"&&!Array.isArray(r)){if(r.account===void 0){const p={instancePath:a+"/profi\
 les/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/required",
 keyword:"required",params:{missingProperty:"account"},message:"must have required property 'account'",schema:s.
 properties.profiles.additionalProperties.required,parentSchema:s.properties.profiles.additionalProperties,data:r};
-e===null?e=[o]:e.push(o),i++}if(r.user_name===void 0){const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").
+e===null?e=[p]:e.push(p),i++}if(r.user_name===void 0){const p={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").
 replace(/\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/required",keyword:"required",params:{
 missingProperty:"user_name"},message:"must have required property 'user_name'",schema:s.properties.profiles.additionalProperties.
-required,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=[o]:e.push(o),i++}for(const o in r)
-if(!(o==="upstream"||o==="account"||o==="user_name"||o==="password_file"||o==="password_env"||o==="password_co\
-mmand"||o==="static_token_file"||o==="projects")){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(
+required,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r)
+if(!(p==="upstream"||p==="account"||p==="user_name"||p==="password_file"||p==="password_env"||p==="password_co\
+mmand"||p==="static_token_file"||p==="projects")){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(
 /\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/additionalProperties",keyword:"additionalPr\
-operties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.profiles.additionalProperties,data:r};e===null?e=[m]:e.push(m),i++}if(r.upstream!==void 0){let o=r.
-upstream;if(typeof o=="string"){if(d(o)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
+operties",params:{additionalProperty:p},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.profiles.additionalProperties,data:r};e===null?e=[m]:e.push(m),i++}if(r.upstream!==void 0){let p=r.
+upstream;if(typeof p=="string"){if(d(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/upstream",schemaPath:"#/properties/profiles/additionalProperties/properties/upstream/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
-profiles.additionalProperties.properties.upstream,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+
+profiles.additionalProperties.properties.upstream,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/upstream",schemaPath:"#/properties/profiles/additional\
 Properties/properties/upstream/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
 profiles.additionalProperties.properties.upstream.type,parentSchema:s.properties.profiles.additionalProperties.
-properties.upstream,data:o};e===null?e=[m]:e.push(m),i++}}if(r.account!==void 0){let o=r.account;if(typeof o==
-"string"){if(d(o)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",
+properties.upstream,data:p};e===null?e=[m]:e.push(m),i++}}if(r.account!==void 0){let p=r.account;if(typeof p==
+"string"){if(d(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",
 schemaPath:"#/properties/profiles/additionalProperties/properties/account/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.
-properties.account,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,
+properties.account,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,
 "~0").replace(/\//g,"~1")+"/account",schemaPath:"#/properties/profiles/additionalProperties/properties/account\
 /type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
-properties.account.type,parentSchema:s.properties.profiles.additionalProperties.properties.account,data:o};e===
-null?e=[m]:e.push(m),i++}}if(r.user_name!==void 0){let o=r.user_name;if(typeof o=="string"){if(d(o)<1){const m={
+properties.account.type,parentSchema:s.properties.profiles.additionalProperties.properties.account,data:p};e===
+null?e=[m]:e.push(m),i++}}if(r.user_name!==void 0){let p=r.user_name;if(typeof p=="string"){if(d(p)<1){const m={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/pro\
 files/additionalProperties/properties/user_name/minLength",keyword:"minLength",params:{limit:1},message:"must \
 NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.
-user_name,data:o};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").
+user_name,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").
 replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/profiles/additionalProperties/properties/user_name/t\
 ype",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
-properties.user_name.type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:o};
-e===null?e=[m]:e.push(m),i++}}if(r.password_file!==void 0){let o=r.password_file;if(typeof o=="string"){if(d(o)>
+properties.user_name.type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:p};
+e===null?e=[m]:e.push(m),i++}}if(r.password_file!==void 0){let p=r.password_file;if(typeof p=="string"){if(d(p)>
 4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:o};e===null?e=[m]:e.push(m),i++}if(d(o)<1){const m={instancePath:a+"/profi\
+rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+"/profi\
 les/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path/minLength",keyword:"m\
-inLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:o};e===
+inLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===
 null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"\
 /password_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:y.type,parentSchema:y,data:o};e===null?e=[m]:e.push(m),i++}}if(r.password_env!==void 0){let o=r.password_env;
-if(typeof o=="string"){if(d(o)>255){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~\
+schema:y.type,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}}if(r.password_env!==void 0){let p=r.password_env;
+if(typeof p=="string"){if(d(p)>255){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~\
 1")+"/password_env",schemaPath:"#/properties/profiles/additionalProperties/properties/password_env/maxLength",
 keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
-properties.profiles.additionalProperties.properties.password_env,data:o};e===null?e=[m]:e.push(m),i++}if(!J.test(
-o)){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_env",schemaPath:"\
+properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:e.push(m),i++}if(!K.test(
+p)){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_env",schemaPath:"\
 #/properties/profiles/additionalProperties/properties/password_env/pattern",keyword:"pattern",params:{pattern:"\
 ^[A-Za-z_][A-Za-z0-9_]*$"},message:'must match pattern "^[A-Za-z_][A-Za-z0-9_]*$"',schema:"^[A-Za-z_][A-Za-z0-\
-9_]*$",parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:o};e===null?e=[m]:
+9_]*$",parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:
 e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_e\
 nv",schemaPath:"#/properties/profiles/additionalProperties/properties/password_env/type",keyword:"type",params:{
 type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.password_env.
-type,parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:o};e===null?e=[m]:e.
-push(m),i++}}if(r.password_command!==void 0){let o=r.password_command;if(Array.isArray(o)){if(o.length>100){const p={
+type,parentSchema:s.properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:e.
+push(m),i++}}if(r.password_command!==void 0){let p=r.password_command;if(Array.isArray(p)){if(p.length>100){const o={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",schemaPath:"#/propert\
 ies/profiles/additionalProperties/properties/password_command/maxItems",keyword:"maxItems",params:{limit:100},
 message:"must NOT have more than 100 items",schema:100,parentSchema:s.properties.profiles.additionalProperties.
-properties.password_command,data:o};e===null?e=[p]:e.push(p),i++}if(o.length<1){const p={instancePath:a+"/prof\
+properties.password_command,data:p};e===null?e=[o]:e.push(o),i++}if(p.length<1){const o={instancePath:a+"/prof\
 iles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",schemaPath:"#/properties/profiles/addition\
 alProperties/properties/password_command/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have \
 fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,
-data:o};e===null?e=[p]:e.push(p),i++}const m=o.length;for(let p=0;p<m;p++){let c=o[p];if(typeof c=="string"){if(d(
-c)>4096){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+p,
+data:p};e===null?e=[o]:e.push(o),i++}const m=p.length;for(let o=0;o<m;o++){let c=p[o];if(typeof c=="string"){if(d(
+c)>4096){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,
 schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/items/maxLength",keyword:"m\
 axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:s.properties.
 profiles.additionalProperties.properties.password_command.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={
-instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+p,schemaPath:"#/prop\
+instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,schemaPath:"#/prop\
 erties/profiles/additionalProperties/properties/password_command/items/type",keyword:"type",params:{type:"stri\
 ng"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.password_command.items.
 type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command.items,data:c};e===null?
 e=[h]:e.push(h),i++}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/pas\
 sword_command",schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/type",keyword:"\
 type",params:{type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.
-password_command.type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,data:o};
-e===null?e=[m]:e.push(m),i++}}if(r.static_token_file!==void 0){let o=r.static_token_file;if(typeof o=="string"){
-if(d(o)>4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_fil\
+password_command.type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,data:p};
+e===null?e=[m]:e.push(m),i++}}if(r.static_token_file!==void 0){let p=r.static_token_file;if(typeof p=="string"){
+if(d(p)>4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_fil\
 e",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more tha\
-n 4096 characters",schema:4096,parentSchema:y,data:o};e===null?e=[m]:e.push(m),i++}if(d(o)<1){const m={instancePath:a+
+n 4096 characters",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"#/$defs/path/minLength",
-keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:o};
+keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};
 e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/static_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be str\
-ing",schema:y.type,parentSchema:y,data:o};e===null?e=[m]:e.push(m),i++}}if(r.projects!==void 0){let o=r.projects;
-if(Array.isArray(o)){if(o.length>1e4){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
+ing",schema:y.type,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}}if(r.projects!==void 0){let p=r.projects;
+if(Array.isArray(p)){if(p.length>1e4){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/maxItems",keyword:"\
 maxItems",params:{limit:1e4},message:"must NOT have more than 10000 items",schema:1e4,parentSchema:s.properties.
-profiles.additionalProperties.properties.projects,data:o};e===null?e=[h]:e.push(h),i++}if(o.length<1){const h={
+profiles.additionalProperties.properties.projects,data:p};e===null?e=[h]:e.push(h),i++}if(p.length<1){const h={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects",schemaPath:"#/properties/prof\
 iles/additionalProperties/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"must NOT \
 have fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects,
-data:o};e===null?e=[h]:e.push(h),i++}const m=o.length;for(let h=0;h<m;h++){let l=o[h];if(typeof l=="string"){if(d(
+data:p};e===null?e=[h]:e.push(h),i++}const m=p.length;for(let h=0;h<m;h++){let l=p[h];if(typeof l=="string"){if(d(
 l)>255){const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"\
 #/properties/profiles/additionalProperties/properties/projects/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.profiles.additionalProperties.
@@ -1645,69 +1688,69 @@ e===null?e=[u]:e.push(u),i++}}else{const u={instancePath:a+"/profiles/"+t.replac
 "/projects/"+h,schemaPath:"#/properties/profiles/additionalProperties/properties/projects/items/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.
 projects.items.type,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:l};
-e===null?e=[u]:e.push(u),i++}}let p=o.length,c;if(p>1){const h={};for(;p--;){let l=o[p];if(typeof l=="string"){
+e===null?e=[u]:e.push(u),i++}}let o=p.length,c;if(o>1){const h={};for(;o--;){let l=p[o];if(typeof l=="string"){
 if(typeof h[l]=="number"){c=h[l];const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/uniqueItems",keyword:"u\
-niqueItems",params:{i:p,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+p+" are identical)",
-schema:!0,parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:o};e===null?e=[u]:e.
-push(u),i++;break}h[l]=p}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+niqueItems",params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",
+schema:!0,parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[u]:e.
+push(u),i++;break}h[l]=o}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/type",keyword:"type",params:{
 type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.projects.type,
-parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:o};e===null?e=[m]:e.push(m),i++}}}else{
-const o={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profile\
+parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[m]:e.push(m),i++}}}else{
+const p={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/properties/profile\
 s/additionalProperties/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.
 profiles.additionalProperties.type,parentSchema:s.properties.profiles.additionalProperties,data:r};e===null?e=
-[o]:e.push(o),i++}}}else{const t={instancePath:a+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"\
+[p]:e.push(p),i++}}}else{const t={instancePath:a+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"\
 type",params:{type:"object"},message:"must be object",schema:s.properties.profiles.type,parentSchema:s.properties.
 profiles,data:n};e===null?e=[t]:e.push(t),i++}}if(g.administrator_token!==void 0){let n=g.administrator_token;
 if(typeof n!="boolean"){const t={instancePath:a+"/administrator_token",schemaPath:"#/properties/administrator_\
 token/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.administrator_token.
 type,parentSchema:s.properties.administrator_token,data:n};e===null?e=[t]:e.push(t),i++}}if(g.callers!==void 0){
-let n=g.callers;if(Array.isArray(n)){const t=n.length;for(let r=0;r<t;r++){let o=n[r];if(o&&typeof o=="object"&&
-!Array.isArray(o)){if(o.name===void 0){const m={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/\
+let n=g.callers;if(Array.isArray(n)){const t=n.length;for(let r=0;r<t;r++){let p=n[r];if(p&&typeof p=="object"&&
+!Array.isArray(p)){if(p.name===void 0){const m={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/\
 items/required",keyword:"required",params:{missingProperty:"name"},message:"must have required property 'name'",
-schema:s.properties.callers.items.required,parentSchema:s.properties.callers.items,data:o};e===null?e=[m]:e.push(
-m),i++}for(const m in o)if(!(m==="name"||m==="token_file"||m==="token_sha256"||m==="certificate"||m==="profile\
-s"||m==="rights"||m==="expires_at"||m==="administrator")){const p={instancePath:a+"/callers/"+r,schemaPath:"#/\
+schema:s.properties.callers.items.required,parentSchema:s.properties.callers.items,data:p};e===null?e=[m]:e.push(
+m),i++}for(const m in p)if(!(m==="name"||m==="token_file"||m==="token_sha256"||m==="certificate"||m==="profile\
+s"||m==="rights"||m==="expires_at"||m==="administrator")){const o={instancePath:a+"/callers/"+r,schemaPath:"#/\
 properties/callers/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"\
-must NOT have additional properties",schema:!1,parentSchema:s.properties.callers.items,data:o};e===null?e=[p]:
-e.push(p),i++}if(o.name!==void 0){let m=o.name;if(typeof m=="string"){if(d(m)<1){const p={instancePath:a+"/cal\
+must NOT have additional properties",schema:!1,parentSchema:s.properties.callers.items,data:p};e===null?e=[o]:
+e.push(o),i++}if(p.name!==void 0){let m=p.name;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+"/cal\
 lers/"+r+"/name",schemaPath:"#/properties/callers/items/properties/name/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.callers.items.properties.
-name,data:m};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/callers/"+r+"/name",schemaPath:"#/pr\
+name,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/name",schemaPath:"#/pr\
 operties/callers/items/properties/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.callers.items.properties.name.type,parentSchema:s.properties.callers.items.properties.name,data:m};
-e===null?e=[p]:e.push(p),i++}}if(o.token_file!==void 0){let m=o.token_file;if(typeof m=="string"){if(d(m)>4096){
-const p={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
-limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:m};e===null?e=[p]:
-e.push(p),i++}if(d(m)<1){const p={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLengt\
+e===null?e=[o]:e.push(o),i++}}if(p.token_file!==void 0){let m=p.token_file;if(typeof m=="string"){if(d(m)>4096){
+const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
+limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:m};e===null?e=[o]:
+e.push(o),i++}if(d(m)<1){const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLengt\
 h",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,
-data:m};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$\
+data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$\
 defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:m};
-e===null?e=[p]:e.push(p),i++}}if(o.token_sha256!==void 0){let m=o.token_sha256;if(typeof m=="string"){if(!K.test(
-m)){const p={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/callers/items/properties/to\
+e===null?e=[o]:e.push(o),i++}}if(p.token_sha256!==void 0){let m=p.token_sha256;if(typeof m=="string"){if(!Y.test(
+m)){const o={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/callers/items/properties/to\
 ken_sha256/pattern",keyword:"pattern",params:{pattern:"^[0-9a-f]{64}$"},message:'must match pattern "^[0-9a-f]\
 {64}$"',schema:"^[0-9a-f]{64}$",parentSchema:s.properties.callers.items.properties.token_sha256,data:m};e===null?
-e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/calle\
+e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/token_sha256",schemaPath:"#/properties/calle\
 rs/items/properties/token_sha256/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.callers.items.properties.token_sha256.type,parentSchema:s.properties.callers.items.properties.token_sha256,
-data:m};e===null?e=[p]:e.push(p),i++}}if(o.certificate!==void 0){let m=o.certificate;if(m&&typeof m=="object"&&
-!Array.isArray(m)){for(const p in m)if(!(p==="dns"||p==="uri")){const c={instancePath:a+"/callers/"+r+"/certif\
+data:m};e===null?e=[o]:e.push(o),i++}}if(p.certificate!==void 0){let m=p.certificate;if(m&&typeof m=="object"&&
+!Array.isArray(m)){for(const o in m)if(!(o==="dns"||o==="uri")){const c={instancePath:a+"/callers/"+r+"/certif\
 icate",schemaPath:"#/properties/callers/items/properties/certificate/additionalProperties",keyword:"additional\
-Properties",params:{additionalProperty:p},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.callers.items.properties.certificate,data:m};e===null?e=[c]:e.push(c),i++}if(m.dns!==void 0){let p=m.
-dns;if(typeof p!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/dns",schemaPath:"#/properties/c\
+Properties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.callers.items.properties.certificate,data:m};e===null?e=[c]:e.push(c),i++}if(m.dns!==void 0){let o=m.
+dns;if(typeof o!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/dns",schemaPath:"#/properties/c\
 allers/items/properties/certificate/properties/dns/type",keyword:"type",params:{type:"string"},message:"must b\
 e string",schema:s.properties.callers.items.properties.certificate.properties.dns.type,parentSchema:s.properties.
-callers.items.properties.certificate.properties.dns,data:p};e===null?e=[c]:e.push(c),i++}}if(m.uri!==void 0){let p=m.
-uri;if(typeof p!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/uri",schemaPath:"#/properties/c\
+callers.items.properties.certificate.properties.dns,data:o};e===null?e=[c]:e.push(c),i++}}if(m.uri!==void 0){let o=m.
+uri;if(typeof o!="string"){const c={instancePath:a+"/callers/"+r+"/certificate/uri",schemaPath:"#/properties/c\
 allers/items/properties/certificate/properties/uri/type",keyword:"type",params:{type:"string"},message:"must b\
 e string",schema:s.properties.callers.items.properties.certificate.properties.uri.type,parentSchema:s.properties.
-callers.items.properties.certificate.properties.uri,data:p};e===null?e=[c]:e.push(c),i++}}}else{const p={instancePath:a+
+callers.items.properties.certificate.properties.uri,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+
 "/callers/"+r+"/certificate",schemaPath:"#/properties/callers/items/properties/certificate/type",keyword:"type",
 params:{type:"object"},message:"must be object",schema:s.properties.callers.items.properties.certificate.type,
-parentSchema:s.properties.callers.items.properties.certificate,data:m};e===null?e=[p]:e.push(p),i++}}if(o.profiles!==
-void 0){let m=o.profiles;if(Array.isArray(m)){const p=m.length;for(let l=0;l<p;l++){let u=m[l];if(typeof u!="s\
+parentSchema:s.properties.callers.items.properties.certificate,data:m};e===null?e=[o]:e.push(o),i++}}if(p.profiles!==
+void 0){let m=p.profiles;if(Array.isArray(m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="s\
 tring"){const f={instancePath:a+"/callers/"+r+"/profiles/"+l,schemaPath:"#/properties/callers/items/properties\
 /profiles/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.
 items.properties.profiles.items.type,parentSchema:s.properties.callers.items.properties.profiles.items,data:u};
@@ -1715,11 +1758,11 @@ e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let
 if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/callers/"+r+"/profiles",schemaPath:"#/properties/ca\
 llers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have dup\
 licate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.callers.items.properties.
-profiles,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const p={instancePath:a+"/callers/"+r+"/pro\
+profiles,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/callers/"+r+"/pro\
 files",schemaPath:"#/properties/callers/items/properties/profiles/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.callers.items.properties.profiles.type,parentSchema:s.properties.callers.items.
-properties.profiles,data:m};e===null?e=[p]:e.push(p),i++}}if(o.rights!==void 0){let m=o.rights;if(Array.isArray(
-m)){const p=m.length;for(let l=0;l<p;l++){let u=m[l];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
+properties.profiles,data:m};e===null?e=[o]:e.push(o),i++}}if(p.rights!==void 0){let m=p.rights;if(Array.isArray(
+m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
 r+"/rights/"+l,schemaPath:"#/properties/callers/items/properties/rights/items/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.callers.items.properties.rights.items.type,parentSchema:s.
 properties.callers.items.properties.rights.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){
@@ -1727,19 +1770,19 @@ const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"
 "/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/uniqueItems",keyword:"uniqueI\
 tems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,
 parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{
-const p={instancePath:a+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/type",
+const o={instancePath:a+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/type",
 keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.callers.items.properties.rights.
-type,parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[p]:e.push(p),i++}}if(o.expires_at!==
-void 0){let m=o.expires_at;if(typeof m!="string"){const p={instancePath:a+"/callers/"+r+"/expires_at",schemaPath:"\
+type,parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[o]:e.push(o),i++}}if(p.expires_at!==
+void 0){let m=p.expires_at;if(typeof m!="string"){const o={instancePath:a+"/callers/"+r+"/expires_at",schemaPath:"\
 #/properties/callers/items/properties/expires_at/type",keyword:"type",params:{type:"string"},message:"must be \
 string",schema:s.properties.callers.items.properties.expires_at.type,parentSchema:s.properties.callers.items.properties.
-expires_at,data:m};e===null?e=[p]:e.push(p),i++}}if(o.administrator!==void 0){let m=o.administrator;if(typeof m!=
-"boolean"){const p={instancePath:a+"/callers/"+r+"/administrator",schemaPath:"#/properties/callers/items/prope\
+expires_at,data:m};e===null?e=[o]:e.push(o),i++}}if(p.administrator!==void 0){let m=p.administrator;if(typeof m!=
+"boolean"){const o={instancePath:a+"/callers/"+r+"/administrator",schemaPath:"#/properties/callers/items/prope\
 rties/administrator/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.
 callers.items.properties.administrator.type,parentSchema:s.properties.callers.items.properties.administrator,data:m};
-e===null?e=[p]:e.push(p),i++}}}else{const m={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/ite\
+e===null?e=[o]:e.push(o),i++}}}else{const m={instancePath:a+"/callers/"+r,schemaPath:"#/properties/callers/ite\
 ms/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.callers.items.type,
-parentSchema:s.properties.callers.items,data:o};e===null?e=[m]:e.push(m),i++}}}else{const t={instancePath:a+"/\
+parentSchema:s.properties.callers.items,data:p};e===null?e=[m]:e.push(m),i++}}}else{const t={instancePath:a+"/\
 callers",schemaPath:"#/properties/callers/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
 properties.callers.type,parentSchema:s.properties.callers,data:n};e===null?e=[t]:e.push(t),i++}}}else{const n={
 instancePath:a,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.type,

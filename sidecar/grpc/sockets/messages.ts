@@ -92,7 +92,8 @@ export class MessageBuffer {
   }
 }
 
-function tooLarge(bytesMax: number): StatusError {
+/** The error for a message beyond the limit. */
+export function tooLarge(bytesMax: number): StatusError {
   return new StatusError({
     code: STATUS.RESOURCE_EXHAUSTED,
     message: `Received message larger than max (${bytesMax} bytes)`,
@@ -104,7 +105,7 @@ const waiting: (() => void)[] = []
 let inflating = 0
 
 /** Reads a compressed message. What it would become beyond the limit is not made. */
-async function inflated(message: Buffer, bytesMax: number): Promise<Buffer> {
+export async function inflated(message: Buffer, bytesMax: number): Promise<Buffer> {
   if (inflating >= INFLATIONS_MAX) await new Promise<void>((resolve) => waiting.push(resolve))
   else inflating++
   try {

@@ -1,0 +1,106 @@
+/** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Budget } from '../../http2/budget.ts'
+import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
+import type { Descriptors } from './json.ts'
+
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Header fields of every answer. */
+  readonly headers: OutgoingHttpHeaders
+  /** IP address of the client. */
+  readonly address: string | undefined
+  /** The requests of the call may arrive for as long as it lasts, and its client may be silent meanwhile. */
+  readonly mayLast: () => void
+}
+
+export interface Settings {
+  readonly maxMessageBytes: number
+  /** Bytes of requests in flight of all calls. */
+  readonly budget: Budget
+  /** How long a message of a stream may take to arrive, in milliseconds. */
+  readonly requestMs: number
+  /** How long a client may leave answers unread, in milliseconds. */
+  readonly readerMs: number
+  readonly descriptors: Descriptors
+  /** Says how a call ends whose handler has thrown. */
+  readonly statusOf: (error: unknown) => CallStatus
+}
+
+/** The object of each connection, which all of its calls have in common. */
+const CONNECTIONS = new WeakMap<object, ClientConnection>()
+
+/** What a handler may know of the call. */
+export class HttpContext implements CallContext {
+  readonly connection: ClientConnection
+  readonly #request: IncomingMessage
+
+  constructor({ request, address }: Exchange) {
+    this.connection = connectionOf(request, address)
+    this.#request = request
+  }
+
+  metadata(name: string): readonly string[] {
+    return this.#request.headersDistinct[name] ?? []
+  }
+}
+
+function connectionOf(request: IncomingMessage, address: string | undefined): ClientConnection {
+  // A request of HTTP/2 has a socket of its own, which only stands for that of the connection.
+  const { stream } = request as { stream?: { session?: object } }
+  const key = stream?.session ?? request.socket
+  const known = CONNECTIONS.get(key)
+  // Behind a proxy, the clients of one connection differ.
+  if (known !== undefined && known.address === address) return known
+  const connection: ClientConnection = { protocol: 'http', address, certificateNames: [] }
+  CONNECTIONS.set(key, connection)
+  return connection
+}
+
+/** The longest timer of Node, in milliseconds. A deadline after that is none. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** Ends a call at its deadline. @returns a function that stops the timer */
+export function atDeadline(timeoutMs: number, fail: (error: StatusError) => void): () => void {
+  if (timeoutMs > TIMER_MS_MAX) return () => {}
+  const timer = setTimeout(() => fail(DEADLINE_EXCEEDED), Math.ceil(timeoutMs))
+  return () => clearTimeout(timer)
+}
+
+const DEADLINE_EXCEEDED = new StatusError({
+  code: STATUS.DEADLINE_EXCEEDED,
+  message: 'Deadline exceeded',
+})
+
+/** Too many bytes of requests wait for their rest or for their answers. */
+export const OVERLOADED = new StatusError({
+  code: STATUS.RESOURCE_EXHAUSTED,
+  message: 'the requests in flight hold too much memory; try again later',
+})
+
+/** Milliseconds; no header: no deadline. @throws StatusError */
+export function connectTimeoutOf(request: IncomingMessage): number {
+  const value = request.headers['connect-timeout-ms']
+  if (value === undefined) return Number.POSITIVE_INFINITY
+  if (typeof value === 'string' && /^\d{1,10}$/.test(value)) return Number(value)
+  throw new StatusError({
+    code: STATUS.INVALID_ARGUMENT,
+    message: 'connect-timeout-ms: expected up to ten digits',
+  })
+}
+
+/** The only version of Connect's protocol. @throws StatusError for another one */
+export function expectVersion(request: IncomingMessage): void {
+  const version = request.headers['connect-protocol-version']
+  if (version === undefined || version === '1') return
+  throw new StatusError({ code: STATUS.INVALID_ARGUMENT, message: 'connect-protocol-version: expected 1' })
+}
+
+/** Whether messages may be compressed. @param header names the encoding @throws StatusError for an unknown one */
+export function isGzip(request: IncomingMessage, header: string): boolean {
+  const encoding = request.headers[header]
+  if (encoding === undefined || encoding === 'identity') return false
+  if (encoding === 'gzip') return true
+  throw new StatusError({ code: STATUS.UNIMPLEMENTED, message: `${header}: expected identity or gzip` })
+}

@@ -1,0 +1,150 @@
+/**
+ * JSON of the contract, by the descriptors of the same protos: what clients send becomes the bytes that handlers read, and their
+ * answers become JSON. It is read strictly: unknown names, names that appear twice and text that is not Unicode are refused.
+ */
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  createFileRegistry,
+  createRegistry,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type FileRegistry,
+  fromBinary,
+  fromJsonString,
+  type Registry,
+  ScalarType,
+  toBinary,
+  toJson,
+  toJsonString,
+} from '@bufbuild/protobuf'
+import { isFieldError } from '@bufbuild/protobuf/reflect'
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import { type CallError, invalidArgument } from '../../base/call-error.ts'
+import { protoFolder } from '../../base/package.ts'
+
+/** Reads and writes the messages of one method. */
+export interface JsonCodec {
+  /** The request as bytes. @throws CallError that names the field, and no value */
+  read(json: Buffer): Buffer
+  /** The response as JSON. */
+  write(response: Buffer): Buffer
+}
+
+/**
+ * Most values in a request: an object, a list, or what stands behind a comma. Each takes only a few bytes, and reading millions of
+ * them would delay all other calls. A batch of a thousand checks has about ten thousand.
+ */
+const VALUES_MAX = 200_000
+
+/** Shorter requests cannot have so many. */
+const COUNTED_BYTES_MIN = VALUES_MAX
+
+/** False and empty values are written too, so that a denial says `"allowed": false`. */
+const WRITING = { alwaysEmitImplicit: true }
+
+/** The descriptors of the contract, of health checks and of error details. Reading them takes milliseconds, so it is done once. */
+export class Descriptors {
+  readonly #files = ['portcullis', 'health', 'google_rpc'].map(readDescriptors)
+  readonly #registry: Registry = createRegistry(...this.#files)
+
+  /** The codec of a method; `undefined`: it has no descriptor, as those of reflection. @param path `/package.Service/Method` */
+  codecOf(path: string): JsonCodec | undefined {
+    const [, service = '', name] = path.split('/')
+    const method = this.#registry.getService(service)?.methods.find((each) => each.name === name)
+    return method && codecFor(method.input, method.output)
+  }
+
+  /** A message as JSON, for people; `undefined`: its type is unknown. @param type `google.rpc.ErrorInfo` */
+  debug(type: string, value: Uint8Array): unknown {
+    const message = this.#registry.getMessage(type)
+    return message && toJson(message, fromBinary(message, value), { registry: this.#registry })
+  }
+}
+
+function readDescriptors(name: string): FileRegistry {
+  return createFileRegistry(
+    fromBinary(FileDescriptorSetSchema, readFileSync(join(protoFolder, `${name}.binpb`))),
+  )
+}
+
+function codecFor(input: DescMessage, output: DescMessage): JsonCodec {
+  /** Answers to claims are encoded once, and the same bytes answer many calls. */
+  const written = new WeakMap<Buffer, Buffer>()
+  return {
+    read: (json) => {
+      if (!isUtf8(json)) throw invalidArgument({ field: 'the body', expected: 'UTF-8' })
+      if (json.length > COUNTED_BYTES_MIN && hasTooMany(json))
+        throw invalidArgument({ field: 'the body', expected: `at most ${VALUES_MAX} values` })
+      try {
+        return Buffer.from(toBinary(input, fromJsonString(input, json.toString())))
+      } catch (error) {
+        throw refusalOf(error, input)
+      }
+    },
+    write: (response) => {
+      let json = written.get(response)
+      if (json === undefined) {
+        json = Buffer.from(toJsonString(output, fromBinary(output, response), WRITING))
+        written.set(response, json)
+      }
+      return json
+    },
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SEPARATORS: ReadonlySet<number> = new Set([...Buffer.from(',{[')])
+
+/** Whether there are more values than may be. Commas in texts do not count. */
+function hasTooMany(json: Buffer): boolean {
+  let values = 0
+  let inText = false
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at] as number
+    if (byte === QUOTE) inText = !inText
+    else if (inText) at += byte === BACKSLASH ? 1 : 0
+    else if (SEPARATORS.has(byte) && ++values > VALUES_MAX) return true
+  }
+  return false
+}
+
+/** The library's messages quote the request, which can be a secret in the wrong place. So only what they are about is used. */
+function refusalOf(error: unknown, input: DescMessage): CallError {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause instanceof SyntaxError) return invalidArgument({ field: 'the body', expected: 'JSON' })
+  if (!isFieldError(cause))
+    return invalidArgument({
+      field: 'the body',
+      expected: `a JSON object with the fields of ${input.typeName}, each of them once`,
+    })
+  const field = cause.field()
+  if (field.kind === 'oneof') return invalidArgument({ field: field.name, expected: oneOf(field) })
+  const twice = cause.message === 'set multiple times'
+  return invalidArgument({
+    field: `${'parent' in field && field.parent ? `${field.parent.name}.` : ''}${field.name}`,
+    expected: twice ? 'it once' : expectedOf(field),
+  })
+}
+
+function oneOf({ fields }: DescOneof): string {
+  return `exactly one of ${fields.map(({ name }) => name).join(' and ')}, found several`
+}
+
+function expectedOf(field: Pick<DescField, 'fieldKind' | 'scalar' | 'message' | 'enum'>): string {
+  if (field.fieldKind === 'list') return 'a list with values of one type'
+  if (field.fieldKind === 'map') return 'an object'
+  if (field.fieldKind === 'enum') return 'the name of a value of the contract'
+  if (field.fieldKind === 'message') return MESSAGES[field.message?.typeName ?? ''] ?? 'an object'
+  if (field.scalar === ScalarType.STRING) return 'a text of Unicode characters'
+  return field.scalar === ScalarType.BOOL ? 'true or false' : 'a whole number in its range'
+}
+
+/** Messages that are no objects in JSON. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  'google.protobuf.Timestamp': 'a time such as 2027-01-31T00:00:00Z',
+  'google.protobuf.Duration': 'a duration such as 5s',
+}

@@ -1,0 +1,110 @@
+/**
+ * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. What receives the requests is not known here:
+ * it hands over each one with its path.
+ */
+import { Budget } from '../../http2/budget.ts'
+import { type CallStatus, type Method, type Methods, STATUS, StatusError } from '../call.ts'
+import type { ConnectionBounds } from '../transport.ts'
+import { EnvelopedCall } from './enveloped.ts'
+import type { Exchange, Settings } from './exchange.ts'
+import { CONTENT_TYPES, type Form, formOf } from './form.ts'
+import { Descriptors, type JsonCodec } from './json.ts'
+import { answerUnary, refuse } from './unary.ts'
+
+export interface ContractOptions {
+  readonly maxMessageBytes: number
+  readonly bounds: Pick<ConnectionBounds, 'bufferBytes' | 'requestMs' | 'readerMs'>
+  /** Says how a call ends whose handler has thrown. */
+  readonly statusOf: (error: unknown) => CallStatus
+}
+
+/** A method with its JSON. */
+interface Served {
+  readonly method: Method
+  readonly json: JsonCodec | undefined
+}
+
+/** Between two looks whether the calls have ended, in milliseconds. */
+const CLOSING_POLL_MS = 20
+
+export class ContractCalls {
+  /** `/package.Service/Method` of every method. */
+  readonly paths: readonly string[]
+  readonly #served: ReadonlyMap<string, Served>
+  readonly #settings: Settings
+  /** Calls that can last. */
+  readonly #open = new Set<EnvelopedCall>()
+  #stopping = false
+
+  constructor(methods: Methods, { maxMessageBytes, bounds, statusOf }: ContractOptions) {
+    const { bufferBytes, requestMs, readerMs } = bounds
+    const descriptors = new Descriptors()
+    const budget = new Budget(bufferBytes)
+    this.#settings = { maxMessageBytes, budget, requestMs, readerMs, descriptors, statusOf }
+    this.#served = new Map(
+      Array.from(methods, ([path, method]) => [path, { method, json: descriptors.codecOf(path) }]),
+    )
+    this.paths = [...methods.keys()]
+  }
+
+  /** Answers a POST. @param path of a method, or of none in one of the services */
+  answer(path: string, exchange: Exchange): void {
+    const form = formOf(exchange.request.headers)
+    const served = this.#served.get(path)
+    if (form === undefined || (served !== undefined && !fits(served, form)))
+      refuse(exchange, 415, `Content-Type: expected ${typesFor(served)}`, this.#settings)
+    else if (served === undefined) this.#refuseUnknown(exchange, form)
+    else if (served.method.type === 'bidi' && exchange.request.httpVersionMajor === 1)
+      refuse(exchange, 505, 'expected HTTP/2, which has streams in both directions', this.#settings)
+    else this.#answer(served, exchange, form)
+  }
+
+  /** Lets calls end for up to `drainMs`, then ends them. */
+  async close(drainMs: number): Promise<void> {
+    this.#stopping = true
+    const untilMs = performance.now() + drainMs
+    while (this.#open.size > 0 && performance.now() < untilMs)
+      await new Promise((resolve) => setTimeout(resolve, CLOSING_POLL_MS))
+    for (const call of this.#open) call.stop()
+  }
+
+  #answer({ method, json }: Served, exchange: Exchange, form: Form): void {
+    const codec = form.codec === 'json' ? json : undefined
+    if (!form.enveloped && method.type === 'unary') {
+      answerUnary(exchange, method.handle, form, codec, this.#settings)
+      return
+    }
+    const call = new EnvelopedCall(exchange, method, form, codec, this.#settings)
+    this.#open.add(call)
+    call.onEnd(() => this.#open.delete(call))
+    if (this.#stopping) call.stop()
+    else call.begin()
+  }
+
+  #refuseUnknown(exchange: Exchange, form: Form): void {
+    if (!form.enveloped) refuse(exchange, 404, UNKNOWN.message, this.#settings)
+    else new EnvelopedCall(exchange, UNKNOWN_METHOD, form, undefined, this.#settings).begin()
+  }
+}
+
+const UNKNOWN = new StatusError({ code: STATUS.UNIMPLEMENTED, message: 'there is no such method' })
+
+const UNKNOWN_METHOD: Method = {
+  type: 'unary',
+  handle: () => {
+    throw UNKNOWN
+  },
+}
+
+/** Connect has other content types for streams than for calls with one message. */
+function fits({ method, json }: Served, { protocol, enveloped, codec }: Form): boolean {
+  if (codec === 'json' && json === undefined) return false
+  return protocol === 'grpc-web' || enveloped === (method.type !== 'unary')
+}
+
+function typesFor(served: Served | undefined): string {
+  if (served === undefined) return `one of ${CONTENT_TYPES}`
+  const kind = served.method.type === 'unary' ? '' : 'connect+'
+  const codecs = served.json === undefined ? ['proto'] : ['json', 'proto']
+  return [...codecs.map((codec) => `application/${kind}${codec}`), 'application/grpc-web+proto'].join(', ')
+}

@@ -1,0 +1,171 @@
+/** Connect's call with one message: the body is the request, and the answer is the response or an error in JSON. */
+import { type CallStatus, STATUS, StatusError, type UnaryMethod } from '../call.ts'
+import { inflated, tooLarge } from '../sockets/messages.ts'
+import {
+  atDeadline,
+  connectTimeoutOf,
+  type Exchange,
+  expectVersion,
+  HttpContext,
+  isGzip,
+  OVERLOADED,
+  type Settings,
+} from './exchange.ts'
+import type { Form } from './form.ts'
+import type { JsonCodec } from './json.ts'
+import { errorOf, httpStatusOf } from './status.ts'
+
+/** @param json of the method, where messages are JSON */
+export function answerUnary(
+  exchange: Exchange,
+  handle: UnaryMethod,
+  form: Form,
+  json: JsonCodec | undefined,
+  settings: Settings,
+): void {
+  new ConnectUnary(exchange, handle, form, json, settings).begin()
+}
+
+class ConnectUnary {
+  readonly #exchange: Exchange
+  readonly #handle: UnaryMethod
+  readonly #form: Form
+  readonly #json: JsonCodec | undefined
+  readonly #settings: Settings
+  readonly #parts: Buffer[] = []
+  /** Bytes of the body that have arrived. */
+  #bytes = 0
+  #gzip = false
+  #over = false
+  #timeoutMs = Number.POSITIVE_INFINITY
+  #stopTimer: (() => void) | undefined
+
+  constructor(
+    exchange: Exchange,
+    handle: UnaryMethod,
+    form: Form,
+    json: JsonCodec | undefined,
+    settings: Settings,
+  ) {
+    this.#exchange = exchange
+    this.#handle = handle
+    this.#form = form
+    this.#json = json
+    this.#settings = settings
+  }
+
+  begin(): void {
+    const { request, response } = this.#exchange
+    // The client is gone, or the answer is complete.
+    response.once('close', () => this.#end())
+    try {
+      expectVersion(request)
+      this.#timeoutMs = connectTimeoutOf(request)
+      this.#gzip = isGzip(request, 'content-encoding')
+      const length = Number(request.headers['content-length'] ?? 0)
+      if (length > this.#settings.maxMessageBytes) throw tooLarge(this.#settings.maxMessageBytes)
+    } catch (error) {
+      this.#fail(error)
+      return
+    }
+    request.on('data', (part: Buffer) => this.#take(part))
+    request.once('end', () => this.#run())
+  }
+
+  #take(part: Buffer): void {
+    if (this.#over) return
+    const { budget, maxMessageBytes } = this.#settings
+    this.#bytes += part.length
+    budget.bytes += part.length
+    if (this.#bytes > maxMessageBytes) this.#fail(tooLarge(maxMessageBytes))
+    else if (budget.exhausted) this.#fail(OVERLOADED)
+    else this.#parts.push(part)
+  }
+
+  #run(): void {
+    if (this.#over) return
+    const [first, ...more] = this.#parts
+    const body = first === undefined ? NO_BYTES : more.length === 0 ? first : Buffer.concat(this.#parts)
+    if (this.#gzip)
+      inflated(body, this.#settings.maxMessageBytes).then(
+        (message) => this.#answer(message),
+        (error) => this.#fail(error),
+      )
+    else this.#answer(body)
+  }
+
+  #answer(body: Buffer): void {
+    if (this.#over) return
+    try {
+      const message = this.#json === undefined ? body : this.#json.read(body)
+      const result = this.#handle(message, new HttpContext(this.#exchange))
+      if (result instanceof Promise) this.#wait(result)
+      else this.#succeed(result)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #wait(result: Promise<Buffer>): void {
+    this.#stopTimer = atDeadline(this.#timeoutMs, (error) => this.#fail(error))
+    result.then(
+      (response) => this.#succeed(response),
+      (error) => this.#fail(error),
+    )
+  }
+
+  #succeed(response: Buffer): void {
+    if (this.#over) return
+    this.#send(200, this.#form.contentType, this.#json === undefined ? response : this.#json.write(response))
+  }
+
+  #fail(error: unknown): void {
+    // What is thrown is logged, also when nobody waits for it any more.
+    const status = this.#settings.statusOf(error)
+    if (this.#over) return
+    sendError(this.#exchange, status, this.#settings)
+    this.#end()
+  }
+
+  #send(status: number, contentType: string, body: Buffer): void {
+    send(this.#exchange, status, contentType, body)
+    this.#end()
+  }
+
+  #end(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#settings.budget.bytes -= this.#bytes
+    this.#stopTimer?.()
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+function send({ response, headers }: Exchange, status: number, contentType: string, body: Buffer): void {
+  response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': body.length })
+  response.end(body)
+}
+
+/** Answers with an error of Connect. What the client still sends is not kept. */
+export function sendError(
+  exchange: Exchange,
+  status: CallStatus,
+  { descriptors }: Pick<Settings, 'descriptors'>,
+  http = httpStatusOf(status),
+): void {
+  const { request, headers } = exchange
+  const body = Buffer.from(JSON.stringify(errorOf(status, descriptors)))
+  const more = {
+    // A client of HTTP/1.1 that is still sending cannot use its connection for another call.
+    ...(!request.complete && request.httpVersionMajor === 1 && { connection: 'close' }),
+    ...(status.code === STATUS.UNAUTHENTICATED && { 'www-authenticate': 'Bearer' }),
+  }
+  send({ ...exchange, headers: { ...headers, ...more } }, http, 'application/json', body)
+  request.resume()
+}
+
+/** A request that no method of the contract can read: the error, with the status of HTTP that the protocol has for it. */
+export function refuse(exchange: Exchange, http: number, message: string, settings: Settings): void {
+  sendError(exchange, new StatusError({ code: STATUS.UNIMPLEMENTED, message }).status, settings, http)
+}

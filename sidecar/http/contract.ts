@@ -1,0 +1,122 @@
+/**
+ * The routes of the contract: each call is handed over as it arrived, with the header fields of every answer. Pages of listed
+ * origins may make calls, and no others.
+ */
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** What answers the calls. */
+export interface Calls {
+  /** `/package.Service/Method` of every method. */
+  readonly paths: readonly string[]
+  answer(
+    path: string,
+    exchange: {
+      readonly request: IncomingMessage
+      readonly response: ServerResponse
+      readonly headers: OutgoingHttpHeaders
+      readonly address: string | undefined
+      /** The requests of the call may arrive for as long as it lasts. */
+      readonly mayLast: () => void
+    },
+  ): void
+}
+
+export interface ContractOptions {
+  readonly calls: Calls
+  /** Origins whose pages may make calls. */
+  readonly origins: readonly string[]
+  /** File with the OpenAPI document. */
+  readonly document: string
+}
+
+const DOCUMENT = '/openapi.json'
+
+/** How long a browser may remember that calls are allowed, in seconds. */
+const PREFLIGHT_SECONDS = 600
+
+/** Header fields that clients of Connect and gRPC-Web send, and the two with credentials. */
+const REQUEST_FIELDS = [
+  ...['Content-Type', 'Connect-Protocol-Version', 'Connect-Timeout-Ms', 'Connect-Content-Encoding'],
+  ...[
+    'Connect-Accept-Encoding',
+    'Grpc-Timeout',
+    'X-Grpc-Web',
+    'X-User-Agent',
+    'Authorization',
+    'X-Auth-Token',
+  ],
+]
+
+export class ContractRoutes {
+  readonly #options: ContractOptions
+  readonly #origins: ReadonlySet<string>
+  readonly #prefixes: readonly string[]
+
+  constructor(options: ContractOptions) {
+    this.#options = options
+    this.#origins = new Set(options.origins)
+    this.#prefixes = [...new Set(options.calls.paths.map((path) => path.slice(0, path.lastIndexOf('/'))))]
+  }
+
+  /** Whether a page of that origin may ask for that URL. */
+  allows(origin: string, url: string): boolean {
+    return this.#origins.has(origin) && this.#prefixes.some((prefix) => url.startsWith(`${prefix}/`))
+  }
+
+  /** @param mayLast lifts the limits on time of a request of HTTP/2 */
+  async addTo(server: FastifyInstance, mayLast: (request: IncomingMessage) => void): Promise<void> {
+    for (const prefix of this.#prefixes)
+      await server.register(async (scope) => this.#addService(scope, prefix, mayLast), { prefix })
+    let document: Buffer | undefined
+    server.get(DOCUMENT, async (_request, reply) => {
+      document ??= readFileSync(this.#options.document)
+      return reply.header('content-type', 'application/json').send(document)
+    })
+  }
+
+  async #addService(
+    scope: FastifyInstance,
+    prefix: string,
+    mayLast: (request: IncomingMessage) => void,
+  ): Promise<void> {
+    if (this.#origins.size > 0) await this.#addCors(scope)
+    const { calls } = this.#options
+    // Before the body is looked at: Fastify would read it whole.
+    scope.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
+      if (request.method !== 'POST') return next()
+      const { raw, ip } = request
+      reply.hijack()
+      calls.answer(pathOf(request), {
+        request: raw,
+        response: reply.raw,
+        headers: reply.getHeaders() as OutgoingHttpHeaders,
+        address: ip,
+        mayLast: () => mayLast(raw),
+      })
+    })
+    const paths = calls.paths.filter((path) => path.startsWith(`${prefix}/`))
+    for (const path of [...paths, `${prefix}/*`]) scope.post(path.slice(prefix.length), answeredBefore)
+  }
+
+  async #addCors(scope: FastifyInstance): Promise<void> {
+    const { default: cors } = await import('@fastify/cors')
+    await scope.register(cors, {
+      origin: [...this.#origins],
+      methods: ['POST'],
+      allowedHeaders: REQUEST_FIELDS,
+      maxAge: PREFLIGHT_SECONDS,
+    })
+  }
+}
+
+/** The path of the route, or for no method the path as it was asked for. */
+function pathOf({ routeOptions, raw }: FastifyRequest): string {
+  const { url = '' } = routeOptions
+  return url.endsWith('*') ? (raw.url ?? '') : url
+}
+
+function answeredBefore(): never {
+  throw new Error('expected the call to be answered before its body is read')
+}
