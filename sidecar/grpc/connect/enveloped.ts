@@ -199,7 +199,7 @@ export class EnvelopedCall implements Responses {
 
   write(response: Buffer): void {
     if (this.#over) return
-    this.#send(envelope(this.#json === undefined ? response : this.#json.write(response)))
+    this.#send(envelope(this.#json === undefined ? response : Buffer.from(this.#json.write(response))))
   }
 
   end(): void {

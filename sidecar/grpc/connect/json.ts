@@ -24,13 +24,14 @@ import { isFieldError } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import { protoFolder } from '../../base/package.ts'
+import { plainBytesOf, planOf } from './plain-json.ts'
 
 /** Reads and writes the messages of one method. */
 export interface JsonCodec {
   /** The request as bytes. @throws CallError that names the field, and no value */
   read(json: Buffer): Buffer
   /** The response as JSON. */
-  write(response: Buffer): Buffer
+  write(response: Buffer): string
 }
 
 /**
@@ -72,14 +73,19 @@ function readDescriptors(name: string): FileRegistry {
 
 function codecFor(input: DescMessage, output: DescMessage): JsonCodec {
   /** Answers to claims are encoded once, and the same bytes answer many calls. */
-  const written = new WeakMap<Buffer, Buffer>()
+  const written = new WeakMap<Buffer, string>()
+  const plan = planOf(input)
   return {
     read: (json) => {
       if (!isUtf8(json)) throw invalidArgument({ field: 'the body', expected: 'UTF-8' })
       if (json.length > COUNTED_BYTES_MIN && hasTooMany(json))
         throw invalidArgument({ field: 'the body', expected: `at most ${VALUES_MAX} values` })
+      const text = json.toString()
+      const plain = plan && plainBytesOf(text, plan)
+      if (plain !== undefined) return plain
       try {
-        return Buffer.from(toBinary(input, fromJsonString(input, json.toString())))
+        const bytes = toBinary(input, fromJsonString(input, text))
+        return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       } catch (error) {
         throw refusalOf(error, input)
       }
@@ -87,7 +93,7 @@ function codecFor(input: DescMessage, output: DescMessage): JsonCodec {
     write: (response) => {
       let json = written.get(response)
       if (json === undefined) {
-        json = Buffer.from(toJsonString(output, fromBinary(output, response), WRITING))
+        json = toJsonString(output, fromBinary(output, response), WRITING)
         written.set(response, json)
       }
       return json

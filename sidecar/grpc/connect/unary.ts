@@ -116,7 +116,9 @@ class ConnectUnary {
 
   #succeed(response: Buffer): void {
     if (this.#over) return
-    this.#send(200, this.#form.contentType, this.#json === undefined ? response : this.#json.write(response))
+    const body = this.#json === undefined ? response : this.#json.write(response)
+    send(this.#exchange, 200, this.#form.contentType, body)
+    this.#end()
   }
 
   #fail(error: unknown): void {
@@ -124,11 +126,6 @@ class ConnectUnary {
     const status = this.#settings.statusOf(error)
     if (this.#over) return
     sendError(this.#exchange, status, this.#settings)
-    this.#end()
-  }
-
-  #send(status: number, contentType: string, body: Buffer): void {
-    send(this.#exchange, status, contentType, body)
     this.#end()
   }
 
@@ -142,8 +139,15 @@ class ConnectUnary {
 
 const NO_BYTES = Buffer.alloc(0)
 
-function send({ response, headers }: Exchange, status: number, contentType: string, body: Buffer): void {
-  response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': body.length })
+function send(
+  { response, headers }: Exchange,
+  status: number,
+  contentType: string,
+  body: Buffer | string,
+): void {
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': length })
+  // Node sends a text together with the header fields, in one write.
   response.end(body)
 }
 
@@ -155,7 +159,7 @@ export function sendError(
   http = httpStatusOf(status),
 ): void {
   const { request, headers } = exchange
-  const body = Buffer.from(JSON.stringify(errorOf(status, descriptors)))
+  const body = JSON.stringify(errorOf(status, descriptors))
   const more = {
     // A client of HTTP/1.1 that is still sending cannot use its connection for another call.
     ...(!request.complete && request.httpVersionMajor === 1 && { connection: 'close' }),
