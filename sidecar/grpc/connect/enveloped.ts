@@ -198,8 +198,10 @@ export class EnvelopedCall implements Responses {
   }
 
   write(response: Buffer): void {
-    if (this.#over) return
-    this.#send(envelope(this.#json === undefined ? response : Buffer.from(this.#json.write(response))))
+    // A handler may write at any time, and knows nothing of JSON.
+    this.#attempt(() =>
+      this.#send(envelope(this.#json === undefined ? response : Buffer.from(this.#json.write(response)))),
+    )
   }
 
   end(): void {

@@ -10,6 +10,7 @@ import {
   createRegistry,
   type DescField,
   type DescMessage,
+  type DescMethod,
   type DescOneof,
   type FileRegistry,
   fromBinary,
@@ -46,16 +47,23 @@ const COUNTED_BYTES_MIN = VALUES_MAX
 /** False and empty values are written too, so that a denial says `"allowed": false`. */
 const WRITING = { alwaysEmitImplicit: true }
 
-/** The descriptors of the contract, of health checks and of error details. Reading them takes milliseconds, so it is done once. */
+/** The descriptors of the contract, of health checks and of error details. */
+const FILES = ['portcullis', 'health', 'google_rpc'].map((name) => join(protoFolder, `${name}.binpb`))
+
+/** What is known of messages. Reading it takes milliseconds, so it is done once. */
 export class Descriptors {
-  readonly #files = ['portcullis', 'health', 'google_rpc'].map(readDescriptors)
-  readonly #registry: Registry = createRegistry(...this.#files)
+  readonly #registry: Registry
+
+  /** @param files each with a `google.protobuf.FileDescriptorSet` */
+  constructor(files: readonly string[] = FILES) {
+    this.#registry = createRegistry(...files.map(readDescriptors))
+  }
 
   /** The codec of a method; `undefined`: it has no descriptor, as those of reflection. @param path `/package.Service/Method` */
   codecOf(path: string): JsonCodec | undefined {
     const [, service = '', name] = path.split('/')
     const method = this.#registry.getService(service)?.methods.find((each) => each.name === name)
-    return method && codecFor(method.input, method.output)
+    return method && codecFor(method, this.#registry)
   }
 
   /** A message as JSON, for people; `undefined`: its type is unknown. @param type `google.rpc.ErrorInfo` */
@@ -65,13 +73,12 @@ export class Descriptors {
   }
 }
 
-function readDescriptors(name: string): FileRegistry {
-  return createFileRegistry(
-    fromBinary(FileDescriptorSetSchema, readFileSync(join(protoFolder, `${name}.binpb`))),
-  )
+function readDescriptors(file: string): FileRegistry {
+  return createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(file)))
 }
 
-function codecFor(input: DescMessage, output: DescMessage): JsonCodec {
+function codecFor({ input, output }: DescMethod, registry: Registry): JsonCodec {
+  const writing = { ...WRITING, registry }
   /** Answers to claims are encoded once, and the same bytes answer many calls. */
   const written = new WeakMap<Buffer, string>()
   const plan = planOf(input)
@@ -84,7 +91,7 @@ function codecFor(input: DescMessage, output: DescMessage): JsonCodec {
       const plain = plan && plainBytesOf(text, plan)
       if (plain !== undefined) return plain
       try {
-        const bytes = toBinary(input, fromJsonString(input, text))
+        const bytes = toBinary(input, fromJsonString(input, text, { registry }))
         return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       } catch (error) {
         throw refusalOf(error, input)
@@ -93,7 +100,7 @@ function codecFor(input: DescMessage, output: DescMessage): JsonCodec {
     write: (response) => {
       let json = written.get(response)
       if (json === undefined) {
-        json = toJsonString(output, fromBinary(output, response), WRITING)
+        json = toJsonString(output, fromBinary(output, response), writing)
         written.set(response, json)
       }
       return json

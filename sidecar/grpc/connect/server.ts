@@ -9,11 +9,13 @@ import { EnvelopedCall } from './enveloped.ts'
 import type { Exchange, Settings } from './exchange.ts'
 import { CONTENT_TYPES, type Form, formOf } from './form.ts'
 import { Descriptors, type JsonCodec } from './json.ts'
-import { answerUnary, refuse } from './unary.ts'
+import { answerUnary, refuse, sendError } from './unary.ts'
 
 export interface ContractOptions {
   readonly maxMessageBytes: number
   readonly bounds: Pick<ConnectionBounds, 'bufferBytes' | 'requestMs' | 'readerMs'>
+  /** Of the messages in JSON; default: those of the contract. */
+  readonly descriptors?: Descriptors
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: (error: unknown) => CallStatus
 }
@@ -36,9 +38,11 @@ export class ContractCalls {
   readonly #open = new Set<EnvelopedCall>()
   #stopping = false
 
-  constructor(methods: Methods, { maxMessageBytes, bounds, statusOf }: ContractOptions) {
+  constructor(
+    methods: Methods,
+    { maxMessageBytes, bounds, descriptors = new Descriptors(), statusOf }: ContractOptions,
+  ) {
     const { bufferBytes, requestMs, readerMs } = bounds
-    const descriptors = new Descriptors()
     const budget = new Budget(bufferBytes)
     this.#settings = { maxMessageBytes, budget, requestMs, readerMs, descriptors, statusOf }
     this.#served = new Map(
@@ -52,10 +56,12 @@ export class ContractCalls {
     const form = formOf(exchange.request.headers)
     const served = this.#served.get(path)
     if (form === undefined || (served !== undefined && !fits(served, form)))
-      refuse(exchange, 415, `Content-Type: expected ${typesFor(served)}`, this.#settings)
+      refuse(exchange, 415, `Content-Type: expected one of ${typesFor(served)}`, {
+        'accept-post': typesFor(served),
+      })
     else if (served === undefined) this.#refuseUnknown(exchange, form)
     else if (served.method.type === 'bidi' && exchange.request.httpVersionMajor === 1)
-      refuse(exchange, 505, 'expected HTTP/2, which has streams in both directions', this.#settings)
+      refuse(exchange, 505, 'expected HTTP/2, which has streams in both directions')
     else this.#answer(served, exchange, form)
   }
 
@@ -82,7 +88,7 @@ export class ContractCalls {
   }
 
   #refuseUnknown(exchange: Exchange, form: Form): void {
-    if (!form.enveloped) refuse(exchange, 404, UNKNOWN.message, this.#settings)
+    if (!form.enveloped) sendError(exchange, UNKNOWN.status, this.#settings, 404)
     else new EnvelopedCall(exchange, UNKNOWN_METHOD, form, undefined, this.#settings).begin()
   }
 }
@@ -103,7 +109,7 @@ function fits({ method, json }: Served, { protocol, enveloped, codec }: Form): b
 }
 
 function typesFor(served: Served | undefined): string {
-  if (served === undefined) return `one of ${CONTENT_TYPES}`
+  if (served === undefined) return CONTENT_TYPES
   const kind = served.method.type === 'unary' ? '' : 'connect+'
   const codecs = served.json === undefined ? ['proto'] : ['json', 'proto']
   return [...codecs.map((codec) => `application/${kind}${codec}`), 'application/grpc-web+proto'].join(', ')

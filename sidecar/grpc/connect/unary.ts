@@ -1,5 +1,6 @@
 /** Connect's call with one message: the body is the request, and the answer is the response or an error in JSON. */
-import { type CallStatus, STATUS, StatusError, type UnaryMethod } from '../call.ts'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { type CallStatus, STATUS, type UnaryMethod } from '../call.ts'
 import { inflated, tooLarge } from '../sockets/messages.ts'
 import {
   atDeadline,
@@ -87,10 +88,9 @@ class ConnectUnary {
     const [first, ...more] = this.#parts
     const body = first === undefined ? NO_BYTES : more.length === 0 ? first : Buffer.concat(this.#parts)
     if (this.#gzip)
-      inflated(body, this.#settings.maxMessageBytes).then(
-        (message) => this.#answer(message),
-        (error) => this.#fail(error),
-      )
+      inflated(body, this.#settings.maxMessageBytes)
+        .then((message) => this.#answer(message))
+        .catch((error) => this.#fail(error))
     else this.#answer(body)
   }
 
@@ -108,10 +108,7 @@ class ConnectUnary {
 
   #wait(result: Promise<Buffer>): void {
     this.#stopTimer = atDeadline(this.#timeoutMs, (error) => this.#fail(error))
-    result.then(
-      (response) => this.#succeed(response),
-      (error) => this.#fail(error),
-    )
+    result.then((response) => this.#succeed(response)).catch((error) => this.#fail(error))
   }
 
   #succeed(response: Buffer): void {
@@ -158,18 +155,26 @@ export function sendError(
   { descriptors }: Pick<Settings, 'descriptors'>,
   http = httpStatusOf(status),
 ): void {
-  const { request, headers } = exchange
+  const more = status.code === STATUS.UNAUTHENTICATED ? { 'www-authenticate': 'Bearer' } : {}
   const body = JSON.stringify(errorOf(status, descriptors))
-  const more = {
-    // A client of HTTP/1.1 that is still sending cannot use its connection for another call.
-    ...(!request.complete && request.httpVersionMajor === 1 && { connection: 'close' }),
-    ...(status.code === STATUS.UNAUTHENTICATED && { 'www-authenticate': 'Bearer' }),
-  }
-  send({ ...exchange, headers: { ...headers, ...more } }, http, 'application/json', body)
-  request.resume()
+  send(leaving(exchange, more), http, 'application/json', body)
 }
 
-/** A request that no method of the contract can read: the error, with the status of HTTP that the protocol has for it. */
-export function refuse(exchange: Exchange, http: number, message: string, settings: Settings): void {
-  sendError(exchange, new StatusError({ code: STATUS.UNIMPLEMENTED, message }).status, settings, http)
+/** Refuses a request before it is a call of any protocol: the status is all that clients know of it. */
+export function refuse(
+  exchange: Exchange,
+  http: number,
+  message: string,
+  more: OutgoingHttpHeaders = {},
+): void {
+  send(leaving(exchange, more), http, 'text/plain', `${message}\n`)
+}
+
+/** The exchange without the rest of its request. */
+function leaving(exchange: Exchange, more: OutgoingHttpHeaders): Exchange {
+  const { request, headers } = exchange
+  request.resume()
+  // A client of HTTP/1.1 that is still sending cannot use its connection for another call.
+  const last = !request.complete && request.httpVersionMajor === 1 ? { connection: 'close' } : {}
+  return { ...exchange, headers: { ...headers, ...last, ...more } }
 }

@@ -1,14 +1,18 @@
 /**
- * Every case of Connect's conformance suite for a gRPC server, against each transport. What the runner complains of, and why
+ * Every case of Connect's conformance suite for a server, against each transport: gRPC on two, Connect and gRPC-Web over HTTP. What the runner complains of, and why
  * that is left, is named here. A complaint that no case has any more fails too: so the list says what is true.
  */
 import { describe, expect, test } from 'vitest'
-import { type ConformanceOutcome, runConformance } from '../../support/interop/conformance.ts'
+import {
+  type ConformanceOutcome,
+  type Conforming,
+  runConformance,
+} from '../../support/interop/conformance.ts'
 import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
-import { type Transport, transports } from '../../support/interop/transports.ts'
+import { transports } from '../../support/interop/transports.ts'
 
 /** How many cases there are at least. Fewer would mean that the runner left some out. */
-const CASES: Readonly<Record<Transport, number>> = { 'grpc-js': 570, sockets: 376 }
+const CASES: Readonly<Record<Conforming, number>> = { 'grpc-js': 570, sockets: 376, http: 1800 }
 
 interface Left {
   readonly complaint: RegExp
@@ -17,7 +21,7 @@ interface Left {
   readonly why: string
 }
 
-const LEFT: Readonly<Record<Transport, readonly Left[]>> = {
+const LEFT: Readonly<Record<Conforming, readonly Left[]>> = {
   'grpc-js': [
     {
       complaint: /^trailers include a non-empty 'grpc-message' value with zero\/okay 'grpc-status'$/,
@@ -44,11 +48,21 @@ const LEFT: Readonly<Record<Transport, readonly Left[]>> = {
       why: 'the handlers of the sidecar have no header fields of their own',
     },
   ],
+  http: [
+    {
+      complaint: /^actual response (headers|trailers) missing "x-custom-(header|trailer)"$/,
+      why: 'the handlers of the sidecar have no header fields of their own',
+    },
+    {
+      complaint: /^server did not echo back a timeout but one was expected/,
+      why: 'the handlers of the sidecar are not told of a deadline, which the transport keeps',
+    },
+  ],
 }
 
 const tools = await obtainTransportTools()
 
-describe.skipIf(!tools.ok).each(transports)('%s', async (transport) => {
+describe.skipIf(!tools.ok).each<Conforming>([...transports, 'http'])('%s', async (transport) => {
   const outcomes: ConformanceOutcome[] = tools.ok ? await runConformance(tools.value, transport) : []
   const left = LEFT[transport]
   const isLeft = (name: string, complaint: string) =>

@@ -3,12 +3,15 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newFolder } from '../resources.ts'
-import { interopFolder } from './command.ts'
+import { interopFolder, runBuf } from './command.ts'
 import type { TransportTools } from './transport-tools.ts'
 import type { Transport } from './transports.ts'
 
+/** What is served: gRPC on a transport, or Connect and gRPC-Web over HTTP. */
+export type Conforming = Transport | 'http'
+
 /** gRPC with all that it has: every kind of call, compression, TLS with client certificates, a limit for messages. */
-const FEATURES = {
+const GRPC = {
   versions: ['HTTP_VERSION_2'],
   protocols: ['PROTOCOL_GRPC'],
   codecs: ['CODEC_PROTO'],
@@ -20,11 +23,33 @@ const FEATURES = {
   supportsMessageReceiveLimit: true,
 }
 
-/** What a transport does not have. */
-const EXCLUDED: Readonly<Record<Transport, readonly object[]>> = {
-  'grpc-js': [],
+/** Connect and gRPC-Web, as the HTTP listener has them: HTTP/2 only with TLS, and no GET. */
+const HTTP = {
+  ...GRPC,
+  versions: ['HTTP_VERSION_1', 'HTTP_VERSION_2'],
+  protocols: ['PROTOCOL_CONNECT', 'PROTOCOL_GRPC_WEB'],
+  codecs: ['CODEC_PROTO', 'CODEC_JSON'],
+  supportsH2c: false,
+  supportsTlsClientCerts: false,
+  supportsConnectGet: false,
+  supportsHalfDuplexBidiOverHttp1: false,
+}
+
+interface Configuration {
+  readonly features: object
+  /** What is not there. */
+  readonly excludeCases: readonly object[]
+}
+
+const CONFIGURATIONS: Readonly<Record<Conforming, Configuration>> = {
+  'grpc-js': { features: GRPC, excludeCases: [] },
   // With TLS every client presents a certificate.
-  sockets: [{ useTls: true, useTlsClientCerts: false }],
+  sockets: { features: GRPC, excludeCases: [{ useTls: true, useTlsClientCerts: false }] },
+  // The contract has no streams of requests with one answer. Here they are streams in both directions, which need HTTP/2.
+  http: {
+    features: HTTP,
+    excludeCases: [{ version: 'HTTP_VERSION_1', streamType: 'STREAM_TYPE_CLIENT_STREAM' }],
+  },
 }
 
 /** The runner takes seconds. It only ends what hangs. */
@@ -40,12 +65,16 @@ export interface ConformanceOutcome {
 /** @returns one outcome for each case */
 export async function runConformance(
   { connectconformance, conformanceProtos }: TransportTools,
-  transport: Transport,
+  transport: Conforming,
 ): Promise<ConformanceOutcome[]> {
-  const configuration = join(newFolder(), 'features.yaml')
+  const folder = newFolder()
+  const configuration = join(folder, 'features.yaml')
   // JSON is YAML.
-  writeFileSync(configuration, JSON.stringify({ features: FEATURES, excludeCases: EXCLUDED[transport] }))
-  const server = [join(interopFolder, 'transport', 'conformance', 'server.ts'), transport, conformanceProtos]
+  writeFileSync(configuration, JSON.stringify(CONFIGURATIONS[transport]))
+  const program = join(interopFolder, 'transport', 'conformance', 'server.ts')
+  const descriptors = join(folder, 'conformance.binpb')
+  await runBuf(['build', conformanceProtos, '--as-file-descriptor-set', '-o', descriptors])
+  const server = [program, transport, conformanceProtos, descriptors]
   const printed = await new Promise<string>((resolve) => {
     const args = ['--mode', 'server', '--vv', '--conf', configuration, '--', process.execPath, ...server]
     const options = { timeout: RUN_MS_MAX, maxBuffer: 64 * 1024 * 1024 }

@@ -1,6 +1,6 @@
 /**
  * A server for Connect's conformance runner: it reads from standard input what server is wanted, starts it, and prints where it
- * listens. Arguments: the transport, and the folder with the protos.
+ * listens. Arguments: the transport, the folder with the protos, and for HTTP their descriptors.
  */
 import { buffer } from 'node:stream/consumers'
 import type { Wishes } from './grpc-js.ts'
@@ -13,7 +13,7 @@ interface ServerRequest {
   readonly server_creds: { readonly cert: Buffer; readonly key: Buffer } | null
 }
 
-const [transport = '', protos = ''] = process.argv.slice(2)
+const [transport = '', protos = '', descriptors = ''] = process.argv.slice(2)
 const type = loadProtos(protos)
 
 const input = await buffer(process.stdin)
@@ -41,5 +41,6 @@ process.once('SIGTERM', () => process.exit(0))
 async function serve(): Promise<number> {
   if (transport === 'grpc-js') return (await import('./grpc-js.ts')).serveOnGrpcJs(methods, wishes)
   if (transport === 'sockets') return (await import('./sockets.ts')).serveOnSockets(methods, wishes)
+  if (transport === 'http') return (await import('./http.ts')).serveOverHttp(methods, wishes, descriptors)
   throw new Error(`no transport ${transport}`)
 }

@@ -1,0 +1,50 @@
+/** The service over HTTP, on a server as the sidecar's HTTP listener has it: Fastify, and with TLS the sidecar's own before it. */
+import type { AddressInfo } from 'node:net'
+import Fastify, { type FastifyServerFactory } from 'fastify'
+import { Descriptors } from '../../../../sidecar/grpc/connect/json.ts'
+import { ContractCalls } from '../../../../sidecar/grpc/connect/server.ts'
+import { ContractRoutes } from '../../../../sidecar/http/contract.ts'
+import { SecureServers } from '../../../../sidecar/http/secure.ts'
+import { DEFAULT_LIMITS } from '../../../../sidecar/http2/limits.ts'
+import type { Wishes } from './grpc-js.ts'
+import { certificatesOf, DEFAULT_MESSAGE_BYTES, ownMethods, ownStatus } from './own.ts'
+import type { Method } from './service.ts'
+
+const LIMITS = {
+  headersMs: 5_000,
+  requestMs: 10_000,
+  checkIntervalMs: 1_000,
+  keepAliveMs: 60_000,
+  headerBytesMax: 65_536,
+  requestsPerConnectionMax: 10_000,
+  connectionsMax: 1_000,
+}
+
+/** @param descriptors file with the descriptors of the suite @returns the port */
+export async function serveOverHttp(
+  methods: readonly Method[],
+  { tls, maxMessageBytes = DEFAULT_MESSAGE_BYTES }: Wishes,
+  descriptors: string,
+): Promise<number> {
+  const secure =
+    tls &&
+    new SecureServers(certificatesOf(tls), {
+      ...LIMITS,
+      refuse: (_code, connection) => connection.destroy(),
+      answer: () => ({ status: 400, headers: {}, body: '' }),
+    })
+  const serverFactory: FastifyServerFactory | undefined = secure && ((handle) => secure.create(handle))
+  const server = Fastify({ ...(serverFactory && { serverFactory }) })
+  const calls = new ContractCalls(ownMethods(methods), {
+    maxMessageBytes,
+    bounds: DEFAULT_LIMITS,
+    descriptors: new Descriptors([descriptors]),
+    statusOf: ownStatus,
+  })
+  const routes = new ContractRoutes({ calls, origins: [], document: descriptors })
+  await routes.addTo(server, (request) => secure?.letLast(request))
+  // As the sidecar's server answers what no route does.
+  server.setNotFoundHandler(({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send())
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  return (server.server.address() as AddressInfo).port
+}
