@@ -53,6 +53,13 @@ describe('the descriptors that reflection serves say what the files of proto/ sa
   })
 })
 
+test('the OpenAPI document is what the descriptors say', () => {
+  const output = newFolder()
+  execFileSync(process.execPath, ['scripts/generate-openapi.ts', output], { cwd: ROOT, stdio: 'pipe' })
+  const document = readFileSync(join(ROOT, 'proto/openapi.json'), 'utf8')
+  expect(document).toBe(readFileSync(join(output, 'proto/openapi.json'), 'utf8'))
+})
+
 test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, () => {
   const output = newFolder()
   execFileSync(process.execPath, ['scripts/compile-schemas.ts', output], { cwd: ROOT, stdio: 'pipe' })

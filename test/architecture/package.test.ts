@@ -56,6 +56,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^dist\/chunks\/[\w-]+\.js$/,
     /^proto\/portcullis\/v1\/\w+\.proto$/,
     /^proto\/(portcullis|google_rpc|health|envoy)\.binpb$/,
+    /^proto\/openapi\.json$/,
     /^(portcullis\.js|CHANGELOG\.md)$/,
   ],
 }
