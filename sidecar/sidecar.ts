@@ -4,7 +4,6 @@ import type { Administration } from './authority/administration/administration.t
 import { openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import { authorityEvents, warnOfExposure } from './authority-events.ts'
-import { type CertificateFiles, WatchedCertificates } from './base/certificates.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { expectDescriptors } from './base/descriptors.ts'
 import { Health } from './base/health.ts'
@@ -30,6 +29,7 @@ import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import { checkHttpOptions, type HttpServer, type HttpTimeLimits, startHttpServer } from './http/server.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
+import { type OpenCertificates, openCertificates } from './open-certificates.ts'
 import type { OpenEgress } from './open-egress.ts'
 import { Rules } from './rules.ts'
 import { openRetention } from './usecases/audit-retention.ts'
@@ -286,41 +286,6 @@ function mayAnyClientCall({ grpc: { tls } }: Config, callers: readonly Configure
 
 const PROFILES_REFUSED = 'the profiles and upstreams cannot be read again; the last good ones stay in force'
 
-/** The certificates of each listener with TLS. */
-interface OpenCertificates {
-  readonly grpc: WatchedCertificates | undefined
-  readonly http: WatchedCertificates | undefined
-  reload(): void
-  close(): void
-}
-
-/** @throws Error that names the key of the configuration and the file */
-function openCertificates({ grpc: { tls }, http }: Config, log: Logger): OpenCertificates {
-  const open = (listener: 'grpc' | 'http', files: CertificateFiles) =>
-    new WatchedCertificates(`${listener}.tls`, files, {
-      onChanged: (validUntil) =>
-        log.info({ listener, valid_until: validUntil }, 'new TLS certificates are in force'),
-      onRefused: (error) =>
-        log.error(
-          { listener, problem: error.message },
-          'the TLS certificates cannot be used; the last good ones stay in force',
-        ),
-    })
-  const ofGrpc = tls && open('grpc', tls)
-  const ofHttp = http.tls && http.address !== 'off' ? open('http', http.tls) : undefined
-  const opened = [ofGrpc, ofHttp]
-  return {
-    grpc: ofGrpc,
-    http: ofHttp,
-    reload: () => {
-      for (const each of opened) each?.reload()
-    },
-    close: () => {
-      for (const each of opened) each?.close()
-    },
-  }
-}
-
 interface Servers {
   readonly grpc: GrpcServer
   readonly http: HttpServer | undefined
@@ -346,9 +311,10 @@ async function startServers(
     connections,
   })
   opening.defer(() => grpc.close(config.drain_ms))
-  const contract = config.http.connect
-    ? (await import('./open-contract.ts')).openContract(services, config, grpc.methods)
-    : undefined
+  const contract =
+    config.http.connect && config.http.address !== 'off'
+      ? (await import('./open-contract.ts')).openContract(services, config, grpc.methods)
+      : undefined
   const http =
     config.http.address === 'off'
       ? undefined

@@ -65,7 +65,7 @@ export async function prepareDemo(
   const remove = () => {
     if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 5 })
   }
-  const quiet: Config = { ...config, data, log_level: 'warn' }
+  const quiet: Config = { ...config, http: { ...config.http, connect: true }, data, log_level: 'warn' }
   return {
     start: async (start) => {
       try {
@@ -132,7 +132,7 @@ ${columns([
     '  HTTP',
     serving.httpAddress === undefined
       ? 'off'
-      : `http://${serving.httpAddress} (/identity/v3, /healthz, /readyz)`,
+      : `http://${serving.httpAddress} (/identity/v3, /openapi.json, /healthz, /readyz)`,
   ],
   ['  data', data.path],
   ['  matrix', serving.matrixDigest],

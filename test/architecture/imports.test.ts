@@ -92,7 +92,7 @@ const ROOMS: readonly Room[] = [
     purpose: 'the identity endpoint over HTTP',
     imports: [
       ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/routes/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'sidecar/http-authorization/', 'node:', 'fastify', 'pino'],
+      ...['sidecar/usecases/', 'sidecar/http-authorization/', 'node:', 'fastify', '@fastify/cors', 'pino'],
     ],
   },
   {
@@ -129,6 +129,18 @@ const ROOMS: readonly Room[] = [
     imports: ['sidecar/config/', 'sidecar/http/'],
   },
   {
+    room: 'sidecar/open-contract.ts',
+    purpose: 'opens the contract over HTTP, where it is configured',
+    imports: [
+      ...['sidecar/base/', 'sidecar/config/', 'sidecar/usecases/', 'sidecar/grpc/', 'sidecar/http/', 'node:'],
+    ],
+  },
+  {
+    room: 'sidecar/open-certificates.ts',
+    purpose: 'opens the certificates of the listeners',
+    imports: ['sidecar/base/', 'sidecar/config/', 'pino'],
+  },
+  {
     room: 'sidecar/authority-events.ts',
     purpose: 'what the embedded authority tells the log',
     imports: ['sidecar/base/', 'sidecar/authority/', 'pino'],
@@ -147,6 +159,7 @@ const ROOMS: readonly Room[] = [
         'sidecar/log.ts',
       ],
       ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/http-options.ts'],
+      ...['sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
       ...['sidecar/authority-events.ts', 'pino'],
     ],
   },
@@ -263,20 +276,28 @@ const RULES: readonly Rule[] = [
     invariant: 'the handlers of gRPC know no transport',
     files: ['sidecar/grpc/'],
     except: [
-      ...['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/server.ts'],
+      ...[
+        'sidecar/grpc/grpc-js/',
+        'sidecar/grpc/sockets/',
+        'sidecar/grpc/connect/',
+        'sidecar/grpc/server.ts',
+      ],
       'sidecar/grpc/reflection.ts',
     ],
-    never: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/http2/', '@grpc/'],
+    never: [
+      ...['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/connect/', 'sidecar/http2/'],
+      '@grpc/',
+    ],
   },
   {
     invariant: 'a transport knows no service',
-    files: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/'],
+    files: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/connect/'],
     never: ['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/authority/', 'sidecar/usecases/'],
   },
   {
     invariant: 'gRPC on sockets needs no library of gRPC',
-    files: ['sidecar/grpc/sockets/'],
-    never: ['@grpc/', 'node:http2'],
+    files: ['sidecar/grpc/sockets/', 'sidecar/grpc/connect/'],
+    never: ['@grpc/', 'node:http2', 'fastify'],
   },
   {
     invariant: 'the client reaches the sidecar over the wire alone',

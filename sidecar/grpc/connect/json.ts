@@ -50,13 +50,19 @@ const WRITING = { alwaysEmitImplicit: true }
 /** The descriptors of the contract, of health checks and of error details. */
 const FILES = ['portcullis', 'health', 'google_rpc'].map((name) => join(protoFolder, `${name}.binpb`))
 
-/** What is known of messages. Reading it takes milliseconds, so it is done once. */
+/** What is known of messages. Reading it takes some ten milliseconds, so it is done once, and for the first call that needs it. */
 export class Descriptors {
-  readonly #registry: Registry
+  readonly #files: readonly string[]
+  #read: Registry | undefined
 
   /** @param files each with a `google.protobuf.FileDescriptorSet` */
   constructor(files: readonly string[] = FILES) {
-    this.#registry = createRegistry(...files.map(readDescriptors))
+    this.#files = files
+  }
+
+  get #registry(): Registry {
+    this.#read ??= createRegistry(...this.#files.map(readDescriptors))
+    return this.#read
   }
 
   /** The codec of a method; `undefined`: it has no descriptor, as those of reflection. @param path `/package.Service/Method` */

@@ -21,9 +21,23 @@ export interface ContractOptions {
 }
 
 /** A method with its JSON. */
-interface Served {
+class Served {
   readonly method: Method
-  readonly json: JsonCodec | undefined
+  readonly #path: string
+  readonly #descriptors: Descriptors
+  #json: JsonCodec | undefined
+
+  constructor(path: string, method: Method, descriptors: Descriptors) {
+    this.method = method
+    this.#path = path
+    this.#descriptors = descriptors
+  }
+
+  /** `undefined`: it has none. */
+  get json(): JsonCodec | undefined {
+    this.#json ??= this.#descriptors.codecOf(this.#path)
+    return this.#json
+  }
 }
 
 /** Between two looks whether the calls have ended, in milliseconds. */
@@ -46,7 +60,7 @@ export class ContractCalls {
     const budget = new Budget(bufferBytes)
     this.#settings = { maxMessageBytes, budget, requestMs, readerMs, descriptors, statusOf }
     this.#served = new Map(
-      Array.from(methods, ([path, method]) => [path, { method, json: descriptors.codecOf(path) }]),
+      Array.from(methods, ([path, method]) => [path, new Served(path, method, descriptors)]),
     )
     this.paths = [...methods.keys()]
   }
@@ -74,8 +88,9 @@ export class ContractCalls {
     for (const call of this.#open) call.stop()
   }
 
-  #answer({ method, json }: Served, exchange: Exchange, form: Form): void {
-    const codec = form.codec === 'json' ? json : undefined
+  #answer(served: Served, exchange: Exchange, form: Form): void {
+    const { method } = served
+    const codec = form.codec === 'json' ? served.json : undefined
     if (!form.enveloped && method.type === 'unary') {
       answerUnary(exchange, method.handle, form, codec, this.#settings)
       return
@@ -103,9 +118,9 @@ const UNKNOWN_METHOD: Method = {
 }
 
 /** Connect has other content types for streams than for calls with one message. */
-function fits({ method, json }: Served, { protocol, enveloped, codec }: Form): boolean {
-  if (codec === 'json' && json === undefined) return false
-  return protocol === 'grpc-web' || enveloped === (method.type !== 'unary')
+function fits(served: Served, { protocol, enveloped, codec }: Form): boolean {
+  if (codec === 'json' && served.json === undefined) return false
+  return protocol === 'grpc-web' || enveloped === (served.method.type !== 'unary')
 }
 
 function typesFor(served: Served | undefined): string {
