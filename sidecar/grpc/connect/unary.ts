@@ -88,7 +88,7 @@ class ConnectUnary {
     const [first, ...more] = this.#parts
     const body = first === undefined ? NO_BYTES : more.length === 0 ? first : Buffer.concat(this.#parts)
     if (this.#gzip)
-      inflated(body, this.#settings.maxMessageBytes)
+      inflated(body, this.#settings.maxMessageBytes, STATUS.INVALID_ARGUMENT)
         .then((message) => this.#answer(message))
         .catch((error) => this.#fail(error))
     else this.#answer(body)

@@ -104,15 +104,23 @@ const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip)
 const waiting: (() => void)[] = []
 let inflating = 0
 
-/** Reads a compressed message. What it would become beyond the limit is not made. */
-export async function inflated(message: Buffer, bytesMax: number): Promise<Buffer> {
+/**
+ * Reads a compressed message. What it would become beyond the limit is not made.
+ *
+ * @param damaged the code of the error for bytes that are not gzip
+ */
+export async function inflated(
+  message: Buffer,
+  bytesMax: number,
+  damaged: number = STATUS.INTERNAL,
+): Promise<Buffer> {
   if (inflating >= INFLATIONS_MAX) await new Promise<void>((resolve) => waiting.push(resolve))
   else inflating++
   try {
     return await inflate(message, { maxOutputLength: bytesMax })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(bytesMax)
-    throw new StatusError({ code: STATUS.INTERNAL, message: 'a compressed message that is not gzip' })
+    throw new StatusError({ code: damaged, message: 'a compressed message that is not gzip' })
   } finally {
     const next = waiting.shift()
     if (next === undefined) inflating--
