@@ -93,12 +93,16 @@ class Lane {
 
   async ask(request: Buffer): Promise<Http1Answer> {
     const socket = this.#socket ?? (await this.#open())
-    const answer = answerOn(socket)
+    const asked = answerOn(socket)
     socket.write(request)
+    let keepAlive = false
     try {
-      return await answer
+      const answer = await asked
+      // A server may bound how many requests a connection carries.
+      keepAlive = this.#keepAlive && !/\r\nconnection: *close/i.test(answer.headers)
+      return answer
     } finally {
-      if (!this.#keepAlive) this.close()
+      if (!keepAlive) this.close()
     }
   }
 

@@ -8,6 +8,7 @@ import { CheckResourcesRequestSchema } from '@cerbos/api/cerbos/request/v1/reque
 import { CheckResourcesResponseSchema } from '@cerbos/api/cerbos/response/v1/response_pb'
 import { CommandFailed } from '../harness/command.ts'
 import { accepts, ForeignServer, freeAddress } from '../harness/foreign.ts'
+import { http1Request } from '../harness/http1.ts'
 import type { Asked, Rule } from './peer.ts'
 
 export const CERBOS_PATH = '/cerbos.svc.v1.CerbosService/CheckResources'
@@ -32,6 +33,8 @@ export interface Cerbos {
   readonly server: ForeignServer
   /** Where gRPC listens. */
   readonly address: string
+  /** Where HTTP listens. */
+  readonly httpAddress: string
 }
 
 /** @param folder for its policies and configuration */
@@ -47,7 +50,7 @@ export async function startCerbos(binary: string, rules: readonly Rule[], folder
     args: ['server', '--config', configuration, '--log-level', 'error'],
     ready: () => accepts(address),
   })
-  return { server, address }
+  return { server, address, httpAddress: http }
 }
 
 export function cerbosQuestion({ api, kind }: Asked): Buffer {
@@ -61,6 +64,23 @@ export function cerbosQuestion({ api, kind }: Asked): Buffer {
 export function cerbosAnswer(message: Buffer): boolean {
   const { results } = fromBinary(CheckResourcesResponseSchema, message)
   return results.length === 1 && results[0]?.actions[ACTION] === Effect.ALLOW
+}
+
+/** The same question over HTTP. */
+export function cerbosHttpQuestion({ api, kind }: Asked): Buffer {
+  const body = {
+    principal: { id: 'token', roles: [kind] },
+    resources: [{ actions: [ACTION], resource: { kind: api, id: 'any' } }],
+  }
+  const headers = { host: 'cerbos', 'content-type': 'application/json' }
+  return http1Request('POST', '/api/check/resources', headers, JSON.stringify(body))
+}
+
+export function cerbosHttpAnswer(body: Buffer): boolean {
+  const { results } = JSON.parse(body.toString()) as {
+    readonly results: readonly { readonly actions: Readonly<Record<string, string>> }[]
+  }
+  return results.length === 1 && results[0]?.actions[ACTION] === 'EFFECT_ALLOW'
 }
 
 /** Cerbos reads YAML, and JSON is YAML. */

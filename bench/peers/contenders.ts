@@ -10,7 +10,14 @@ import { type SidecarReady, startSidecar } from '../servers/start.ts'
 import { prepareWorkloads } from '../workloads/checks.ts'
 import { cellQuestions } from '../workloads/questions.ts'
 import { tokenChecks, upstreamConfigurationFor } from '../workloads/upstream.ts'
-import { CERBOS_PATH, cerbosAnswer, cerbosQuestion, startCerbos } from './cerbos.ts'
+import {
+  CERBOS_PATH,
+  cerbosAnswer,
+  cerbosHttpAnswer,
+  cerbosHttpQuestion,
+  cerbosQuestion,
+  startCerbos,
+} from './cerbos.ts'
 import { startKeystone } from './keystone.ts'
 import { opaAnswer, opaQuestion, startOpa } from './opa-server.ts'
 import { refuseWrong, rulesOf } from './peer.ts'
@@ -42,6 +49,62 @@ export async function askSidecar(
   return { name: 'sidecar', server, run: (calls) => load.run(claims, calls), answersChecked }
 }
 
+const CHECK = '/portcullis.v1.AuthorizationService/Check'
+
+/** The same sidecar, asked in JSON over HTTP/1.1. The caller stops it. */
+export function askSidecarJson(
+  engine: Engine,
+  server: ServerProcess<SidecarReady>,
+  stack: AsyncDisposableStack,
+): Promise<AskedServer> {
+  const address = server.ready.http
+  const headers = { host: address, 'content-type': 'application/json' }
+  const requests = cellQuestions(engine).map(({ api, kind, scope }) =>
+    http1Request('POST', CHECK, headers, JSON.stringify({ api, token: { kind, scope } })),
+  )
+  const answer = (body: Buffer) => (JSON.parse(body.toString()) as { readonly allowed: boolean }).allowed
+  return askHttp1('sidecar, JSON', engine, { server, address, requests, answer }, stack)
+}
+
+/** Cerbos, asked in JSON over HTTP/1.1. */
+export async function askCerbosHttp(
+  engine: Engine,
+  binary: string,
+  { folder, stack }: Place,
+): Promise<AskedServer> {
+  const { server, httpAddress: address } = await startCerbos(binary, rulesOf(engine), folder)
+  stack.defer(() => server.stop())
+  const requests = cellQuestions(engine).map(cerbosHttpQuestion)
+  const asked = { server, address, requests, answer: cerbosHttpAnswer }
+  return askHttp1('Cerbos over HTTP', engine, asked, stack)
+}
+
+/** A server that is asked about every cell over HTTP/1.1, after its answers were compared. */
+async function askHttp1(
+  name: string,
+  engine: Engine,
+  {
+    server,
+    address,
+    requests,
+    answer,
+  }: {
+    readonly server: MeasuredProcess
+    readonly address: string
+    readonly requests: readonly Buffer[]
+    readonly answer: (body: Buffer) => boolean
+  },
+  stack: AsyncDisposableStack,
+): Promise<AskedServer> {
+  const load = new Http1Load(address, true)
+  stack.defer(() => load.close())
+  const bodies: Buffer[] = []
+  for (const request of requests) bodies.push((await load.ask(request)).body)
+  refuseWrong(name, engine, bodies.map(answer))
+  const workload = { requests, bodyBytes: bodies.map(({ length }) => length) }
+  return { name, server, run: (calls) => load.run(workload, calls), answersChecked: bodies.length }
+}
+
 export async function askCerbos(
   engine: Engine,
   binary: string,
@@ -65,14 +128,8 @@ export async function askCerbos(
 export async function askOpa(engine: Engine, binary: string, { folder, stack }: Place): Promise<AskedServer> {
   const { server, address } = await startOpa(binary, rulesOf(engine), folder)
   stack.defer(() => server.stop())
-  const load = new Http1Load(address, true)
-  stack.defer(() => load.close())
   const requests = cellQuestions(engine).map(opaQuestion)
-  const bodies: Buffer[] = []
-  for (const request of requests) bodies.push((await load.ask(request)).body)
-  refuseWrong('OPA', engine, bodies.map(opaAnswer))
-  const workload = { requests, bodyBytes: bodies.map(({ length }) => length) }
-  return { name: 'OPA', server, run: (calls) => load.run(workload, calls), answersChecked: bodies.length }
+  return askHttp1('OPA', engine, { server, address, requests, answer: opaAnswer }, stack)
 }
 
 /** The sidecar, asked in the same way as Keystone. The caller stops it. */

@@ -19,11 +19,13 @@ import { CERBOS_CONFIGURED, installCerbos } from './cerbos.ts'
 import {
   type AskedServer,
   askCerbos,
+  askCerbosHttp,
   askKeystone,
   askOpa,
   askSidecar,
   askSidecarBefore,
   askSidecarIdentity,
+  askSidecarJson,
   type Place,
 } from './contenders.ts'
 import { installKeystone, KEYSTONE_CONFIGURED } from './keystone.ts'
@@ -54,6 +56,8 @@ const METHOD =
   'CPU: processor time of the server for each call, all threads. Time: the clock divided by the calls, many in flight, while driver and server share the processors. Both servers are warmed up alike and take turns, and the ratio is the median over the rounds.'
 const DECISIONS =
   'The sidecar: `Check` of claims over gRPC, 8 connections × 16 in flight, for every cell in turn.'
+const JSON_DECISIONS =
+  'Both get JSON over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn. The sidecar: `Check` of claims by the protocol Connect.'
 const VALIDATIONS =
   'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a connection of its own, as uWSGI serves it; the latency includes opening the connection.'
 const CHECKS_BEFORE =
@@ -99,6 +103,8 @@ async function run(size: Size): Promise<SuiteReport> {
     }
   }
   await beside(await askSidecar(sidecar, stack), SIZES[size].decisions, decidingPeers())
+  const json = await askSidecarJson(shippedEngine(), sidecar, stack)
+  await beside(json, SIZES[size].decisions, decidingOverHttp())
   await beside(await askSidecarIdentity(sidecar, stack), SIZES[size].validations, validatingPeers())
   return { rows, skipped: skips.list, answersChecked }
 }
@@ -118,6 +124,27 @@ function decidingPeers(): PeerServer[] {
       id: 'opa',
       what: 'Check of claims',
       method: `${METHOD} ${DECISIONS} ${OPA_SERVER_CONFIGURED}`,
+      install: installOpa,
+      start: (binary, place) => askOpa(engine, binary, place),
+    },
+  ]
+}
+
+/** The same servers over HTTP. */
+function decidingOverHttp(): PeerServer[] {
+  const engine = shippedEngine()
+  return [
+    {
+      id: 'json-cerbos',
+      what: 'Check of claims as JSON',
+      method: `${METHOD} ${JSON_DECISIONS} ${CERBOS_CONFIGURED}`,
+      install: installCerbos,
+      start: (binary, place) => askCerbosHttp(engine, binary, place),
+    },
+    {
+      id: 'json-opa',
+      what: 'Check of claims as JSON',
+      method: `${METHOD} ${JSON_DECISIONS} ${OPA_SERVER_CONFIGURED}`,
       install: installOpa,
       start: (binary, place) => askOpa(engine, binary, place),
     },

@@ -23,6 +23,7 @@ export const HEADLINES: readonly Headline[] = [
   { suite: 'issue', row: 'issue-http', what: 'a login (`POST /identity/v3/auth/tokens`)' },
   { suite: 'servers', row: 'cerbos-time', what: '`Check` of claims, beside Cerbos' },
   { suite: 'servers', row: 'opa-time', what: '`Check` of claims, beside OPA' },
+  { suite: 'servers', row: 'json-opa-time', what: '`Check` of claims as JSON over HTTP/1.1, beside OPA' },
   { suite: 'servers', row: 'keystone-time', what: 'the validation of a token, beside Keystone' },
   {
     suite: 'servers',

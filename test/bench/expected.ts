@@ -162,14 +162,22 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'servers',
     {
-      // What the sidecar is asked in its own suite; every cell by Cerbos and OPA; six tokens by the sidecar and Keystone, and again before a sidecar with four.
-      answersChecked: 370 + 2 * 90 + 2 * 6 + 6 + 4,
+      // What the sidecar is asked in its own suite; every cell by Cerbos and OPA; every cell by these three as JSON; six tokens by the sidecar and Keystone, and again before a sidecar with four.
+      answersChecked: 370 + 2 * 90 + 3 * 90 + 2 * 6 + 6 + 4,
       compared: [
         ...['cerbos-cpu', 'cerbos-time', 'opa-cpu', 'opa-time', 'keystone-cpu', 'keystone-time'],
+        ...['json-cerbos-cpu', 'json-cerbos-time', 'json-opa-cpu', 'json-opa-time'],
         ...['keystone-check-cpu', 'keystone-check-time'],
       ],
       alone: [],
-      timed: ['cerbos-time', 'opa-time', 'keystone-time', 'keystone-check-time'],
+      timed: [
+        'cerbos-time',
+        'opa-time',
+        'json-cerbos-time',
+        'json-opa-time',
+        'keystone-time',
+        'keystone-check-time',
+      ],
     },
   ],
 ])

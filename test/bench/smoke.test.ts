@@ -65,7 +65,9 @@ test('a gated row that was skipped is reported as skipped, and one that is missi
     skipped: [{ row: 'cerbos-cpu', why: 'not available for this platform' }],
     answersChecked: 0,
   }
-  expect(unmeasured('servers', report)).toEqual(['opa-cpu', 'cerbos-time'])
+  expect(unmeasured('servers', report)).toEqual([
+    ...['opa-cpu', 'cerbos-time', 'json-cerbos-cpu', 'json-opa-cpu'],
+  ])
   expect(reportText('servers', report, 'full')).toContain(
     'skipped: cerbos-cpu:\n    not available for this platform',
   )
