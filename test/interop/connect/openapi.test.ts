@@ -1,0 +1,56 @@
+/** schemathesis asks what the OpenAPI document says, and what it excludes: no answer is an error of the server, and each is as described. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { installed, interopFolder, run } from '../../support/interop/command.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { newFolder } from '../../support/resources.ts'
+import { runSidecar } from '../../support/sidecar.ts'
+
+const requirements = join(interopFolder, 'connect', 'requirements.txt')
+
+const schemathesis = await obtained('schemathesis', async () => {
+  const version = await run('python3', ['--version'])
+  const folder = await installed(
+    'schemathesis',
+    [version, readFileSync(requirements, 'utf8')],
+    async (folder) => {
+      await run('python3', ['-m', 'venv', folder])
+      await run(join(folder, 'bin', 'python'), [
+        '-m',
+        'pip',
+        'install',
+        '--no-input',
+        '--requirement',
+        requirements,
+      ])
+    },
+  )
+  return join(folder, 'bin', 'schemathesis')
+})
+
+/** How many values are made for each call, beside those at the bounds of its schema. */
+const EXAMPLES = '15'
+
+test.skipIf(!schemathesis.ok).each(['the administrator', 'nobody'])('asked by %s', async (who) => {
+  const { sidecar, folder, logLines } = await runSidecar({
+    flags: { 'http.address': '127.0.0.1:0', 'http.connect': true },
+  })
+  const token = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
+  const url = `http://${sidecar.httpAddress}`
+  const printed = await run(
+    schemathesis.ok ? schemathesis.value : '',
+    [
+      ...['run', `${url}/openapi.json`, '--url', url, '--no-color', '--seed', '1'],
+      ...['--phases', 'coverage,fuzzing', '--max-examples', EXAMPLES, '--suppress-health-check', 'all'],
+      // The contract has rules that no schema says: an unknown account, an address that is none.
+      ...['--exclude-checks', 'positive_data_acceptance'],
+      ...(who === 'nobody' ? [] : ['--header', `Authorization: Bearer ${token}`]),
+    ],
+    { cwd: newFolder() },
+  )
+  expect(printed).toMatch(/Selected: 37\/37/)
+  expect(printed).toMatch(/(\d{4}) generated, \1 passed/)
+  const levels = logLines.map((line) => (JSON.parse(line) as { level: number }).level)
+  expect(levels.filter((level) => level >= 50)).toEqual([])
+})

@@ -1,0 +1,118 @@
+/** curl and buf ask in the forms that people type; Connect's client asks over HTTP/2, where streams go in both directions. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf'
+import { fromJson, type JsonObject, toJson } from '@bufbuild/protobuf'
+import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { CHECK, errorOf, methodOf } from '../../support/contract.ts'
+import { run, runBuf } from '../../support/interop/command.ts'
+import { prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../../support/sidecar.ts'
+
+const LISTENING = { 'http.address': '127.0.0.1:0', 'http.connect': true }
+const running = await runSidecar({ flags: LISTENING })
+const secrets = await populate(running)
+const { value } = await issued(running, secrets)
+const url = `http://${running.sidecar.httpAddress}${CHECK}`
+const question = (name: string, credential: string) =>
+  JSON.stringify({ api: 'balance', credentials: { headers: [{ name, value: credential }] } })
+
+const [curl, buf] = await Promise.all([
+  obtained('curl', () => run('curl', ['--version'])),
+  obtained('buf', () => runBuf(['--version'])),
+])
+
+test.skipIf(!curl.ok).each([[[]], [['--json']], [['--http1.0']]])('curl asks, with %j', async (flags) => {
+  const data = flags.includes('--json') ? [] : ['-d']
+  const ask = async (body: string) => JSON.parse(await run('curl', ['-sS', ...flags, ...data, body, url]))
+  expect(await ask(question('X-Auth-Token', value))).toMatchObject({ allowed: true, verified: true })
+  expect(await ask(question('X-Token', 'nobody'))).toMatchObject({
+    allowed: false,
+    reason: 'REASON_CREDENTIAL_INVALID',
+  })
+})
+
+test.skipIf(!buf.ok).each(['connect', 'grpcweb'])('buf asks by the protocol %s', async (protocol) => {
+  const args = [
+    'curl',
+    '--schema',
+    'proto',
+    '--protocol',
+    protocol,
+    '--data',
+    question('X-Auth-Token', value),
+    url,
+  ]
+  expect(JSON.parse(await runBuf(args))).toMatchObject({ allowed: true, verified: true })
+})
+
+prepareHttps()
+describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
+  const claims = { kind: 'static_token', scope: { account: ACCOUNT } }
+
+  async function runSecure() {
+    const secure = await runHttps({ flags: { 'http.connect': true } })
+    const token = readFileSync(join(secure.folder, 'administrator-token'), 'utf8').trim()
+    return { ...secure, token }
+  }
+
+  test.each(['Connect', 'gRPC-Web'])('%s has streams in both directions, for callers', async (protocol) => {
+    const { http, token } = await runSecure()
+    const create = protocol === 'Connect' ? createConnectTransport : createGrpcWebTransport
+    const transport = create({
+      baseUrl: `https://${http}`,
+      httpVersion: '2',
+      useBinaryFormat: protocol !== 'Connect',
+      nodeOptions: trust(),
+    })
+    const method = methodOf('CheckStream') as DescMethodBiDiStreaming
+    let answered: () => void = () => {}
+    const answers: JsonObject[] = []
+    // Each question waits for the answer to the last one, so both directions are open at once.
+    async function* questions() {
+      for (const [id, api] of [
+        ['a', 'balance'],
+        ['b', 'reports'],
+        ['c', 'no such API'],
+      ]) {
+        const next = new Promise<void>((resolve) => {
+          answered = resolve
+        })
+        yield fromJson(method.input, { id: id as string, check: { api: api as string, token: claims } })
+        await next
+      }
+    }
+    const converse = async (headers: Record<string, string>) => {
+      const { message } = await transport.stream(method, undefined, 20_000, headers, questions())
+      for await (const answer of message) {
+        answers.push(toJson(method.output, answer, { alwaysEmitImplicit: true }) as JsonObject)
+        answered()
+      }
+    }
+    await converse({ authorization: `Bearer ${token}` })
+    expect(answers).toMatchObject([
+      { id: 'a', result: { allowed: true } },
+      { id: 'b', result: { allowed: true } },
+      { id: 'c', result: { allowed: false, reason: 'REASON_UNKNOWN_API' } },
+    ])
+    const refused = await converse({}).catch(errorOf)
+    expect(refused).toMatchObject({
+      error: 'Unauthenticated',
+      message: expect.stringContaining('caller token'),
+    })
+  })
+
+  test.skipIf(!buf.ok)('buf finds the contract by reflection', async () => {
+    const { http, token } = await runSecure()
+    const data = JSON.stringify({ api: 'balance', token: claims })
+    const authorization = `Authorization: Bearer ${token}`
+    const args = ['curl', '--insecure', '--header', authorization, '--reflect-header', authorization]
+    expect(JSON.parse(await runBuf([...args, '--data', data, `https://${http}${CHECK}`]))).toMatchObject({
+      allowed: true,
+    })
+  })
+})
+
+afterAll(() => running.sidecar.close())
