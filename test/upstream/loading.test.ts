@@ -1,9 +1,9 @@
-/** What the code for upstreams and profiles costs a sidecar that has none: nothing of it is loaded. */
+/** What the code for upstreams, profiles and the contract over HTTP costs a sidecar that has none: nothing of it is loaded. */
 import { expect, test } from 'vitest'
 import { loadedBy } from '../support/loaded.ts'
 import { newFile } from '../support/resources.ts'
 
-const PARTS = /node_modules\/(undici|cockatiel|node-cache)\/|sidecar\/(upstream)\//
+const PARTS = /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(upstream|grpc\/connect)\//
 const PASSWORD = newFile('a password')
 const job = { account: '1', user_name: 'x', password_file: PASSWORD }
 
@@ -17,6 +17,14 @@ test.each<[claim: string, config: object, loaded: string[]]>([
       profiles: { job: { ...job, upstream: 'cloud' } },
     },
     ['cockatiel', 'node-cache', 'undici', 'upstream'],
+  ],
+  ['HTTP', { http: { address: '127.0.0.1:0' } }, []],
+  ['the contract over an HTTP that is off', { http: { address: 'off', connect: true } }, []],
+  ['the contract over HTTP', { http: { address: '127.0.0.1:0', connect: true } }, ['grpc/connect']],
+  [
+    'pages of other origins',
+    { http: { address: '127.0.0.1:0', connect: true, cors: { origins: ['https://page.example'] } } },
+    ['@fastify/cors', 'grpc/connect'],
   ],
 ])('a sidecar with %s loads what it needs and no more', async (_claim, config, loaded) => {
   expect(await loadedBy(config, PARTS)).toEqual(loaded)

@@ -9,8 +9,8 @@ e<=56319&&v<w&&(e=L.charCodeAt(v),(e&64512)===56320&&v++);return P}g.default=a}}
 for(e=v;e--!==0;)if(!L(w[e],P[e]))return!1;return!0}if(w.constructor===RegExp)return w.source===P.source&&w.flags===
 P.flags;if(w.valueOf!==Object.prototype.valueOf)return w.valueOf()===P.valueOf();if(w.toString!==Object.prototype.
 toString)return w.toString()===P.toString();if(i=Object.keys(w),v=i.length,v!==Object.keys(P).length)return!1;
-for(e=v;e--!==0;)if(!Object.prototype.hasOwnProperty.call(P,i[e]))return!1;for(e=v;e--!==0;){var O=i[e];if(!L(
-w[O],P[O]))return!1}return!0}return w!==w&&P!==P}}}),Q=z({"node_modules/ajv/dist/runtime/equal.js"(g){"use str\
+for(e=v;e--!==0;)if(!Object.prototype.hasOwnProperty.call(P,i[e]))return!1;for(e=v;e--!==0;){var $=i[e];if(!L(
+w[$],P[$]))return!1}return!0}return w!==w&&P!==P}}}),Q=z({"node_modules/ajv/dist/runtime/equal.js"(g){"use str\
 ict";Object.defineProperty(g,"__esModule",{value:!0});var a=B();g.default=a}}),V=F,s={$schema:"https://json-sc\
 hema.org/draft/2020-12/schema",title:"Portcullis configuration",description:"A YAML or JSON file. Environment \
 variables override it, and flags override both.",type:"object",additionalProperties:!1,properties:{grpc:{type:"\
@@ -34,161 +34,162 @@ maximum:1048576,default:16384},max_connection_buffer_bytes:{description:"Most by
 ction may have in flight; two messages of max_message_bytes always fit. Further ones are refused. Only with th\
 e transport sockets.",type:"integer",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"\
 Most bytes of requests and answers that all connections may have in flight, in each worker. Further requests a\
-re refused. Only with the transport sockets.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},
-max_resets_per_second:{description:"Most calls that a connection may cancel in a second. Beyond that it is clo\
-sed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{
+re refused. Only with the transport sockets, and for the contract over HTTP.",type:"integer",minimum:1048576,maximum:68719476736,
+default:134217728},max_resets_per_second:{description:"Most calls that a connection may cancel in a second. Be\
+yond that it is closed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{
 description:"Most pings, most settings, and most other frames that bring no call further, that a connection ma\
 y send in a second, beside those that its calls need. Beyond that it is closed. Only with the transport socket\
 s.",type:"integer",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may\
- take to arrive, in milliseconds. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:2e4},
-reader_timeout_ms:{description:"How long a client may leave answers unread, in milliseconds. Beyond that its c\
-onnection is closed. Only with the transport sockets.",type:"integer",minimum:100,maximum:36e5,default:6e4},tls:{
-description:"Required if other machines can reach the address. The files are PEM files. Every client must pres\
-ent a certificate, and it must be the certificate of a caller unless `any_client` is true.",type:"object",additionalProperties:!1,
-required:["certificate","key","client_ca"],properties:{certificate:{description:"File with the certificate cha\
-in of the server.",$ref:"#/$defs/path"},key:{description:"File with the private key of the server.",$ref:"#/$d\
-efs/path"},client_ca:{description:"File with the certificates of the authorities that sign the clients' certif\
-icates.",$ref:"#/$defs/path"},any_client:{description:"Whether every client with a certificate of those author\
-ities may call. Default: false, so only clients whose certificate has the name of a caller (`callers[].certifi\
-cate`) may.",type:"boolean"}}}}},http:{type:"object",additionalProperties:!1,properties:{address:{description:"\
-Address that the HTTP server listens on (`/identity/v3`, `/healthz`, `/readyz`): HOST:PORT, or off. An address\
- that other machines can reach needs `http.tls`.",type:"string",minLength:1,maxLength:300,default:"127.0.0.1:8\
-180"},tls:{description:"Makes the HTTP server speak https alone, with HTTP/1.1 and HTTP/2. The files are PEM f\
-iles.",type:"object",additionalProperties:!1,required:["certificate","key"],properties:{certificate:{description:"\
-File with the certificate chain of the HTTP server.",$ref:"#/$defs/path"},key:{description:"File with the priv\
-ate key of the HTTP server.",$ref:"#/$defs/path"}}},public_url:{description:"URL of the HTTP server for client\
-s, used in discovery and in the catalog (`{auth_url}`). Default: `http://` and the address, with `http.tls` `h\
-ttps://` and the address.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},region:{
-description:"Region of the endpoints in the catalog.",type:"string",minLength:1,maxLength:255,default:"RegionO\
-ne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose header X-Forwarded-For is trus\
-ted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",type:"array",maxItems:1e3,uniqueItems:!0,
-items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"File with the secret that ever\
-y proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or more visible ASCII characters. A\
- second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"Whether the proxies \
-of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests that they receive.",type:"\
-boolean",default:!1},jwks:{description:"Whether `/.well-known/jwks.json` shows the public keys of IAM tokens, \
-for gateways that verify tokens without asking.",type:"boolean",default:!1},authzen:{description:"Whether the \
-HTTP server answers the AuthZEN Authorization API 1.0 (`/access/v1/\u2026`). Every request needs a caller token unl\
-ess gRPC is open to all programs of this machine and HTTP to no other machine.",type:"boolean",default:!1},catalog:{
-description:"Further services in the catalog. It always contains the identity service.",type:"array",maxItems:1e3,
-items:{type:"object",additionalProperties:!1,required:["type","name"],properties:{type:{description:"Type of t\
-he service, for example object-store.",type:"string",minLength:1,maxLength:255},name:{description:"Name of the\
- service.",type:"string",minLength:1,maxLength:255},url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/reg\
-ion"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{description:"Several endpoints, instead of url, region\
- and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,required:[
-"url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/i\
-nterfaces"}}}}}}},roles:{description:"Roles that the identity endpoint shows for a token, by what its holder m\
-ay do.",type:"object",additionalProperties:!1,properties:{account:{description:"Of a permission whose scope is\
- Account, on the account and on each of its projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"\
-Of a permission whose scope is Projects, on the selected projects. Default: member.",$ref:"#/$defs/roleNames"},
-by_role:{description:"Of a role of the directory, for example of iam.admin. Default: each role keeps its name.",
-type:"object",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}}}},connect:{description:"Wheth\
-er the HTTP server answers the whole contract of gRPC too: as JSON, and in the protocols Connect and gRPC-Web.\
- Every call needs a caller token unless gRPC is open to all programs of this machine and HTTP to no other mach\
-ine.",type:"boolean",default:!1},cors:{description:"Pages in browsers that may make those calls.",type:"object",
-additionalProperties:!1,required:["origins"],properties:{origins:{description:"Origins of the pages, as browse\
-rs send them: https://HOST or https://HOST:PORT. Default: none.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,
-items:{type:"string",pattern:"^https?://[a-z0-9.\\[\\]:-]+$",maxLength:300}}}},compatibility:{description:"Wha\
-t Keystone does beyond the source document. Each is off by default.",type:"object",additionalProperties:!1,properties:{
-unscoped_login:{description:"Whether a login without a scope gets an unscoped token. It opens no product API, \
-and administers nothing.",type:"boolean",default:!1},token_method:{description:"Which tokens can be exchanged \
-for one with another scope (Keystone's method `token`): off (none), unscoped, or any. The new token never outl\
-ives the old one.",enum:["off","unscoped","any"],default:"off"},default_domain:{description:"Account that is m\
-eant where a login names no domain, or the domain with the id `default` or the name `Default`. Default: none.",
-type:"string",minLength:1,maxLength:64},list_scopes:{description:"Whether users can list the projects and the \
-account that they can get tokens for (`GET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/projects`, `/\
-v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"object",additionalProperties:!1,properties:{address:{
-description:"Address that egress listens on, for applications of this machine: HOST:PORT, unix:PATH, or off.",
-type:"string",minLength:1,maxLength:300,default:"off"},routes:{description:"Where egress forwards requests, an\
-d with whose token.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["path","\
-url","api","profile","callers"],properties:{path:{description:"Beginning of the paths of this route, with a sl\
-ash at both ends. No path is the beginning of another.",type:"string",minLength:1,maxLength:1024},url:{description:"\
-What takes the place of the path: the URL of the target, with a slash at the end. https beyond this machine.",
-type:"string",minLength:1,maxLength:2048},api:{description:"Id of the API of the matrix.",type:"string",minLength:1},
-profile:{description:"Name of the profile whose token is sent.",type:"string",minLength:1},project:{description:"\
-Project of the token, for APIs that need one.",type:"string",minLength:1},callers:{description:"Names of the c\
-allers that may use the route; or the word anyone: whoever reaches the listener.",type:["array","string"],minItems:1,
-uniqueItems:!0,items:{type:"string"}},ca:{description:"PEM file with the authorities that may sign the certifi\
-cate of the target. Default: those of Node.",$ref:"#/$defs/path"},timeout_ms:{description:"How long the target\
- may take to answer, and between two parts of its answer, in milliseconds. Default: 30000.",type:"integer",minimum:100,
-maximum:36e5},max_concurrent:{description:"Most requests at the same time. Further ones get 503. Default: 256.",
-type:"integer",minimum:1,maximum:1e4}}}}}},routes:{description:"Which requests are for which API, for gateways\
- that ask about a method, a host and a path. Their order makes no difference.",type:"array",minItems:1,maxItems:1e3,
-items:{type:"object",additionalProperties:!1,required:["path","api"],properties:{host:{description:"Host of th\
-e request without its port: api.example.com, or *.example.com. Default: any host.",type:"string",minLength:1,maxLength:255},
-path:{description:"Path of the request: /billing/ and all below it, /billing/items alone, or with segments by \
-name: /v2/{account}/servers/.",type:"string",minLength:1,maxLength:1024},methods:{description:"Methods of the \
-request; GET brings HEAD with it. Default: any method.",type:"array",minItems:1,maxItems:50,uniqueItems:!0,items:{
-type:"string",minLength:1}},api:{description:"Id of the API of the matrix.",type:"string",minLength:1},target:{
-description:"Where the owner of the requested resource is found. Default: only the matrix decides.",type:"obje\
-ct",additionalProperties:!1,required:["account"],properties:{account:{description:"Where the account is found.",
-$ref:"#/$defs/targetSource"},project:{description:"Where the project is found.",$ref:"#/$defs/targetSource"}}}}}},
-tokens:{type:"object",additionalProperties:!1,properties:{issuer:{description:"Issuer that new IAM tokens name\
- (claim iss): a URL or another text of visible ASCII. A token that names another one is refused. Default: toke\
-ns name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},audience:{description:"Audience that new IAM to\
-kens name (claim aud), in the same way. Default: tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},
-accepted_issuers:{description:"Other issuers that IAM tokens may name, while the issuer changes or not all hos\
-ts have it.",$ref:"#/$defs/tokenNames"},accepted_audiences:{description:"Other audiences that IAM tokens may n\
-ame.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder of the embedded authority. It contains the direct\
-ory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./portcullis-data"},directory:{
-type:"object",additionalProperties:!1,properties:{url:{description:"PostgreSQL database that several hosts sha\
-re: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. It is a secret. Default: a file in the da\
-ta folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"Staleness bou\
-nd: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: every check queries PostgreS\
-QL. A notification of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{
-description:"Most connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Eac\
-h worker has one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{
-description:"How long PostgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},
-matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{
-description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
-sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
-matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
-only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},strict:{description:"Strict mode: deny ev\
-ery combination of API and token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{
-description:"How long a client may reuse an answer, in milliseconds. For that time the client may not notice a\
- revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,
-properties:{concurrent:{description:"Most password checks at the same time (argon2id, 19 MiB each), divided am\
-ong the workers, at least one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"\
-Most password checks that wait in each lane, divided among the workers, at least one per worker. Beyond that, \
-whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{
-description:"How long the result of a password check is used for the same password again, in milliseconds; 0: \
-every login is hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,
-properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
-ins are refused for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,
-maximum:1e3,default:10},source_failures:{description:"Number of failed logins of one source, with whatever nam\
-es, after which further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{
-description:"Most logins of one user from one source that wait because failures may follow. Further ones are r\
-efused.",type:"integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused \
-after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"\
-object",additionalProperties:!1,properties:{waiting:{description:"Most changes of the directory that wait in e\
-ach lane. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,
-default:1e3},burst:{description:"Most changes that one user or caller makes at once. Operators and changes tha\
-t only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{
-description:"Changes a minute that an administrator of an account may make after the first `burst`.",type:"int\
-eger",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes a minute that a user may make \
-for themselves after the first `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,
-default:60}}},audit:{type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long record\
-s of the audit trail stay in the directory, in days. Older ones are moved to files, which are never deleted. D\
-efault: all stay.",type:"integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Defaul\
-t: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `s\
-erve` that share the addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},
-worker_heartbeat_timeout_ms:{description:"A worker that does not respond for this time is replaced, in millise\
-conds.",type:"integer",minimum:300,maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress\
- may continue after SIGTERM, in milliseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"\
-Lowest level of the log lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal",
-"silent"],default:"info"},upstreams:{description:"Identity endpoints of others, by name. Profiles obtain token\
-s there, and Check can verify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-\
-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{
-auth_url:{description:"URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/iden\
-tity/v3` is appended, where it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
-ca:{description:"PEM file with the certificates that sign the certificate of the endpoint. Default: those that\
- Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, \
-attempts included, in milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"\
-Check verifies tokens at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,
-required:["profile"],properties:{profile:{description:"Profile of this upstream, whose user may validate token\
-s there.",type:"string",minLength:1},project:{description:"Project of the token that validates. Default: a tok\
-en for the account.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token\
- is believed without asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
+ take to arrive, in milliseconds. Only with the transport sockets, and for the contract over HTTP.",type:"inte\
+ger",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{description:"How long a client may leave answers\
+ unread, in milliseconds. Beyond that its connection is closed. Only with the transport sockets, and for the c\
+ontract over HTTP.",type:"integer",minimum:100,maximum:36e5,default:6e4},tls:{description:"Required if other m\
+achines can reach the address. The files are PEM files. Every client must present a certificate, and it must b\
+e the certificate of a caller unless `any_client` is true.",type:"object",additionalProperties:!1,required:["c\
+ertificate","key","client_ca"],properties:{certificate:{description:"File with the certificate chain of the se\
+rver.",$ref:"#/$defs/path"},key:{description:"File with the private key of the server.",$ref:"#/$defs/path"},client_ca:{
+description:"File with the certificates of the authorities that sign the clients' certificates.",$ref:"#/$defs\
+/path"},any_client:{description:"Whether every client with a certificate of those authorities may call. Defaul\
+t: false, so only clients whose certificate has the name of a caller (`callers[].certificate`) may.",type:"boo\
+lean"}}}}},http:{type:"object",additionalProperties:!1,properties:{address:{description:"Address that the HTTP\
+ server listens on (`/identity/v3`, `/healthz`, `/readyz`): HOST:PORT, or off. An address that other machines \
+can reach needs `http.tls`.",type:"string",minLength:1,maxLength:300,default:"127.0.0.1:8180"},tls:{description:"\
+Makes the HTTP server speak https alone, with HTTP/1.1 and HTTP/2. The files are PEM files.",type:"object",additionalProperties:!1,
+required:["certificate","key"],properties:{certificate:{description:"File with the certificate chain of the HT\
+TP server.",$ref:"#/$defs/path"},key:{description:"File with the private key of the HTTP server.",$ref:"#/$def\
+s/path"}}},public_url:{description:"URL of the HTTP server for clients, used in discovery and in the catalog (\
+`{auth_url}`). Default: `http://` and the address, with `http.tls` `https://` and the address.",type:"string",
+pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},region:{description:"Region of the endpoints in \
+the catalog.",type:"string",minLength:1,maxLength:255,default:"RegionOne"},trusted_proxies:{description:"Addre\
+sses and ranges (CIDR) of proxies whose header X-Forwarded-For is trusted. Addresses of this machine need `htt\
+p.proxy_secret_file`. Default: none.",type:"array",maxItems:1e3,uniqueItems:!0,items:{type:"string",minLength:1,
+maxLength:64}},proxy_secret_file:{description:"File with the secret that every proxy of `http.trusted_proxies`\
+ sends as `X-Portcullis-Proxy-Secret`: 32 or more visible ASCII characters. A second secret in a second line c\
+ounts too.",$ref:"#/$defs/path"},authorize:{description:"Whether the proxies of `http.trusted_proxies` may ask\
+ at `/authorize` and `/ext-authz/` about the requests that they receive.",type:"boolean",default:!1},jwks:{description:"\
+Whether `/.well-known/jwks.json` shows the public keys of IAM tokens, for gateways that verify tokens without \
+asking.",type:"boolean",default:!1},authzen:{description:"Whether the HTTP server answers the AuthZEN Authoriz\
+ation API 1.0 (`/access/v1/\u2026`). Every request needs a caller token unless gRPC is open to all programs of this\
+ machine and HTTP to no other machine.",type:"boolean",default:!1},catalog:{description:"Further services in t\
+he catalog. It always contains the identity service.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,
+required:["type","name"],properties:{type:{description:"Type of the service, for example object-store.",type:"\
+string",minLength:1,maxLength:255},name:{description:"Name of the service.",type:"string",minLength:1,maxLength:255},
+url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"#/$defs/region"},interfaces:{$ref:"#/$defs/interfaces"},endpoints:{
+description:"Several endpoints, instead of url, region and interfaces.",type:"array",minItems:1,maxItems:1e3,items:{
+type:"object",additionalProperties:!1,required:["url"],properties:{url:{$ref:"#/$defs/endpointUrl"},region:{$ref:"\
+#/$defs/region"},interfaces:{$ref:"#/$defs/interfaces"}}}}}}},roles:{description:"Roles that the identity endp\
+oint shows for a token, by what its holder may do.",type:"object",additionalProperties:!1,properties:{account:{
+description:"Of a permission whose scope is Account, on the account and on each of its projects. Default: memb\
+er.",$ref:"#/$defs/roleNames"},projects:{description:"Of a permission whose scope is Projects, on the selected\
+ projects. Default: member.",$ref:"#/$defs/roleNames"},by_role:{description:"Of a role of the directory, for e\
+xample of iam.admin. Default: each role keeps its name.",type:"object",maxProperties:100,additionalProperties:{
+$ref:"#/$defs/roleNames"}}}},connect:{description:"Whether the HTTP server answers the whole contract of gRPC \
+too: as JSON, and in the protocols Connect and gRPC-Web. Every call needs a caller token unless gRPC is open t\
+o all programs of this machine and HTTP to no other machine.",type:"boolean",default:!1},cors:{description:"Pa\
+ges in browsers that may make those calls.",type:"object",additionalProperties:!1,required:["origins"],properties:{
+origins:{description:"Origins of the pages, as browsers send them: https://HOST or https://HOST:PORT. Default:\
+ none.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^https?://[a-z0-9.\\[\
+\\]:-]+$",maxLength:300}}}},compatibility:{description:"What Keystone does beyond the source document. Each is\
+ off by default.",type:"object",additionalProperties:!1,properties:{unscoped_login:{description:"Whether a log\
+in without a scope gets an unscoped token. It opens no product API, and administers nothing.",type:"boolean",default:!1},
+token_method:{description:"Which tokens can be exchanged for one with another scope (Keystone's method `token`\
+): off (none), unscoped, or any. The new token never outlives the old one.",enum:["off","unscoped","any"],default:"\
+off"},default_domain:{description:"Account that is meant where a login names no domain, or the domain with the\
+ id `default` or the name `Default`. Default: none.",type:"string",minLength:1,maxLength:64},list_scopes:{description:"\
+Whether users can list the projects and the account that they can get tokens for (`GET /v3/auth/projects`, `/v\
+3/auth/domains`, `/v3/users/ID/projects`, `/v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"obj\
+ect",additionalProperties:!1,properties:{address:{description:"Address that egress listens on, for application\
+s of this machine: HOST:PORT, unix:PATH, or off.",type:"string",minLength:1,maxLength:300,default:"off"},routes:{
+description:"Where egress forwards requests, and with whose token.",type:"array",maxItems:1e3,items:{type:"obj\
+ect",additionalProperties:!1,required:["path","url","api","profile","callers"],properties:{path:{description:"\
+Beginning of the paths of this route, with a slash at both ends. No path is the beginning of another.",type:"s\
+tring",minLength:1,maxLength:1024},url:{description:"What takes the place of the path: the URL of the target, \
+with a slash at the end. https beyond this machine.",type:"string",minLength:1,maxLength:2048},api:{description:"\
+Id of the API of the matrix.",type:"string",minLength:1},profile:{description:"Name of the profile whose token\
+ is sent.",type:"string",minLength:1},project:{description:"Project of the token, for APIs that need one.",type:"\
+string",minLength:1},callers:{description:"Names of the callers that may use the route; or the word anyone: wh\
+oever reaches the listener.",type:["array","string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"\
+PEM file with the authorities that may sign the certificate of the target. Default: those of Node.",$ref:"#/$d\
+efs/path"},timeout_ms:{description:"How long the target may take to answer, and between two parts of its answe\
+r, in milliseconds. Default: 30000.",type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Mos\
+t requests at the same time. Further ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{
+description:"Which requests are for which API, for gateways that ask about a method, a host and a path. Their \
+order makes no difference.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,
+required:["path","api"],properties:{host:{description:"Host of the request without its port: api.example.com, \
+or *.example.com. Default: any host.",type:"string",minLength:1,maxLength:255},path:{description:"Path of the \
+request: /billing/ and all below it, /billing/items alone, or with segments by name: /v2/{account}/servers/.",
+type:"string",minLength:1,maxLength:1024},methods:{description:"Methods of the request; GET brings HEAD with i\
+t. Default: any method.",type:"array",minItems:1,maxItems:50,uniqueItems:!0,items:{type:"string",minLength:1}},
+api:{description:"Id of the API of the matrix.",type:"string",minLength:1},target:{description:"Where the owne\
+r of the requested resource is found. Default: only the matrix decides.",type:"object",additionalProperties:!1,
+required:["account"],properties:{account:{description:"Where the account is found.",$ref:"#/$defs/targetSource"},
+project:{description:"Where the project is found.",$ref:"#/$defs/targetSource"}}}}}},tokens:{type:"object",additionalProperties:!1,
+properties:{issuer:{description:"Issuer that new IAM tokens name (claim iss): a URL or another text of visible\
+ ASCII. A token that names another one is refused. Default: tokens name none.",type:"string",pattern:"^[!-~]+$",
+maxLength:255},audience:{description:"Audience that new IAM tokens name (claim aud), in the same way. Default:\
+ tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},accepted_issuers:{description:"Other issue\
+rs that IAM tokens may name, while the issuer changes or not all hosts have it.",$ref:"#/$defs/tokenNames"},accepted_audiences:{
+description:"Other audiences that IAM tokens may name.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder\
+ of the embedded authority. It contains the directory, the signing keys and the administrator token.",$ref:"#/\
+$defs/path",default:"./portcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"\
+PostgreSQL database that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full.\
+ It is a secret. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},
+staleness_ms:{description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milli\
+seconds; 0: every check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"intege\
+r",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, div\
+ided among the workers, at least 2 per worker. Each worker has one more connection for notifications.",type:"i\
+nteger",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in \
+milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default:\
+ the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses t\
+he last signing keys that it read while their file cannot be read or used, in milliseconds. After this time IA\
+M tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How \
+often the sidecar looks for a change of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,
+maximum:864e5,default:1e3},strict:{description:"Strict mode: deny every combination of API and token kind that\
+ a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may \
+reuse an answer, in milliseconds. For that time the client may not notice a revocation.",type:"integer",minimum:0,
+maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"\
+Most password checks at the same time (argon2id, 19 MiB each), divided among the workers, at least one per wor\
+ker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Most password checks that wait in e\
+ach lane, divided among the workers, at least one per worker. Beyond that, whoever has most of them waiting ge\
+ts RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long t\
+he result of a password check is used for the same password again, in milliseconds; 0: every login is hashed.",
+type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{
+failures:{description:"Number of failed logins of one user from one source after which further logins are refu\
+sed for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,
+default:10},source_failures:{description:"Number of failed logins of one source, with whatever names, after wh\
+ich further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"\
+Most logins of one user from one source that wait because failures may follow. Further ones are refused.",type:"\
+integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused after the last \
+failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,
+properties:{waiting:{description:"Most changes of the directory that wait in each lane. Beyond that, whoever h\
+as most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"\
+Most changes that one user or caller makes at once. Operators and changes that only take rights away have no s\
+uch limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a\
+ minute that an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,
+default:1200},user_per_minute:{description:"Changes a minute that a user may make for themselves after the fir\
+st `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},audit:{
+type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit trail \
+stay in the directory, in days. Older ones are moved to files, which are never deleted. Default: all stay.",type:"\
+integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Default: `audit-archive` in the\
+ data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `serve` that share the addr\
+esses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
+description:"A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,
+maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
+liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log \
+lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},
+upstreams:{description:"Identity endpoints of others, by name. Profiles obtain tokens there, and Check can ver\
+ify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
+additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"\
+URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, w\
+here it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"\
+PEM file with the certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"\
+#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in\
+ milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies toke\
+ns at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profi\
+le"],properties:{profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"\
+string",minLength:1},project:{description:"Project of the token that validates. Default: a token for the accou\
+nt.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token is believed wit\
+hout asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
 description:"How long a refused token is refused without asking again, in milliseconds. Default: 5000.",type:"\
 integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that this upstream vouches for. Defau\
 lt: every account that neither the directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,
@@ -232,7 +233,7 @@ maxLength:255}},targetSource:{description:"Exactly one of segment (the name of a
 segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"\
 string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,
 maxLength:4096},j={description:"URL of the service for clients. It may contain %(project_id)s; the endpoint is\
- then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},$={description:"\
+ then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},T={description:"\
 Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},S={description:"Interf\
 aces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","inter\
 nal","admin"]}},k={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={
@@ -240,12 +241,12 @@ description:"Exactly one of segment (the name of a segment of the path), header 
  and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,
 maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},
 b={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.
-hasOwnProperty,d=Z().default,R=Q().default,E=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),H=new RegExp(
+hasOwnProperty,d=Z().default,R=Q().default,H=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),E=new RegExp(
 "^https?://\\S+$","u"),G=new RegExp("^https?://[a-z0-9.\\[\\]:-]+$","u"),I=new RegExp("^[!-~]+$","u"),J=new RegExp(
 "^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),X=new RegExp("^[\\x21-\\x7e]+$",
 "u"),K=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),Y=new RegExp("^[0-9a-f]{64}$","u");function F(g,{instancePath:a="",
-parentData:L,parentDataProperty:w,rootData:P=g,dynamicAnchors:v={}}={}){let e=null,i=0;const O=F.evaluated;if(O.
-dynamicProps&&(O.props=void 0),O.dynamicItems&&(O.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
+parentData:L,parentDataProperty:w,rootData:P=g,dynamicAnchors:v={}}={}){let e=null,i=0;const $=F.evaluated;if($.
+dynamicProps&&($.props=void 0),$.dynamicItems&&($.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
 if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalPro\
 perties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
 data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(
@@ -495,7 +496,7 @@ parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[r]:e.push(r),i
 let t=n.public_url;if(typeof t=="string"){if(d(t)>2048){const r={instancePath:a+"/http/public_url",schemaPath:"\
 #/properties/http/properties/public_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT h\
 ave more than 2048 characters",schema:2048,parentSchema:s.properties.http.properties.public_url,data:t};e===null?
-e=[r]:e.push(r),i++}if(!E.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/properties/http/pr\
+e=[r]:e.push(r),i++}if(!H.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/properties/http/pr\
 operties/public_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
 must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
 properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/htt\
@@ -583,18 +584,18 @@ type",params:{type:"string"},message:"must be string",schema:s.properties.http.p
 name.type,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(
 c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(d(o)>2048){const c={instancePath:a+"/http/cat\
 alog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"mu\
-st NOT have more than 2048 characters",schema:2048,parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}if(!H.test(
+st NOT have more than 2048 characters",schema:2048,parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}if(!E.test(
 o)){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"patter\
 n",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",
 parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"\
 #/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.region!==void 0){let o=m.region;if(typeof o=="string"){if(d(o)>255){
 const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",
-params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:$,data:o};e===null?
+params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:T,data:o};e===null?
 e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region\
-/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,
+/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,
 data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/\
-$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,
+$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,parentSchema:T,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.interfaces!==void 0){let o=m.interfaces;if(Array.isArray(o)){if(o.length<
 1){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
 minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:o};e===null?
@@ -625,7 +626,7 @@ lProperties",params:{additionalProperty:u},message:"must NOT have additional pro
 properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[f]:e.push(f),i++}if(l.
 url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){const f={instancePath:a+"/http/catalog/"+p+"/en\
 dpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
-must NOT have more than 2048 characters",schema:2048,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}if(!H.
+must NOT have more than 2048 characters",schema:2048,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}if(!E.
 test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/pat\
 tern",keyword:"pattern",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"\
 ^https?://\\S+$",parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/cata\
@@ -633,21 +634,21 @@ log/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"ty
 must be string",schema:j.type,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}if(l.region!==void 0){let u=l.
 region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
 schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
-255 characters",schema:255,parentSchema:$,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
+255 characters",schema:255,parentSchema:T,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
 "/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLength",params:{
-limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,data:u};e===null?e=[f]:e.push(
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,data:u};e===null?e=[f]:e.push(
 f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/t\
-ype",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,data:u};e===null?
+ype",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,parentSchema:T,data:u};e===null?
 e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(u)){if(u.length<1){const N={
 instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
 minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:u};e===null?
 e=[N]:e.push(N),i++}const f=u.length;for(let N=0;N<f;N++){let q=u[N];if(!(q==="public"||q==="internal"||q==="a\
 dmin")){const D={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces/"+N,schemaPath:"#/$defs/interf\
 aces/items/enum",keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allow\
-ed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[D]:e.push(D),i++}}let x=u.length,T;if(x>
-1){e:for(;x--;)for(T=x;T--;)if(R(u[x],u[T])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
-rfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:x,j:T},message:"must NOT h\
-ave duplicate items (items ## "+T+" and "+x+" are identical)",schema:!0,parentSchema:S,data:u};e===null?e=[N]:
+ed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[D]:e.push(D),i++}}let x=u.length,O;if(x>
+1){e:for(;x--;)for(O=x;O--;)if(R(u[x],u[O])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
+rfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:x,j:O},message:"must NOT h\
+ave duplicate items (items ## "+O+" and "+x+" are identical)",schema:!0,parentSchema:S,data:u};e===null?e=[N]:
 e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"\
 #/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:S.type,parentSchema:S,
 data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
@@ -1411,7 +1412,7 @@ data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let p=r.auth_url;if
 const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/prope\
 rties/upstreams/additionalProperties/properties/auth_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
 must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.upstreams.additionalProperties.
-properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}if(!E.test(p)){const m={instancePath:a+"/upstreams/"+
+properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}if(!H.test(p)){const m={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/properties/upstreams/additionalProperties/p\
 roperties/auth_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
 must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.

@@ -75,11 +75,15 @@ export class EnvelopedCall implements Responses {
 
   begin(): void {
     const { request, response, mayLast } = this.#exchange
-    response.once('close', () => this.#end())
+    response.once('close', () => {
+      clearTimeout(this.#readerTimer)
+      this.#end()
+    })
     this.#attempt(() => {
       this.#readHead()
-      if (this.#method.type !== 'unary') mayLast()
-      if (this.#method.type === 'bidi') this.#requests = this.#method.handle(this, this.#context)
+      if (this.#method.type !== 'bidi') return
+      mayLast()
+      this.#requests = this.#method.handle(this, this.#context)
     })
     request.on('data', (part: Buffer) => this.#attempt(() => this.#push(part)))
     request.once('end', () =>
@@ -181,8 +185,12 @@ export class EnvelopedCall implements Responses {
   /** The call has its only request. */
   #run(request: Buffer): void {
     const { type, handle } = this.#method
-    if (type === 'server_stream') handle(request, this, this.#context)
-    if (type !== 'unary') return
+    if (type === 'bidi') return
+    if (type === 'server_stream') {
+      this.#exchange.mayLast()
+      handle(request, this, this.#context)
+      return
+    }
     const answer = handle(request, this.#context)
     if (answer instanceof Promise) this.#finish(answer.then((response) => this.#answer(response)))
     else this.#answer(answer)
@@ -244,7 +252,6 @@ export class EnvelopedCall implements Responses {
 
   /** The call is over, whoever ended it. */
   #end(): void {
-    clearTimeout(this.#readerTimer)
     if (this.#over) return
     this.#over = true
     this.#hold(0)

@@ -1,6 +1,7 @@
 /** curl and buf ask in the forms that people type; Connect's client asks over HTTP/2, where streams go in both directions. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf'
 import { fromJson, type JsonObject, toJson } from '@bufbuild/protobuf'
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
@@ -9,7 +10,7 @@ import { CHECK, errorOf, methodOf } from '../../support/contract.ts'
 import { run, runBuf } from '../../support/interop/command.ts'
 import { prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../../support/sidecar.ts'
+import { ACCOUNT, issued, populate, runSidecar, type SidecarOptions } from '../../support/sidecar.ts'
 
 const LISTENING = { 'http.address': '127.0.0.1:0', 'http.connect': true }
 const running = await runSidecar({ flags: LISTENING })
@@ -52,21 +53,25 @@ prepareHttps()
 describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
   const claims = { kind: 'static_token', scope: { account: ACCOUNT } }
 
-  async function runSecure() {
-    const secure = await runHttps({ flags: { 'http.connect': true } })
+  async function runSecure(options: Pick<SidecarOptions, 'times'> = {}) {
+    const secure = await runHttps({ ...options, flags: { 'http.connect': true } })
     const token = readFileSync(join(secure.folder, 'administrator-token'), 'utf8').trim()
     return { ...secure, token }
   }
 
-  test.each(['Connect', 'gRPC-Web'])('%s has streams in both directions, for callers', async (protocol) => {
-    const { http, token } = await runSecure()
+  function connectTransport(protocol: string, address: string) {
     const create = protocol === 'Connect' ? createConnectTransport : createGrpcWebTransport
-    const transport = create({
-      baseUrl: `https://${http}`,
+    return create({
+      baseUrl: `https://${address}`,
       httpVersion: '2',
       useBinaryFormat: protocol !== 'Connect',
       nodeOptions: trust(),
     })
+  }
+
+  test.each(['Connect', 'gRPC-Web'])('%s has streams in both directions, for callers', async (protocol) => {
+    const { http, token } = await runSecure()
+    const transport = connectTransport(protocol, http)
     const method = methodOf('CheckStream') as DescMethodBiDiStreaming
     let answered: () => void = () => {}
     const answers: JsonObject[] = []
@@ -102,6 +107,22 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
       error: 'Unauthenticated',
       message: expect.stringContaining('caller token'),
     })
+  })
+
+  test('a stream outlives the time that a request may take, and a silent client that is there', async () => {
+    const http = { headersMs: 150, requestMs: 150, keepAliveMs: 250 }
+    const { http: address, token } = await runSecure({ times: { http } })
+    const transport = connectTransport('Connect', address)
+    const method = methodOf('CheckStream') as DescMethodBiDiStreaming
+    const question = { id: 'q', check: { api: 'balance', token: claims } }
+    async function* questions() {
+      yield fromJson(method.input, question)
+      await sleep(4 * http.keepAliveMs)
+      yield fromJson(method.input, question)
+    }
+    const headers = { authorization: `Bearer ${token}` }
+    const { message } = await transport.stream(method, undefined, 20_000, headers, questions())
+    expect(await Array.fromAsync(message)).toHaveLength(2)
   })
 
   test.skipIf(!buf.ok)('buf finds the contract by reflection', async () => {
