@@ -87,16 +87,16 @@ describe('JSON', () => {
   })
 
   test('with too many values, before it is read', async () => {
-    const body = `{"credentials":{"headers":[${'{},'.repeat(200_000)}{}]}}`
+    const body = `{"credentials":{"headers":[${'{},'.repeat(100_000)}{}]}}`
     expect(await errorOf(CHECK, body)).toEqual([
       400,
       'invalid_argument',
-      'the body: expected at most 200000 values',
+      'the body: expected at most 100000 values',
     ])
   })
 
   test('with many commas in one text is read', async () => {
-    const headers = [{ name: 'X-Token', value: ','.repeat(300_000) }]
+    const headers = [{ name: 'X-Token', value: ','.repeat(200_000) }]
     const { status } = await post(
       address,
       CHECK,

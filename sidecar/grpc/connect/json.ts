@@ -39,7 +39,7 @@ export interface JsonCodec {
  * Most values in a request: an object, a list, or what stands behind a comma. Each takes only a few bytes, and reading millions of
  * them would delay all other calls. A batch of a thousand checks has about ten thousand.
  */
-const VALUES_MAX = 200_000
+const VALUES_MAX = 100_000
 
 /** Shorter requests cannot have so many. */
 const COUNTED_BYTES_MIN = VALUES_MAX
