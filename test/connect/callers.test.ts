@@ -19,11 +19,11 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 
 test.each<[claim: string, http: object, flags: Record<string, string>]>([
   ['gRPC is on a Unix socket', {}, { 'grpc.address': `unix:${join(newFolder(), 'grpc.sock')}` }],
-  ['a proxy speaks for others', { trusted_proxies: ['127.0.0.1'] }, {}],
+  ['a proxy speaks for others', { trusted_proxies: ['192.0.2.1'] }, {}],
   ['others know its URL', { public_url: 'https://identity.example' }, {}],
 ])('where %s, every call needs a caller token', async (_claim, http, flags) => {
   const config = newFile(JSON.stringify({ http }), 'portcullis.json')
-  const { sidecar, folder } = await runSidecar({ config, flags: { ...LISTENING, ...flags } })
+  const { sidecar, folder, logLines } = await runSidecar({ config, flags: { ...LISTENING, ...flags } })
   const ask = (path: string, headers: object) =>
     post(sidecar.httpAddress ?? '', path, path === HEALTH ? '{}' : QUESTION, { ...JSON_TYPE, ...headers })
   const administrator = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
@@ -41,6 +41,13 @@ test.each<[claim: string, http: object, flags: Record<string, string>]>([
     expect((await ask(path, { authorization: `Bearer ${administrator}` })).status).toBe(200)
   }
   expect((await ask('/identity/v3', {})).status).not.toBe(401)
+  // Each came on a connection of its own: what is the same is in the log once, and counted from then on.
+  const refused = logLines.filter((line) => line.includes('a client was refused'))
+  expect(refused.map((line) => JSON.parse(line))).toMatchObject(
+    ['CALLER_TOKEN_MISSING', 'CALLER_TOKEN_INVALID'].map((reason) => ({
+      ...{ level: 40, reason, protocol: 'http', address: '127.0.0.1' },
+    })),
+  )
 })
 
 test.each([{}, { public_url: 'http://localhost:8180' }, { public_url: 'http://[::1]:8180/x' }])(

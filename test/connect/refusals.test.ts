@@ -204,6 +204,7 @@ describe('the protocol', () => {
       505,
     ],
     ['an unknown service', '/portcullis.v2.AuthorizationService/Check', JSON_TYPE, 404],
+    ['the service of Envoy', '/envoy.service.auth.v3.Authorization/Check', PROTO_TYPE, 404],
     ['another host', CHECK, { ...JSON_TYPE, host: 'example.com' }, 403],
     ['a page', CHECK, { ...JSON_TYPE, origin: 'https://example.com' }, 403],
     ['a page of this server', CHECK, { ...JSON_TYPE, origin: `http://${address}` }, 403],

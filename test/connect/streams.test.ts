@@ -1,8 +1,11 @@
 /** Streams over HTTP/1.1: answers as they come, deadlines, clients that leave, and the end of the sidecar. */
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { enveloped, envelopesIn, post } from '../support/contract.ts'
+import { CHECK, enveloped, envelopesIn, post } from '../support/contract.ts'
 import { eventually } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'
 
@@ -75,4 +78,65 @@ test('what a client left is given up', async () => {
   expect(watchers).toHaveLength(1)
   leave()
   await eventually(() => watchers.length === 0)
+})
+
+/** Sends the beginning of a body. */
+function beginBody(address: string, path: string, type: string, bytes: Buffer): ClientRequest {
+  const headers = { 'content-type': type, 'transfer-encoding': 'chunked' }
+  const asking = request(`http://${address}`, { path, method: 'POST', agent: false, headers })
+  asking.on('error', () => {})
+  asking.write(bytes)
+  return asking
+}
+
+test('a message whose rest does not come is not waited for', async () => {
+  const { sidecar } = await runSidecar({ flags: { ...LISTENING, 'grpc.request_timeout_ms': 100 } })
+  const half = enveloped(Buffer.alloc(100)).subarray(0, 50)
+  const asking = beginBody(sidecar.httpAddress ?? '', CHECK, 'application/grpc-web+proto', half)
+  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  expect((await buffer(response)).toString()).toContain('grpc-status: 4\r\n')
+})
+
+test('all requests in flight together hold so many bytes and no more', async () => {
+  const { sidecar } = await runSidecar({ flags: { ...LISTENING, 'grpc.max_buffer_bytes': 1_048_576 } })
+  const address = sidecar.httpAddress ?? ''
+  const half = Buffer.alloc(700_000, ' ')
+  const first = beginBody(address, CHECK, 'application/json', half)
+  const second = beginBody(address, CHECK, 'application/json', half)
+  const [refused] = await Promise.race([first, second].map((asking) => once(asking, 'response')))
+  expect(refused.statusCode).toBe(429)
+  expect(JSON.parse((await buffer(refused)).toString())).toMatchObject({ code: 'resource_exhausted' })
+  for (const asking of [first, second]) asking.destroy()
+  // What they held is free again.
+  const large = JSON.stringify({
+    api: 'balance',
+    credentials: { headers: [{ name: 'x', value: 'x'.repeat(700_000) }] },
+  })
+  await eventually(async () => (await post(address, CHECK, large)).status === 200)
+})
+
+test('a client that leaves its answer unread is disconnected', async () => {
+  const { sidecar } = await runSidecar({
+    flags: { ...LISTENING, 'grpc.max_batch_length': 15_000, 'grpc.reader_timeout_ms': 100 },
+  })
+  const address = sidecar.httpAddress ?? ''
+  const check = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
+  const body = JSON.stringify({ checks: Array.from({ length: 15_000 }, () => check) })
+  const path = `${CHECK}Batch`
+  const { body: whole } = await post(address, path, body)
+  const [host, port] = address.split(':')
+  const socket = connect(Number(port), host)
+  socket.pause()
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: ${address}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  await sleep(1_000)
+  let received = 0
+  socket.on('data', ({ length }: Buffer) => {
+    received += length
+  })
+  socket.on('error', () => {})
+  socket.resume()
+  await once(socket, 'close')
+  expect(received).toBeLessThan(whole.length)
 })

@@ -14,6 +14,7 @@ import { timeoutMs } from '../sockets/text.ts'
 import { Base64Decoder } from './base64.ts'
 import {
   atDeadline,
+  awaitReader,
   connectTimeoutOf,
   type Exchange,
   expectVersion,
@@ -54,7 +55,8 @@ export class EnvelopedCall implements Responses {
   #held = 0
   #stopTimer: (() => void) | undefined
   #restTimer: NodeJS.Timeout | undefined
-  #readerTimer: NodeJS.Timeout | undefined
+  /** Stops the wait for a client that does not read its answers. */
+  #readerStops: (() => void) | undefined
 
   constructor(
     exchange: Exchange,
@@ -76,7 +78,7 @@ export class EnvelopedCall implements Responses {
   begin(): void {
     const { request, response, mayLast } = this.#exchange
     response.once('close', () => {
-      clearTimeout(this.#readerTimer)
+      this.#readerStops?.()
       this.#end()
     })
     this.#attempt(() => {
@@ -94,8 +96,8 @@ export class EnvelopedCall implements Responses {
       }),
     )
     response.on('drain', () => {
-      clearTimeout(this.#readerTimer)
-      this.#readerTimer = undefined
+      this.#readerStops?.()
+      this.#readerStops = undefined
       this.#attempt(() => this.#take())
     })
   }
@@ -118,7 +120,7 @@ export class EnvelopedCall implements Responses {
     this.#buffer.push(bytes, 0, bytes.length)
     if (this.#settings.budget.exhausted) throw OVERLOADED
     this.#take()
-    if (this.#buffer.length > WAITING_BYTES_MAX && (this.#working || this.#readerTimer !== undefined))
+    if (this.#buffer.length > WAITING_BYTES_MAX && (this.#working || this.#readerStops !== undefined))
       this.#exchange.request.pause()
   }
 
@@ -131,7 +133,7 @@ export class EnvelopedCall implements Responses {
   #take(): void {
     while (!this.#over && !this.#working && !this.#ending) {
       // A client that does not read its answers gets no more of them.
-      if (this.#readerTimer !== undefined) return
+      if (this.#readerStops !== undefined) return
       const message = this.#buffer.next()
       if (message === undefined) {
         this.#awaitMore()
@@ -233,10 +235,12 @@ export class EnvelopedCall implements Responses {
 
   #send(bytes: Buffer): void {
     const { response, headers } = this.#exchange
+    // A request that took too long has its answer.
+    if (!this.#begun && response.headersSent) return
     if (!this.#begun) response.writeHead(200, { ...headers, 'content-type': this.#form.contentType })
     this.#begun = true
     const hasRoom = response.write(this.#form.base64 ? bytes.toString('base64') : bytes)
-    if (!hasRoom) this.#readerTimer ??= setTimeout(() => response.destroy(), this.#settings.readerMs)
+    if (!hasRoom) this.#readerStops ??= awaitReader(response, this.#settings.readerMs)
   }
 
   #close(status: CallStatus | undefined): void {

@@ -68,6 +68,12 @@ export function atDeadline(timeoutMs: number, fail: (error: StatusError) => void
   return () => clearTimeout(timer)
 }
 
+/** Closes the connection of a client that leaves its answer unread. @returns a function that stops the timer */
+export function awaitReader(response: ServerResponse, readerMs: number): () => void {
+  const timer = setTimeout(() => response.destroy(), readerMs)
+  return () => clearTimeout(timer)
+}
+
 const DEADLINE_EXCEEDED = new StatusError({
   code: STATUS.DEADLINE_EXCEEDED,
   message: 'Deadline exceeded',

@@ -70,12 +70,12 @@ export class ContractCalls {
     const form = formOf(exchange.request.headers)
     const served = this.#served.get(path)
     if (form === undefined || (served !== undefined && !fits(served, form)))
-      refuse(exchange, 415, `Content-Type: expected one of ${typesFor(served)}`, {
+      refuse(exchange, 415, `Content-Type: expected one of ${typesFor(served)}`, this.#settings, {
         'accept-post': typesFor(served),
       })
     else if (served === undefined) this.#refuseUnknown(exchange, form)
     else if (served.method.type === 'bidi' && exchange.request.httpVersionMajor === 1)
-      refuse(exchange, 505, 'expected HTTP/2, which has streams in both directions')
+      refuse(exchange, 505, 'expected HTTP/2, which has streams in both directions', this.#settings)
     else this.#answer(served, exchange, form)
   }
 

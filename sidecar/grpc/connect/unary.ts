@@ -4,6 +4,7 @@ import { type CallStatus, STATUS, type UnaryMethod } from '../call.ts'
 import { inflated, tooLarge } from '../sockets/messages.ts'
 import {
   atDeadline,
+  awaitReader,
   connectTimeoutOf,
   type Exchange,
   expectVersion,
@@ -114,7 +115,7 @@ class ConnectUnary {
   #succeed(response: Buffer): void {
     if (this.#over) return
     const body = this.#json === undefined ? response : this.#json.write(response)
-    send(this.#exchange, 200, this.#form.contentType, body)
+    send(this.#exchange, 200, this.#form.contentType, body, this.#settings.readerMs)
     this.#end()
   }
 
@@ -141,23 +142,27 @@ function send(
   status: number,
   contentType: string,
   body: Buffer | string,
+  readerMs: number,
 ): void {
+  // A request that took too long has its answer, and Node throws where it gets another one.
+  if (response.headersSent) return
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': length })
   // Node sends a text together with the header fields, in one write.
   response.end(body)
+  if (response.writableLength > 0) response.once('close', awaitReader(response, readerMs))
 }
 
 /** Answers with an error of Connect. What the client still sends is not kept. */
 export function sendError(
   exchange: Exchange,
   status: CallStatus,
-  { descriptors }: Pick<Settings, 'descriptors'>,
+  { descriptors, readerMs }: Settings,
   http = httpStatusOf(status),
 ): void {
   const more = status.code === STATUS.UNAUTHENTICATED ? { 'www-authenticate': 'Bearer' } : {}
   const body = JSON.stringify(errorOf(status, descriptors))
-  send(leaving(exchange, more), http, 'application/json', body)
+  send(leaving(exchange, more), http, 'application/json', body, readerMs)
 }
 
 /** Refuses a request before it is a call of any protocol: the status is all that clients know of it. */
@@ -165,9 +170,10 @@ export function refuse(
   exchange: Exchange,
   http: number,
   message: string,
+  { readerMs }: Settings,
   more: OutgoingHttpHeaders = {},
 ): void {
-  send(leaving(exchange, more), http, 'text/plain', `${message}\n`)
+  send(leaving(exchange, more), http, 'text/plain', `${message}\n`, readerMs)
 }
 
 /** The exchange without the rest of its request. */

@@ -1,5 +1,7 @@
 /** curl and buf ask in the forms that people type; Connect's client asks over HTTP/2, where streams go in both directions. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:http2'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf'
@@ -8,7 +10,7 @@ import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/conn
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { CHECK, errorOf, methodOf } from '../../support/contract.ts'
 import { run, runBuf } from '../../support/interop/command.ts'
-import { prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
+import { inHttp1, prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { ACCOUNT, issued, populate, runSidecar, type SidecarOptions } from '../../support/sidecar.ts'
 
@@ -123,6 +125,25 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
     const headers = { authorization: `Bearer ${token}` }
     const { message } = await transport.stream(method, undefined, 20_000, headers, questions())
     expect(await Array.fromAsync(message)).toHaveLength(2)
+  })
+
+  test('a request that took too long is answered once, also where it ends after that', async () => {
+    const { http: address } = await runSecure({ times: { http: { headersMs: 100, requestMs: 100 } } })
+    // Without a window the answer stays on its way, and the request open.
+    const session = connect(`https://${address}`, { ...trust(), settings: { initialWindowSize: 0 } })
+    session.on('error', () => {})
+    for (const type of ['application/json', 'application/grpc-web+json']) {
+      const stream = session.request({ ':method': 'POST', ':path': CHECK, 'content-type': type })
+      stream.on('error', () => {})
+      const [{ ':status': status }] = await once(stream, 'response')
+      expect(status).toBe(408)
+      stream.end(Buffer.alloc(7))
+      // The server has read the end before it answers the ping.
+      await new Promise((resolve) => session.ping(resolve))
+      stream.close()
+    }
+    session.destroy()
+    expect((await inHttp1(address, { path: '/healthz' })).status).toBe(200)
   })
 
   test.skipIf(!buf.ok)('buf finds the contract by reflection', async () => {
