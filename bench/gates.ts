@@ -159,6 +159,7 @@ export const gates: readonly Gate[] = [
   },
   { ...ratio('servers', 'json-cerbos-cpu', 0.5), because: HALF },
   { ...ratio('servers', 'json-opa-cpu', 0.5), because: HALF },
+  { ...ratio('servers', 'authorize-cerbos-cpu', 0.5), because: HALF },
 ]
 
 function ratio(suite: string, row: string, bound: number): Omit<Gate, 'because'> {

@@ -1,6 +1,6 @@
 /**
  * The driver over HTTP/1.1, for servers that speak no gRPC. Each socket carries one request at a time, written as
- * prepared bytes. It accepts an answer only with status 200 and the expected length of the body.
+ * prepared bytes. It accepts an answer only with the expected status and the expected length of the body.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -12,6 +12,8 @@ export interface Http1Workload {
   readonly requests: readonly Buffer[]
   /** Length of the body of the answer to each. */
   readonly bodyBytes: readonly number[]
+  /** Status of the answer to each; absent: 200. */
+  readonly statuses?: readonly number[]
 }
 
 export interface Http1Answer {
@@ -43,7 +45,7 @@ export class Http1Load {
   }
 
   /** Sends `calls` requests in all: one in flight on each connection. When it is answered, the next one starts. */
-  async run({ requests, bodyBytes }: Http1Workload, calls: number): Promise<Latencies> {
+  async run({ requests, bodyBytes, statuses }: Http1Workload, calls: number): Promise<Latencies> {
     const latencies = new Latencies(this.#lanes.length)
     let asked = 0
     const drive = async (lane: Lane, number: number) => {
@@ -52,7 +54,7 @@ export class Http1Load {
         latencies.start(number)
         const { status, body } = await lane.ask(requests[index] as Buffer)
         latencies.end(number)
-        if (status !== 200 || body.length !== bodyBytes[index])
+        if (status !== (statuses?.[index] ?? 200) || body.length !== bodyBytes[index])
           throw new Error(`expected ${bodyBytes[index]} bytes, got ${body.length} with status ${status}`)
       }
     }

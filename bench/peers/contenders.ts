@@ -3,10 +3,11 @@ import type { Engine } from '../../engine/index.ts'
 import { revoke, tokenFor } from '../../test/support/interop/identity.ts'
 import { connectLoad, contend } from '../harness/contender.ts'
 import { BUSY } from '../harness/grpc.ts'
-import { Http1Load, http1Request } from '../harness/http1.ts'
+import { type Http1Answer, Http1Load, http1Request } from '../harness/http1.ts'
 import type { Latencies } from '../harness/latency.ts'
 import type { MeasuredProcess, ServerProcess } from '../harness/process.ts'
 import { type SidecarReady, startSidecar } from '../servers/start.ts'
+import { authorizeConfigurationIn, authorizeRequests } from '../workloads/authorize.ts'
 import { prepareWorkloads } from '../workloads/checks.ts'
 import { cellQuestions } from '../workloads/questions.ts'
 import { tokenChecks, upstreamConfigurationFor } from '../workloads/upstream.ts'
@@ -62,8 +63,20 @@ export function askSidecarJson(
   const requests = cellQuestions(engine).map(({ api, kind, scope }) =>
     http1Request('POST', CHECK, headers, JSON.stringify({ api, token: { kind, scope } })),
   )
-  const answer = (body: Buffer) => (JSON.parse(body.toString()) as { readonly allowed: boolean }).allowed
+  const answer = ({ body }: Http1Answer) =>
+    (JSON.parse(body.toString()) as { readonly allowed: boolean }).allowed
   return askHttp1('sidecar, JSON', engine, { server, address, requests, answer }, stack)
+}
+
+/** A sidecar that a proxy asks about requests with a token of every kind. */
+export async function askSidecarAuthorize(engine: Engine, { folder, stack }: Place): Promise<AskedServer> {
+  const flags = ['--http', '127.0.0.1:0', '--config', authorizeConfigurationIn(folder)]
+  const server = await startSidecar({ flags })
+  stack.defer(() => server.stop())
+  const requests = await authorizeRequests(engine, server.ready)
+  const answer = ({ status }: Http1Answer) => status === 200
+  const asked = { server, address: server.ready.http, requests, answer }
+  return askHttp1('sidecar, /authorize', engine, asked, stack)
 }
 
 /** Cerbos, asked in JSON over HTTP/1.1. */
@@ -75,7 +88,7 @@ export async function askCerbosHttp(
   const { server, httpAddress: address } = await startCerbos(binary, rulesOf(engine), folder)
   stack.defer(() => server.stop())
   const requests = cellQuestions(engine).map(cerbosHttpQuestion)
-  const asked = { server, address, requests, answer: cerbosHttpAnswer }
+  const asked = { server, address, requests, answer: ({ body }: Http1Answer) => cerbosHttpAnswer(body) }
   return askHttp1('Cerbos over HTTP', engine, asked, stack)
 }
 
@@ -92,17 +105,21 @@ async function askHttp1(
     readonly server: MeasuredProcess
     readonly address: string
     readonly requests: readonly Buffer[]
-    readonly answer: (body: Buffer) => boolean
+    readonly answer: (answer: Http1Answer) => boolean
   },
   stack: AsyncDisposableStack,
 ): Promise<AskedServer> {
   const load = new Http1Load(address, true)
   stack.defer(() => load.close())
-  const bodies: Buffer[] = []
-  for (const request of requests) bodies.push((await load.ask(request)).body)
-  refuseWrong(name, engine, bodies.map(answer))
-  const workload = { requests, bodyBytes: bodies.map(({ length }) => length) }
-  return { name, server, run: (calls) => load.run(workload, calls), answersChecked: bodies.length }
+  const answers: Http1Answer[] = []
+  for (const request of requests) answers.push(await load.ask(request))
+  refuseWrong(name, engine, answers.map(answer))
+  const workload = {
+    requests,
+    bodyBytes: answers.map(({ body }) => body.length),
+    statuses: answers.map(({ status }) => status),
+  }
+  return { name, server, run: (calls) => load.run(workload, calls), answersChecked: answers.length }
 }
 
 export async function askCerbos(
@@ -129,7 +146,7 @@ export async function askOpa(engine: Engine, binary: string, { folder, stack }: 
   const { server, address } = await startOpa(binary, rulesOf(engine), folder)
   stack.defer(() => server.stop())
   const requests = cellQuestions(engine).map(opaQuestion)
-  return askHttp1('OPA', engine, { server, address, requests, answer: opaAnswer }, stack)
+  return askHttp1('OPA', engine, { server, address, requests, answer: ({ body }) => opaAnswer(body) }, stack)
 }
 
 /** The sidecar, asked in the same way as Keystone. The caller stops it. */

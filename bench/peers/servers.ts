@@ -23,6 +23,7 @@ import {
   askKeystone,
   askOpa,
   askSidecar,
+  askSidecarAuthorize,
   askSidecarBefore,
   askSidecarIdentity,
   askSidecarJson,
@@ -58,6 +59,8 @@ const DECISIONS =
   'The sidecar: `Check` of claims over gRPC, 8 connections × 16 in flight, for every cell in turn.'
 const JSON_DECISIONS =
   'Both get JSON over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn. The sidecar: `Check` of claims by the protocol Connect.'
+const AUTHORIZATIONS =
+  'The sidecar: `GET /authorize/API` as nginx asks, with a token of each kind in turn, which it verifies; it answers who sent the request. The other server is told the kind, in JSON. Both over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn.'
 const VALIDATIONS =
   'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a connection of its own, as uWSGI serves it; the latency includes opening the connection.'
 const CHECKS_BEFORE =
@@ -105,6 +108,8 @@ async function run(size: Size): Promise<SuiteReport> {
   await beside(await askSidecar(sidecar, stack), SIZES[size].decisions, decidingPeers())
   const json = await askSidecarJson(shippedEngine(), sidecar, stack)
   await beside(json, SIZES[size].decisions, decidingOverHttp())
+  const authorize = await askSidecarAuthorize(shippedEngine(), { folder, stack })
+  await beside(authorize, SIZES[size].decisions, decidingForProxies())
   await beside(await askSidecarIdentity(sidecar, stack), SIZES[size].validations, validatingPeers())
   return { rows, skipped: skips.list, answersChecked }
 }
@@ -132,19 +137,26 @@ function decidingPeers(): PeerServer[] {
 
 /** The same servers over HTTP. */
 function decidingOverHttp(): PeerServer[] {
+  return overHttp('json', 'Check of claims as JSON', JSON_DECISIONS)
+}
+
+/** The same servers again, beside what a proxy asks. */
+function decidingForProxies(): PeerServer[] {
+  return overHttp('authorize', 'question of a proxy', AUTHORIZATIONS)
+}
+
+function overHttp(id: string, what: string, asked: string): PeerServer[] {
   const engine = shippedEngine()
   return [
     {
-      id: 'json-cerbos',
-      what: 'Check of claims as JSON',
-      method: `${METHOD} ${JSON_DECISIONS} ${CERBOS_CONFIGURED}`,
+      ...{ id: `${id}-cerbos`, what },
+      method: `${METHOD} ${asked} ${CERBOS_CONFIGURED}`,
       install: installCerbos,
       start: (binary, place) => askCerbosHttp(engine, binary, place),
     },
     {
-      id: 'json-opa',
-      what: 'Check of claims as JSON',
-      method: `${METHOD} ${JSON_DECISIONS} ${OPA_SERVER_CONFIGURED}`,
+      ...{ id: `${id}-opa`, what },
+      method: `${METHOD} ${asked} ${OPA_SERVER_CONFIGURED}`,
       install: installOpa,
       start: (binary, place) => askOpa(engine, binary, place),
     },
