@@ -5,10 +5,11 @@ import { protoFolder } from './base/package.ts'
 import { type Config, grpcLimitsOf } from './config/config.ts'
 import { forCallersByToken } from './grpc/admission.ts'
 import type { Methods } from './grpc/call.ts'
-import { ContractCalls } from './grpc/connect/server.ts'
+import type { Exchange } from './grpc/connect/exchange.ts'
+import type { ContractCalls } from './grpc/connect/server.ts'
 import { EXT_AUTHZ_SERVICE } from './grpc/ext-authz/methods.ts'
 import { failure } from './grpc/handler.ts'
-import { ContractRoutes } from './http/contract.ts'
+import { type Calls, ContractRoutes } from './http/contract.ts'
 import type { Services } from './usecases/services.ts'
 
 export interface OpenContract {
@@ -20,9 +21,12 @@ export interface OpenContract {
 /** @param methods of gRPC, for whoever reaches them */
 export function openContract(services: Services, config: Config, methods: Methods): OpenContract {
   const served = ofContract(methods)
-  const calls = new ContractCalls(isForThisMachine(config) ? served : forCallersByToken(served, services), {
-    ...grpcLimitsOf(config),
-    statusOf: (error) => failure(services.trace, error),
+  const calls = new LazyCalls([...served.keys()], services, () => {
+    const admitted = isForThisMachine(config) ? served : forCallersByToken(served, services)
+    return [
+      admitted,
+      { ...grpcLimitsOf(config), statusOf: (error: unknown) => failure(services.trace, error) },
+    ]
   })
   const routes = new ContractRoutes({
     calls,
@@ -30,6 +34,60 @@ export function openContract(services: Services, config: Config, methods: Method
     document: join(protoFolder, 'openapi.json'),
   })
   return { routes, close: (drainMs) => calls.close(drainMs) }
+}
+
+/** What answers the calls is loaded with the first one: with its library it is a megabyte, and not every sidecar is called over HTTP. */
+class LazyCalls implements Calls {
+  readonly paths: readonly string[]
+  readonly #trace: Services['trace']
+  readonly #load: () => Promise<ContractCalls>
+  #loading: Promise<ContractCalls> | undefined
+  #loaded: ContractCalls | undefined
+  #closing = false
+
+  constructor(
+    paths: readonly string[],
+    { trace }: Services,
+    given: () => ConstructorParameters<typeof ContractCalls>,
+  ) {
+    this.paths = paths
+    this.#trace = trace
+    this.#load = async () => {
+      const { ContractCalls } = await import('./grpc/connect/server.ts')
+      const calls = new ContractCalls(...given())
+      if (this.#closing) await calls.close(0)
+      this.#loaded = calls
+      return calls
+    }
+  }
+
+  answer(path: string, exchange: Exchange): void {
+    if (this.#loaded === undefined) this.#answerLoaded(path, exchange)
+    else this.#loaded.answer(path, exchange)
+  }
+
+  #answerLoaded(path: string, exchange: Exchange): void {
+    let left = false
+    exchange.response.once('close', () => {
+      left = true
+    })
+    this.#loading ??= this.#load()
+    this.#loading
+      .then((calls) => {
+        // A call of a client that has gone would never end.
+        if (!left) calls.answer(path, exchange)
+      })
+      .catch((error) => {
+        this.#trace.failed(error)
+        exchange.response.destroy()
+      })
+  }
+
+  /** Lets calls end for up to `drainMs`, then ends them. */
+  async close(drainMs: number): Promise<void> {
+    this.#closing = true
+    await this.#loaded?.close(drainMs)
+  }
 }
 
 /** All but Envoy's service. Envoy speaks gRPC, and over HTTP it asks at a path of its own, where it proves that it is a known proxy. */
