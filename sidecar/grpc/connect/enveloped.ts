@@ -249,6 +249,7 @@ export class EnvelopedCall implements Responses {
     const { descriptors } = this.#settings
     this.#send(this.#form.protocol === 'connect' ? connectEnd(status, descriptors) : grpcWebEnd(status))
     response.end()
+    if (response.writableLength > 0) this.#readerStops ??= awaitReader(response, this.#settings.readerMs)
     // What the client still sends is not kept.
     request.resume()
     this.#end()

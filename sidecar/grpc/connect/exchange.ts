@@ -1,5 +1,6 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { Budget } from '../../http2/budget.ts'
 import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
 import type { Descriptors } from './json.ts'
@@ -68,10 +69,20 @@ export function atDeadline(timeoutMs: number, fail: (error: StatusError) => void
   return () => clearTimeout(timer)
 }
 
-/** Closes the connection of a client that leaves its answer unread. @returns a function that stops the timer */
+/** Code of HTTP/2 for a request that is given up. */
+const CANCEL = 8
+
+/** Gives up a client that reads nothing of its answer for so long. @returns a function that ends the wait */
 export function awaitReader(response: ServerResponse, readerMs: number): () => void {
-  const timer = setTimeout(() => response.destroy(), readerMs)
-  return () => clearTimeout(timer)
+  const leave = () => {
+    const { stream } = response as { stream?: Pick<ServerHttp2Stream, 'close'> }
+    // Of a request of HTTP/2 that ends without a code, the client would take the part that it has for the whole answer.
+    if (stream === undefined) response.destroy()
+    else stream.close(CANCEL)
+  }
+  // Node's own timer begins anew with each part that leaves, also where the answer is a single one.
+  response.setTimeout(readerMs, leave)
+  return () => response.off('timeout', leave).setTimeout(0)
 }
 
 const DEADLINE_EXCEEDED = new StatusError({

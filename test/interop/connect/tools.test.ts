@@ -55,8 +55,8 @@ prepareHttps()
 describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
   const claims = { kind: 'static_token', scope: { account: ACCOUNT } }
 
-  async function runSecure(options: Pick<SidecarOptions, 'times'> = {}) {
-    const secure = await runHttps({ ...options, flags: { 'http.connect': true } })
+  async function runSecure({ flags, times }: Pick<SidecarOptions, 'flags' | 'times'> = {}) {
+    const secure = await runHttps({ times, flags: { ...flags, 'http.connect': true } })
     const token = readFileSync(join(secure.folder, 'administrator-token'), 'utf8').trim()
     return { ...secure, token }
   }
@@ -144,6 +144,21 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
     }
     session.destroy()
     expect((await inHttp1(address, { path: '/healthz' })).status).toBe(200)
+  })
+
+  test('a client that leaves its answer unread loses the call', async () => {
+    const { http: address } = await runSecure({ flags: { 'grpc.reader_timeout_ms': 100 } })
+    const session = connect(`https://${address}`, { ...trust(), settings: { initialWindowSize: 0 } })
+    session.on('error', () => {})
+    for (const type of ['application/json', 'application/grpc-web+json']) {
+      const stream = session.request({ ':method': 'POST', ':path': CHECK, 'content-type': type })
+      stream.on('error', () => {})
+      stream.end(Buffer.alloc(7))
+      await once(stream, 'close').catch(() => {})
+      // A code, because the client would take the part that it has for the whole answer.
+      expect(stream.rstCode).toBe(8)
+    }
+    session.destroy()
   })
 
   test.skipIf(!buf.ok)('buf finds the contract by reflection', async () => {
