@@ -12,12 +12,12 @@ import {
   type Config,
   ConfigError,
   changeRatesOf,
-  grpcLimitsOf,
   passwordLimitsOf,
   sharedDirectoryOf,
   throttleLimitsOf,
 } from './config/config.ts'
 import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
+import { grpcLimitsOf } from './config/grpc-limits.ts'
 import { readProfiles } from './config/profiles.ts'
 import { expectPrivateFiles } from './config/secret-files.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'

@@ -251,28 +251,6 @@ export function sharedDirectoryOf({ directory }: Config) {
   return url && { url, stalenessMs, poolSize, timeoutMs }
 }
 
-/** The limits of gRPC: of calls on any transport, and of connections. */
-export function grpcLimitsOf({ grpc }: Config) {
-  return {
-    maxMessageBytes: grpc.max_message_bytes,
-    maxConcurrentStreams: grpc.max_concurrent_streams,
-    maxBatchLength: grpc.max_batch_length,
-    maxConnectionIdleMs: grpc.max_connection_idle_ms,
-    maxConnectionAgeMs: grpc.max_connection_age_ms,
-    bounds: {
-      connections: grpc.max_connections,
-      connectionsPerAddress: grpc.max_connections_per_address,
-      headerListBytes: grpc.max_header_list_bytes,
-      connectionBufferBytes: grpc.max_connection_buffer_bytes,
-      bufferBytes: grpc.max_buffer_bytes,
-      resetsPerSecond: grpc.max_resets_per_second,
-      controlFramesPerSecond: grpc.max_control_frames_per_second,
-      requestMs: grpc.request_timeout_ms,
-      readerMs: grpc.reader_timeout_ms,
-    },
-  }
-}
-
 /** The limits of the login throttle. */
 export function throttleLimitsOf({ login_throttle }: Config) {
   const { failures, source_failures: sourceFailures, waiting, pause_ms: pauseMs } = login_throttle

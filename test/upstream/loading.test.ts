@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { loadedBy } from '../support/loaded.ts'
 import { newFile } from '../support/resources.ts'
 
-const PARTS = /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(upstream|grpc\/connect)\//
+const PARTS =
+  /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(upstream|grpc\/connect)\//
 const PASSWORD = newFile('a password')
 const job = { account: '1', user_name: 'x', password_file: PASSWORD }
 

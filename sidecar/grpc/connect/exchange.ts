@@ -1,6 +1,5 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
 import type { Budget } from '../../http2/budget.ts'
 import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
 import type { Descriptors } from './json.ts'
@@ -75,7 +74,7 @@ const CANCEL = 8
 /** Gives up a client that reads nothing of its answer for so long. @returns a function that ends the wait */
 export function awaitReader(response: ServerResponse, readerMs: number): () => void {
   const leave = () => {
-    const { stream } = response as { stream?: Pick<ServerHttp2Stream, 'close'> }
+    const { stream } = response as { stream?: { close(code: number): void } }
     // Of a request of HTTP/2 that ends without a code, the client would take the part that it has for the whole answer.
     if (stream === undefined) response.destroy()
     else stream.close(CANCEL)
