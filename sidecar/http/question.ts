@@ -16,7 +16,10 @@ export function questionOf(request: FastifyRequest): TokenQuestion {
 
 /** Every header with each of its values. */
 export function headersOf({ raw }: FastifyRequest): [name: string, values: string[]][] {
-  return Object.entries(raw.headersDistinct).map(([name, values]) => [name, values ?? []])
+  const { headersDistinct } = raw
+  const headers: [name: string, values: string[]][] = []
+  for (const name in headersDistinct) headers.push([name, headersDistinct[name] as string[]])
+  return headers
 }
 
 /** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */

@@ -116,19 +116,19 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const refuse = (reply: FastifyReply, error: HttpError) =>
     (reply.request.routeOptions.config?.sendError ?? sendError)(reply, error, site.identityUrl)
 
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
     const wrong = asked ? undefined : hostProblem(request, hosts, options.contract)
-    if (wrong !== undefined) return refuse(reply, wrong)
+    if (wrong !== undefined) return void refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
-    if (request.routeOptions.url === JWKS) return
+    if (request.routeOptions.url === JWKS) return next()
     const pretended = proxies?.problemOf(request.raw, asked)
-    if (pretended === undefined) return
+    if (pretended === undefined) return next()
     const by = { protocol: 'http', address: request.socket.remoteAddress }
     services.trace.record({ level: 'warn', message: 'an unknown proxy was refused', by })
-    return refuse(reply, pretended)
+    refuse(reply, pretended)
   })
   server.addHook('onClose', async () => proxies?.close())
   server.setErrorHandler(async (error: Error, request, reply) => {

@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
 import { isAllowed, overlap, readRange } from '../authority/addresses.ts'
+import { LazyLruCache } from '../authority/lazy-lru-cache.ts'
 import type { Secret } from '../base/secret.ts'
 import { WatchedFile } from '../base/watched-file.ts'
 import type { HttpError } from './errors.ts'
@@ -33,10 +34,14 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128']
 /** Time between two looks at the file with the secrets, in milliseconds. */
 const POLL_MS = 1_000
 
+/** Most addresses that are remembered, of proxies and of their clients. */
+const ADDRESSES_MAX = 1_000
+
 export class TrustedProxies {
   readonly #ranges: readonly string[]
   readonly #secrets: ProxySecrets | undefined
   readonly #ownAddresses: () => readonly string[]
+  readonly #inRanges = new LazyLruCache<{ readonly value: boolean }>(ADDRESSES_MAX)
 
   /**
    * @param ownAddresses the addresses of this machine now, besides those of loopback
@@ -55,10 +60,10 @@ export class TrustedProxies {
   /** Whether a known proxy sent the request. */
   sent({ socket, headersDistinct }: IncomingMessage): boolean {
     const { remoteAddress } = socket
-    if (!isAllowed(remoteAddress, this.#ranges)) return false
+    if (!this.#isInRanges(remoteAddress)) return false
     if (this.#secrets === undefined) return !this.#isOwn(remoteAddress)
-    const [secret, ...more] = headersDistinct[SECRET_FIELD] ?? []
-    return secret !== undefined && more.length === 0 && this.#secrets.includes(secret)
+    const secrets = headersDistinct[SECRET_FIELD]
+    return secrets?.length === 1 && this.#secrets.isProvenBy(secrets[0] as string, socket)
   }
 
   /**
@@ -71,7 +76,7 @@ export class TrustedProxies {
     const { headers, socket } = request
     if (asked) return this.sent(request) ? undefined : { status: 403, message: this.#expected('') }
     if (headers['x-forwarded-for'] === undefined && headers[SECRET_FIELD] === undefined) return undefined
-    if (!isAllowed(socket.remoteAddress, this.#ranges) || this.sent(request)) return undefined
+    if (!this.#isInRanges(socket.remoteAddress) || this.sent(request)) return undefined
     return { status: 403, message: this.#expected(' beside X-Forwarded-For') }
   }
 
@@ -80,7 +85,7 @@ export class TrustedProxies {
    * has looked at. The secret says nothing about the hops behind it: a process of this machine can be a client of the proxy, too.
    */
   includes(address: string, hop: number): boolean {
-    return isAllowed(address, this.#ranges) && (hop === 0 || !this.#isOwn(address))
+    return this.#isInRanges(address) && (hop === 0 || !this.#isOwn(address))
   }
 
   /** Looks at the file with the secrets now. */
@@ -98,6 +103,16 @@ export class TrustedProxies {
       : `expected a proxy of http.trusted_proxies, and one ${SECRET_HEADER} with a secret of http.proxy_secret_file${where}`
   }
 
+  /** The ranges never change, and proxies send from the same few addresses. */
+  #isInRanges(address: string | undefined): boolean {
+    if (address === undefined) return false
+    const known = this.#inRanges.get(address)
+    if (known !== undefined) return known.value
+    const value = isAllowed(address, this.#ranges)
+    this.#inRanges.set(address, { value })
+    return value
+  }
+
   #isOwn(address: string | undefined): boolean {
     return isAllowed(address, [...LOOPBACK, ...singles(this.#ownAddresses())])
   }
@@ -107,6 +122,8 @@ export class TrustedProxies {
 class ProxySecrets {
   readonly #file: WatchedFile<readonly Buffer[]>
   #digests: readonly Buffer[]
+  /** What each connection has proven itself by, and when these were the secrets. */
+  readonly #proven = new WeakMap<object, { readonly text: string; readonly digests: readonly Buffer[] }>()
 
   constructor({ path, read }: ProxySecretFile, log?: Pick<Logger, 'info' | 'error'>) {
     this.#file = new WatchedFile<readonly Buffer[]>({
@@ -126,10 +143,17 @@ class ProxySecrets {
     this.#digests = this.#file.initial
   }
 
-  /** In a time that does not depend on how much of the text is right. */
-  includes(text: string): boolean {
+  /**
+   * Whether it is one of the secrets now, in a time that does not depend on how much of the text is right. A connection that has sent it
+   * before knows it, so nothing can be learned from a plain comparison.
+   */
+  isProvenBy(text: string, connection: object): boolean {
+    const before = this.#proven.get(connection)
+    if (before?.digests === this.#digests && before.text === text) return true
     const digest = digestOf(text)
-    return this.#digests.some((known) => timingSafeEqual(digest, known))
+    const isSecret = this.#digests.some((known) => timingSafeEqual(digest, known))
+    if (isSecret) this.#proven.set(connection, { text, digests: this.#digests })
+    return isSecret
   }
 
   reload(): void {
