@@ -1,5 +1,5 @@
 /** Who may say where a request came from: a proxy that has something that other processes of this machine have not. */
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
@@ -159,6 +159,28 @@ test('the secret of a proxy counts from its address alone', () => {
   expect(
     ['10.0.0.5', '10.0.0.6', '127.0.0.1'].map((from) => proxies.sent(requestFrom(from, headers))),
   ).toEqual([true, false, false])
+  proxies.close()
+})
+
+test('a connection that has proven a secret proves no other, and none that was withdrawn', () => {
+  const path = newFile(SECRET, 'secret')
+  const secrets = {
+    path,
+    read: () =>
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .map((text) => new Secret(text)),
+  }
+  const proxies = new TrustedProxies({ addresses: ['10.0.0.5'], secrets })
+  const socket = { remoteAddress: '10.0.0.5' }
+  const knows = (text: string) => {
+    const { headersDistinct } = requestFrom('', { 'x-portcullis-proxy-secret': text })
+    return proxies.sent({ socket, headersDistinct } as IncomingMessage)
+  }
+  expect([SECRET, SECRET, NEXT, SECRET.slice(1)].map(knows)).toEqual([true, true, false, false])
+  writeFileSync(path, NEXT)
+  proxies.reload()
+  expect([SECRET, NEXT, SECRET].map(knows)).toEqual([false, true, false])
   proxies.close()
 })
 
