@@ -66,12 +66,23 @@ export function extractCredential(headers: CredentialHeaders, names: CredentialN
 
 function onlyCredential(found: readonly { header: string; value: string }[]): Extraction {
   const [first] = found
-  if (first === undefined || found.some(({ value }) => value === '')) return fault('CREDENTIAL_MISSING')
-  // Intermediaries join a repeated header with a comma, which no token contains.
+  if (first === undefined || isOneEmpty(found)) return fault('CREDENTIAL_MISSING')
+  // A comma stands for a repeated header. No token contains one.
   if (found.length > 1 || first.value.includes(',')) return fault('CREDENTIAL_AMBIGUOUS')
   if (first.value.length > CREDENTIAL_LENGTH_MAX || !TOKEN.test(first.value))
     return fault('CREDENTIAL_MALFORMED')
   return { ok: true, ...first }
+}
+
+/**
+ * Whether one of the headers is empty. A repeated header never is, whatever its values: intermediaries join them with a comma, and the
+ * reason must not depend on whether they did.
+ */
+function isOneEmpty(found: readonly { header: string; value: string }[]): boolean {
+  if (found.length === 1) return found[0]?.value === ''
+  const joined = new Map<string, string>()
+  for (const { header, value } of found) joined.set(header, joined.has(header) ? ',' : value)
+  return [...joined.values()].includes('')
 }
 
 const fault = (reason: CredentialReason): Extraction => ({ ok: false, reason })

@@ -95,10 +95,10 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   ],
   [
     'CREDENTIAL_MISSING',
-    'an empty value beside one with white space inside',
+    'an empty header beside one with white space inside',
     [
       ['X-Token', ''],
-      ['X-Token', 'a b'],
+      ['X-Auth-Token', 'a b'],
     ],
   ],
   [
@@ -123,6 +123,24 @@ test.each<[reason: string, claim: string, headers: unknown]>([
     [
       ['X-Token', 'abc'],
       ['X-Token', 'abc'],
+    ],
+  ],
+  // Joined by a comma it would not be empty.
+  [
+    'CREDENTIAL_AMBIGUOUS',
+    'a repeated header with an empty value',
+    [
+      ['X-Token', ''],
+      ['x-token', 'abc'],
+    ],
+  ],
+  ['CREDENTIAL_AMBIGUOUS', 'a repeated header with empty values alone', [['X-Token', ['', ' ']]]],
+  [
+    'CREDENTIAL_MISSING',
+    'an empty header beside a repeated one',
+    [
+      ['X-Token', ['', '']],
+      ['X-Auth-Token', ''],
     ],
   ],
   ['CREDENTIAL_AMBIGUOUS', 'a list of two values', [['X-Token', ['abc', 'def']]]],
