@@ -1,14 +1,23 @@
 /**
- * What the sender of a denied request is told: the status, the challenge and the body. Whoever answers in the place of a service uses
+ * What the sender of a denied request is told: the status, the headers and the body. Whoever answers in the place of a service uses
  * this file, so that a client sees no difference between a proxy and a middleware.
  */
-import type { AcceptedKind, Reason } from '../engine/index.ts'
+import type { Decision, Reason } from '../engine/index.ts'
 
 /** A decision, as far as its words go. */
-export interface Denied {
-  readonly reason: Reason
-  readonly message: string
-  readonly accepted: readonly AcceptedKind[]
+export interface Denied extends Pick<Decision, 'message' | 'accepted' | 'rulesDigest'> {
+  /** `UNSPECIFIED`: the sidecar that decided is newer, and has reasons that are not known here. */
+  readonly reason: Reason | 'UNSPECIFIED'
+}
+
+/** Names in lower case, with their values. */
+export type Headers = readonly (readonly [name: string, value: string])[]
+
+export interface Denial {
+  readonly status: 401 | 403
+  readonly headers: Headers
+  /** JSON. It says which kinds of token would have been accepted. */
+  readonly body: string
 }
 
 /** The status for each reason. 401: another credential may help. 403: the credential is known, or no credential helps. */
@@ -31,13 +40,35 @@ export const DENIAL_STATUSES: Readonly<Record<Reason, 200 | 401 | 403>> = {
   ALLOWED: 200,
 }
 
-/** The body, as JSON. It says which kinds of token would have been accepted. */
-export function denialBody({ reason, message, accepted }: Denied): string {
-  return JSON.stringify({ error: { reason, message, accepted } })
+/** Names the exact rules that decided. */
+export const RULES_HEADER = 'x-portcullis-rules-digest'
+
+/** Why the request does not pass. The body says it too, but some proxies give their clients a body of their own. */
+const REASON_HEADER = 'x-portcullis-reason'
+
+/** The headers of every answer with a body of ours. It is for one client and one moment. */
+export function headersOfDenial(reason: string): Headers {
+  return [
+    ['content-type', 'application/json'],
+    ['cache-control', 'no-store'],
+    [REASON_HEADER, reason],
+  ]
 }
 
-/** The value of `WWW-Authenticate`: a challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
-export function challengesOf({ reason, accepted }: Pick<Denied, 'reason' | 'accepted'>): string {
+/** The answer to a request that a decision denies. It never lets the request pass, whatever the reason. */
+export function denialOf(denied: Denied): Denial {
+  const { reason, message, accepted, rulesDigest } = denied
+  const status = reason !== 'UNSPECIFIED' && DENIAL_STATUSES[reason] === 401 ? 401 : 403
+  const headers: Headers = [...headersOfDenial(reason), [RULES_HEADER, rulesDigest]]
+  return {
+    status,
+    headers: status === 401 ? [...headers, ['www-authenticate', challengesOf(denied)]] : headers,
+    body: JSON.stringify({ error: { reason, message, accepted } }),
+  }
+}
+
+/** A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
+function challengesOf({ reason, accepted }: Denied): string {
   const headers = [...new Set(accepted.map(({ header }) => header))]
   const parameters = headers.length > 0 ? headers.map((header) => ` header="${header}",`) : ['']
   return parameters.map((parameter) => `Portcullis${parameter} reason="${reason}"`).join(', ')

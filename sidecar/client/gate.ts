@@ -1,6 +1,6 @@
 /** What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where a request must not pass. */
 import type { Scope } from '../../engine/index.ts'
-import { challengesOf, DENIAL_STATUSES, denialBody } from '../denial.ts'
+import { denialOf, headersOfDenial } from '../denial.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
 import { PortcullisError } from './error.ts'
@@ -97,16 +97,12 @@ export class Gate<Request> {
     return answer.allowed ? { type: 'passes', answer } : { type: 'denied', denial: this.#denial(answer) }
   }
 
-  #denial({ reason, message, accepted }: CheckAnswer): Denial {
+  #denial(answer: CheckAnswer): Denial {
+    const { reason } = answer
     if (this.#options.hideOthers && (reason === 'ACCOUNT_MISMATCH' || reason === 'PROJECT_MISMATCH'))
       return denial(404, { reason: 'NOT_FOUND', message: 'there is no such resource' })
-    // A newer sidecar may have reasons that this client does not know.
-    if (reason === 'UNSPECIFIED') return denial(403, { reason, message, accepted })
-    const denied = { reason, message, accepted }
-    // An answer that says both, denied and allowed, is no permission.
-    const status = reason === 'ALLOWED' ? 403 : DENIAL_STATUSES[reason]
-    const challenge = status === 401 && { 'www-authenticate': challengesOf(denied) }
-    return { status, headers: { ...HEADERS, ...challenge }, body: denialBody(denied) }
+    const { status, headers, body } = denialOf(answer)
+    return { status, headers: Object.fromEntries(headers), body }
   }
 
   #report(error: unknown): void {
@@ -119,11 +115,12 @@ export class Gate<Request> {
   }
 }
 
-/** It is for one client and one moment. */
-const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
-
-function denial(status: number, error: object): Denial {
-  return { status, headers: HEADERS, body: JSON.stringify({ error }) }
+function denial(status: number, error: { readonly reason: string; readonly message: string }): Denial {
+  return {
+    status,
+    headers: Object.fromEntries(headersOfDenial(error.reason)),
+    body: JSON.stringify({ error }),
+  }
 }
 
 const TARGET_NOT_FOUND = denial(403, {

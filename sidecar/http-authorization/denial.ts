@@ -2,14 +2,14 @@
  * How a proxy answers a request that must not pass: the status, and a body that says why. Every protocol that proxies speak uses this
  * file, and no other file chooses these statuses.
  */
-import type { Decision, Reason } from '../../engine/index.ts'
+import type { Decision } from '../../engine/index.ts'
 import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
+import { denialOf, type Headers, headersOfDenial } from '../denial.ts'
 import type { RouteMatch } from '../routes/route.ts'
 import type { CallOrigin } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 
-/** Names in lower case, with their values. */
-export type Headers = readonly (readonly [name: string, value: string])[]
+export type { Headers } from '../denial.ts'
 
 /** How the proxy answers a request that must not pass. */
 export interface DenialAnswer {
@@ -19,32 +19,6 @@ export interface DenialAnswer {
   readonly body: string
 }
 
-/**
- * The status for each decision. 401: another credential may help. 403: the credential is known, or no credential helps.
- */
-const STATUSES: Readonly<Record<Reason, 200 | 401 | 403>> = {
-  UNKNOWN_API: 403,
-  CREDENTIAL_MISSING: 401,
-  CREDENTIAL_AMBIGUOUS: 401,
-  CREDENTIAL_MALFORMED: 401,
-  WRONG_HEADER: 401,
-  CREDENTIAL_INVALID: 401,
-  CREDENTIAL_EXPIRED: 401,
-  CREDENTIAL_REVOKED: 401,
-  ADDRESS_NOT_ALLOWED: 403,
-  UNKNOWN_TOKEN_KIND: 403,
-  INVALID_SCOPE: 403,
-  TOKEN_KIND_NOT_ACCEPTED: 403,
-  CONTESTED: 403,
-  ACCOUNT_MISMATCH: 403,
-  PROJECT_MISMATCH: 403,
-  ALLOWED: 200,
-}
-
-export function statusOfDecision({ reason }: Pick<Decision, 'reason'>): 200 | 401 | 403 {
-  return STATUSES[reason]
-}
-
 /** Decisions are shared, so each is put into words once. */
 const DENIALS = new WeakMap<Decision, DenialAnswer>()
 
@@ -52,14 +26,7 @@ const DENIALS = new WeakMap<Decision, DenialAnswer>()
 export function denialAnswer(decision: Decision): DenialAnswer {
   let answer = DENIALS.get(decision)
   if (answer === undefined) {
-    const { reason, message, accepted } = decision
-    // An answer for a denial never says 200, whatever the table has.
-    const status = statusOfDecision(decision) === 401 ? 401 : 403
-    answer = {
-      status,
-      headers: status === 401 ? [...HEADERS, ['www-authenticate', challengesOf(decision)]] : HEADERS,
-      body: JSON.stringify({ error: { reason, message, accepted } }),
-    }
+    answer = denialOf(decision)
     DENIALS.set(decision, answer)
   }
   return answer
@@ -71,22 +38,7 @@ export function routeDenialAnswer({
   detail,
 }: Exclude<RouteMatch, { refused: undefined }>): DenialAnswer {
   const error = { reason: refused, message: detail, accepted: [] }
-  return { status: 403, headers: HEADERS, body: JSON.stringify({ error }) }
-}
-
-/** Of every answer with a body of ours: it is for one client and one moment. */
-const HEADERS: Headers = [
-  ['content-type', 'application/json'],
-  ['cache-control', 'no-store'],
-]
-
-/** A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
-function challengesOf({ reason, accepted }: Decision): string {
-  const parameters = [...new Set(accepted.map(({ header }) => header))].map(
-    (header) => ` header="${header}",`,
-  )
-  const challenges = parameters.length > 0 ? parameters : ['']
-  return challenges.map((parameter) => `Portcullis${parameter} reason="${reason}"`).join(', ')
+  return { status: 403, headers: headersOfDenial(refused), body: JSON.stringify({ error }) }
 }
 
 /** The stable code of an error; one that is unexpected is `INTERNAL`. */
@@ -105,9 +57,10 @@ export function failureAnswer(error: unknown): DenialAnswer {
     status === 503
       ? 'the request could not be authorized; try again later'
       : 'the request could not be authorized; the operator finds the cause in the log'
+  const headers = headersOfDenial(reason)
   return {
     status,
-    headers: status === 503 ? [...HEADERS, ['retry-after', metadata.retry_after_seconds ?? '1']] : HEADERS,
+    headers: status === 503 ? [...headers, ['retry-after', metadata.retry_after_seconds ?? '1']] : headers,
     body: JSON.stringify({ error: { reason, message } }),
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Decision, Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
+import { RULES_HEADER } from '../denial.ts'
 import { FORWARDED_FOR } from './client-address.ts'
 import type { Headers } from './denial.ts'
 
@@ -27,9 +28,6 @@ export const FACTS: readonly Fact[] = [
   // An id of a user is unique within its authority alone.
   fact('authority', ({ authority }) => authority),
 ]
-
-/** Names the exact rules that let the request pass. */
-const RULES_HEADER = headerOf('rules_digest')
 
 /** Every header that says something of the sender, set or not. */
 export const IDENTITY_HEADERS: readonly string[] = [...FACTS.map(({ header }) => header), RULES_HEADER]

@@ -69,7 +69,8 @@ const ROOMS: readonly Room[] = [
     room: 'sidecar/http-authorization/',
     purpose: 'what proxies are told about the requests that they ask about',
     imports: [
-      ...['engine/', 'sidecar/base/', 'sidecar/routes/', 'sidecar/authority/', 'sidecar/usecases/', 'node:'],
+      ...['engine/', 'sidecar/base/', 'sidecar/denial.ts', 'sidecar/routes/', 'sidecar/authority/'],
+      ...['sidecar/usecases/', 'node:'],
     ],
   },
   {
