@@ -1,4 +1,7 @@
-/** The middleware of the client package in front of Express and Hono. The rows are those of test/sidecar/middleware.test.ts. */
+/**
+ * The middleware of the client package in front of Express and Hono. The rows are those of test/sidecar/middleware.test.ts, and the
+ * questions those of test/parity.
+ */
 import type { RequestListener } from 'node:http'
 import { test } from 'vitest'
 import {
@@ -7,6 +10,9 @@ import {
   requireToken as requireTokenOfHono,
 } from '../../sidecar/client/hono.ts'
 import { answerOf, requireToken } from '../../sidecar/client/node.ts'
+import { holdsToTheTable } from '../parity/answers.ts'
+import { startSidecars } from '../parity/people.ts'
+import { middleware } from '../parity/protocols/middleware.ts'
 import { frameworkIn, installFrameworks } from '../support/interop/frameworks.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { guards, listening } from '../support/middleware.ts'
@@ -59,4 +65,30 @@ else {
     )
     return listening(getRequestListener(app.fetch))
   })
+
+  const sidecars = await startSidecars()
+
+  const ofExpress = middleware('Express', 'sidecar/client/node.ts', (gateOf) => {
+    const app = express()
+    const gate = (request: never, response: never, next: () => void) => {
+      const { api, options } = gateOf((request as { params: { index: string } }).params.index)
+      requireToken(api, options)(request, response, next)
+    }
+    app.get('/:index', gate, (request: object, response: { json(value: unknown): void }) =>
+      response.json(answerOf(request)),
+    )
+    return listening(app)
+  })
+
+  const ofHono = middleware('Hono', 'sidecar/client/hono.ts', (gateOf) => {
+    const app = new Hono()
+    const gate = (context: HonoContext, next: () => Promise<void>) => {
+      const { api, options } = gateOf(context.req.param('index'))
+      return requireTokenOfHono(api, options)(context, next)
+    }
+    app.get('/:index', gate, (context: HonoContext) => context.json(answerOfHono(context)))
+    return listening(getRequestListener(app.fetch))
+  })
+
+  for (const each of [ofExpress, ofHono]) holdsToTheTable(each, sidecars)
 }

@@ -47,3 +47,11 @@ export function importsOf({ path, text }: Pick<Source, 'path' | 'text'>): string
     specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier,
   )
 }
+
+/** What a source needs while it runs, in the same form: its imports without those of types alone. */
+export function valueImportsOf({ path, text }: Pick<Source, 'path' | 'text'>): string[] {
+  const values = text
+    .replaceAll(/^\s*(?:import|export) type\s[\w$\s{},*]*?\bfrom\s*['"][^'"\n]+['"]/gm, '')
+    .replaceAll(/^\s*(?:import|export) \{(?:\s*type [\w$\s]+,?)+\s*\} from\s*['"][^'"\n]+['"]/gm, '')
+  return importsOf({ path, text: values })
+}

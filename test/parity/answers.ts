@@ -1,0 +1,50 @@
+/** Asks a protocol the whole table, and compares its answers with those of the library. */
+import { isDeepStrictEqual } from 'node:util'
+import { expect, test } from 'vitest'
+import type { Decision, Engine } from '../../engine/index.ts'
+import { engine, strictEngine } from '../support/engines.ts'
+import type { Sidecars } from './people.ts'
+import type { Answer, Protocol } from './protocol.ts'
+import { cellQuestions, otherQuestions, type Question } from './questions.ts'
+
+/** What the library answers: `extract` and `deny` where the credential is at fault, and `decide` otherwise. */
+export function decisionOf(library: Engine, { api, subject, target, fault, known }: Question): Decision {
+  if ('claims' in subject) return library.decide({ ...subject.claims, api, target })
+  const found = library.extract(subject.headers)
+  if (!found.ok) return library.deny(api, found.reason)
+  if (fault !== undefined || known === undefined)
+    return library.deny(api, fault as NonNullable<typeof fault>, known?.kind, known?.holder)
+  return library.decide({ api, kind: known.kind, scope: known.scope, target, holder: known.holder })
+}
+
+/** The questions for a mode. */
+export function questionsFor({ people }: Sidecars, strict: boolean): readonly Question[] {
+  return [...cellQuestions(people, strict), ...otherQuestions(people)]
+}
+
+/** Declares the tests of a protocol. */
+export function holdsToTheTable(protocol: Protocol, sidecars: Sidecars): void {
+  test.each([
+    { mode: 'by default', strict: false, library: engine, sidecar: sidecars.lenient },
+    { mode: 'in strict mode', strict: true, library: strictEngine, sidecar: sidecars.strict },
+  ])(`${protocol.name}, $mode: the answers of the library`, async ({ strict, library, sidecar }) => {
+    const questions = questionsFor(sidecars, strict).filter(
+      (question) => protocol.silent(question) === undefined,
+    )
+    const answers = await protocol.ask(sidecar, questions)
+    expect(answers.length).toBe(questions.length)
+    const rows = questions.map((question, index) => {
+      const said = answers[index] as Answer
+      return { what: question.what, said, expected: partOf(decisionOf(library, question), said) }
+    })
+    expect(rows.filter(({ said, expected }) => !isDeepStrictEqual(said, expected))).toEqual([])
+  })
+}
+
+/** As much of a decision as the answer carries, but never less than whether, why, and by which rules. */
+function partOf(decision: Decision, answer: Answer): Answer {
+  const whole = { ...decision, conflicts: decision.conflicts.map(({ id }) => id) }
+  const { allowed, reason, rulesDigest } = whole
+  const more = Object.entries(whole).filter(([name]) => answer[name as keyof Answer] !== undefined)
+  return { ...Object.fromEntries(more), allowed, reason, rulesDigest }
+}

@@ -1,0 +1,121 @@
+/**
+ * Whoever adds a protocol that decides adds it to the table of `protocols.ts`, where it is asked what all others are asked. These tests
+ * find one that is not there: by the imports of the sources, and by what the servers announce.
+ */
+import { channel } from 'node:diagnostics_channel'
+import { globSync, readFileSync } from 'node:fs'
+import { createFileRegistry, fromBinary } from '@bufbuild/protobuf'
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import type { FastifyInstance } from 'fastify'
+import { expect, test } from 'vitest'
+import { runSidecar } from '../support/sidecar.ts'
+import { ROOT, type Source, sourcesIn, valueImportsOf } from '../support/sources.ts'
+import { everyProtocol } from './people.ts'
+import { PROTOCOLS } from './protocols.ts'
+
+/** Where decisions are made: about a credential, and in the client package about a request. */
+const DECIDING = ['sidecar/usecases/check.ts', 'sidecar/client/gate.ts']
+
+/** Rooms that several protocols share, so that none of their files is a protocol. */
+const SHARED = ['sidecar/usecases/', 'sidecar/http-authorization/']
+
+/** Decisions of the engine itself, or of a sidecar that is asked over gRPC. */
+const ASKS = /\bengine\.(?:decide|decideAt|deny)\(|\bclient\.check(?:Batch|Stream)?\(/
+
+/** Files that ask, and decide about no request of anybody. */
+const NO_PROTOCOL = [
+  // Whether a token of its own is still active.
+  'sidecar/agent/token-source.ts',
+]
+
+const PRODUCT = sourcesIn('sidecar/').filter(({ generated }) => !generated)
+const isShared = ({ path }: Pick<Source, 'path'>) => SHARED.some((room) => path.startsWith(room))
+
+/** Files that decide: they import, perhaps over files of shared rooms, what decides, or ask an engine. */
+function filesThatDecide(sources: readonly Source[]): string[] {
+  const deciding = new Set(DECIDING)
+  const importsDeciding = (source: Source) => valueImportsOf(source).some((path) => deciding.has(path))
+  for (let before = 0; before < deciding.size; ) {
+    before = deciding.size
+    for (const source of sources) if (isShared(source) && importsDeciding(source)) deciding.add(source.path)
+  }
+  return sources
+    .filter((source) => !isShared(source) && !DECIDING.includes(source.path))
+    .filter((source) => importsDeciding(source) || ASKS.test(source.text))
+    .map(({ path }) => path)
+    .filter((path) => !NO_PROTOCOL.includes(path))
+}
+
+test('every file that decides belongs to a protocol of the table, and no other file is named', () => {
+  const named = new Set(PROTOCOLS.flatMap(({ files }) => files))
+  expect(filesThatDecide(PRODUCT).toSorted()).toEqual([...named].toSorted())
+})
+
+// The rule is no stronger than the reader of sources.
+test.each<[code: string, decides: boolean]>([
+  ["import { checkCredentials } from '../usecases/check.ts'", true],
+  ["import { type CheckOutcome, checkClaims } from '../usecases/check.ts'", true],
+  ["import type { CheckOutcome } from '../usecases/check.ts'", false],
+  [
+    "import {\n  type CheckOutcome,\n  type ClaimsQuestion as Question,\n} from '../usecases/check.ts'",
+    false,
+  ],
+  ["const { checkClaims } = await import('../usecases/check.ts')", true],
+  ["export { checkClaims } from '../usecases/check.ts'", true],
+  ["import { authorizeRequest } from '../usecases/proxied-request.ts'", true],
+  ["import { decide } from '../http-authorization/decide.ts'", true],
+  ["import { Gate } from '../client/gate.ts'", true],
+  ['const decision = engine.decide({ api, kind, scope })', true],
+  ['const answer = await client.check(question)', true],
+  ["import { plan } from '../usecases/plan.ts'", false],
+])('it sees whether a new protocol with %j decides: %s', (text, decides) => {
+  const added = { path: 'sidecar/added/protocol.ts', text, generated: false }
+  expect(filesThatDecide([...PRODUCT, added]).includes(added.path)).toBe(decides)
+})
+
+/** What is announced and decides about no request. */
+const DECIDES_NOTHING = [
+  /^gRPC \/portcullis\.v1\.DirectoryService\//,
+  /^gRPC \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix)$/,
+  /^gRPC \/grpc\.health\.v1\.Health\//,
+  /^HTTP \/(?:healthz|readyz)$/,
+  /^HTTP \/(?:$|identity$|identity\/)/,
+]
+
+test('every method and route that is announced is asked, or decides nothing', async () => {
+  const announced = [...announcedMethods(), ...(await announcedRoutes())]
+  const asked = PROTOCOLS.flatMap((protocol) => protocol.announced)
+  expect(asked.filter((name) => !announced.includes(name))).toEqual([])
+  const others = announced.filter((name) => !asked.includes(name))
+  expect(others.filter((name) => !DECIDES_NOTHING.some((pattern) => pattern.test(name)))).toEqual([])
+  const idle = DECIDES_NOTHING.filter((pattern) => !others.some((name) => pattern.test(name)))
+  expect(idle).toEqual([])
+})
+
+/** Of every service whose descriptors gRPC's reflection gives out. */
+function announcedMethods(): string[] {
+  const sets = globSync('*.binpb', { cwd: `${ROOT}proto` }).filter((name) => name !== 'released.binpb')
+  return sets.flatMap((name) => {
+    const bytes = readFileSync(`${ROOT}proto/${name}`)
+    return Array.from(createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes)))
+      .filter((type) => type.kind === 'service')
+      .flatMap((service) => service.methods.map((method) => `gRPC /${service.typeName}/${method.name}`))
+  })
+}
+
+/** Fastify tells whoever listens of each server that it makes, before the first route. */
+async function announcedRoutes(): Promise<string[]> {
+  const urls = new Set<string>()
+  const listen = (message: unknown) => {
+    const { fastify } = message as { readonly fastify: FastifyInstance }
+    fastify.addHook('onRoute', ({ url }) => void urls.add(`HTTP ${url}`))
+  }
+  const made = channel('fastify.initialization')
+  made.subscribe(listen)
+  try {
+    await runSidecar(everyProtocol())
+  } finally {
+    made.unsubscribe(listen)
+  }
+  return [...urls]
+}

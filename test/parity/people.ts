@@ -1,0 +1,103 @@
+/** Two sidecars of one directory, one of them strict, with every protocol switched on, and tokens of every sort. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { TESTER } from '../support/actor.ts'
+import { PROXY_SECRET } from '../support/behind-envoy.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
+import { printedApis } from '../support/oracle.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT, issued, PEOPLE, populate, type RunningSidecar, runSidecar } from '../support/sidecar.ts'
+
+export interface People {
+  /** A token of each kind. */
+  readonly genuine: Readonly<Record<string, string>>
+  readonly expired: string
+  readonly revoked: string
+  readonly revokedProject: string
+  /** A token of an account that lets in one range of addresses alone. */
+  readonly restricted: string
+  /** The IAM token of a control panel user. */
+  readonly panel: string
+}
+
+export interface Sidecars {
+  readonly people: People
+  readonly lenient: RunningSidecar
+  readonly strict: RunningSidecar
+}
+
+/** The account that restricts addresses. */
+const RESTRICTED = 'restricted'
+
+const TWO_DAYS_MS = 2 * 86_400_000
+
+/** For protocols that name the resource by a path. */
+const ROUTES = printedApis().flatMap((api) => [
+  { path: `/any/${api}/`, api },
+  { path: `/account/${api}/{account}/`, api, target: { account: { segment: 'account' } } },
+  {
+    path: `/project/${api}/{account}/{project}/`,
+    api,
+    target: { account: { segment: 'account' }, project: { segment: 'project' } },
+  },
+])
+
+/** A configuration in which every protocol is switched on. */
+export function everyProtocol(): { readonly flags: Record<string, string>; readonly config: string } {
+  const http = {
+    ...{ authorize: true, trusted_proxies: ['127.0.0.1'] },
+    proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
+  }
+  return {
+    flags: { 'http.address': '127.0.0.1:0' },
+    config: newFile(JSON.stringify({ http, routes: ROUTES }), 'portcullis.json'),
+  }
+}
+
+export async function startSidecars(): Promise<Sidecars> {
+  let nowMs = Date.now() - TWO_DAYS_MS
+  const folder = join(newFolder(), 'data')
+  const start = (strict: boolean) => {
+    const { flags, config } = everyProtocol()
+    return runSidecar({ folder, now: () => nowMs, flags: { ...flags, strict }, config })
+  }
+  const lenient = await start(false)
+  const secrets = await populate(lenient, {
+    accounts: [
+      ...PEOPLE.accounts,
+      { account: RESTRICTED, service_users: [{ name: 'home', permissions: [{ scope: 'account' }] }] },
+    ],
+  })
+  const expired = (await issued(lenient, secrets)).value
+  nowMs += TWO_DAYS_MS
+
+  const callerToken = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
+  const operator = lenient.connect({ callerToken })
+  const revokedOf = async (project?: string) => {
+    const { value } = await issued(lenient, secrets, project === undefined ? {} : { project })
+    await operator.revoke({ value })
+    return value
+  }
+  const restricted = await lenient.client.issue({
+    password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
+    scope: { account: RESTRICTED },
+  })
+  await lenient.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['203.0.113.0/24'])
+  const panel = await operator.directory.reissueControlPanelUserToken({ account: ACCOUNT, name: 'owner' })
+  return {
+    lenient,
+    strict: await start(true),
+    people: {
+      genuine: {
+        [ACCOUNT_KIND]: (await issued(lenient, secrets)).value,
+        [PROJECT_KIND]: (await issued(lenient, secrets, { project: 'alpha' })).value,
+        [STATIC_KIND]: secrets.staticToken,
+      },
+      expired,
+      revoked: await revokedOf(),
+      revokedProject: await revokedOf('alpha'),
+      restricted: restricted.value,
+      panel: panel.token?.value ?? '',
+    },
+  }
+}

@@ -1,0 +1,57 @@
+/** What a protocol is to the table of questions: how it is asked, what it has words for, and which files and methods are its own. */
+import type { Decision } from '../../engine/index.ts'
+import type { RunningSidecar } from '../support/sidecar.ts'
+import type { Question } from './questions.ts'
+
+/** What an answer says. A protocol that says more says it here, too, and is held to it. */
+export type Answer = Pick<Decision, 'allowed' | 'reason' | 'rulesDigest'> &
+  Partial<Pick<Decision, 'message' | 'header' | 'accepted' | 'advice' | 'digest' | 'strict'>> & {
+    /** Ids. */
+    readonly conflicts?: readonly string[]
+  }
+
+export interface Protocol {
+  readonly name: string
+  /** Files of the product in which it asks what decides. `complete.test.ts` finds those that no protocol names. */
+  readonly files: readonly string[]
+  /** Which of the methods and routes that the servers announce it asks: `gRPC /package.Service/Method`, `HTTP /path`. */
+  readonly announced: readonly string[]
+  /** Why it has no words for a question; `undefined`: it has. */
+  readonly silent: (question: Question) => string | undefined
+  /** Opens a connection, and asks all the questions in their order. */
+  readonly ask: (sidecar: RunningSidecar, questions: readonly Question[]) => Promise<readonly Answer[]>
+}
+
+/** An answer with the names of the contract, as messages have them and JSON of the command line. */
+export function answerOfContract(answer: object): Answer {
+  const { reason, rules_digest, conflicts, ...rest } = answer as Readonly<Record<string, unknown>>
+  const { allowed, message, header, accepted, advice, digest, strict } = rest as unknown as Decision
+  return {
+    ...{ allowed, message, header, accepted, advice, digest, strict },
+    reason: String(reason).replace(/^REASON_/, '') as Decision['reason'],
+    rulesDigest: rules_digest as string,
+    conflicts: (conflicts as { id: string }[]).map(({ id }) => id),
+  }
+}
+
+/** Protocols about requests have no words for claims. */
+export const onlyRequests = ({ subject }: Question): string | undefined =>
+  'claims' in subject ? 'it is asked about requests' : undefined
+
+export const everything = (): undefined => undefined
+
+/** What came of each question, asked one after the other. */
+export async function oneByOne<T>(
+  questions: readonly Question[],
+  ask: (question: Question) => Promise<T>,
+): Promise<T[]> {
+  const answers: T[] = []
+  for (const question of questions) answers.push(await ask(question))
+  return answers
+}
+
+/** The headers of a question about a request. */
+export function headersOf({ subject }: Question): readonly (readonly [name: string, value: string])[] {
+  if ('claims' in subject) throw new Error('expected a question about a request')
+  return subject.headers
+}

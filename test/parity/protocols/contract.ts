@@ -1,0 +1,50 @@
+/** The contract over gRPC, read by a client that shares no code with Portcullis. */
+import { askBatch, askStream } from '../../support/answers.ts'
+import { BlackBox, type Message } from '../../support/black-box.ts'
+import { answerOfContract, everything, oneByOne, type Protocol } from '../protocol.ts'
+import type { Question } from '../questions.ts'
+
+const files = ['sidecar/grpc/check-handlers.ts']
+const method = (name: string) => `gRPC /portcullis.v1.AuthorizationService/${name}`
+
+export const CONTRACT: readonly Protocol[] = [
+  {
+    name: 'gRPC Check',
+    files,
+    announced: [method('Check')],
+    silent: everything,
+    ask: async ({ address }, questions) => {
+      const box = new BlackBox(address)
+      const answers = await oneByOne(questions, (question) => box.ask('check', messageOf(question)))
+      return answers.map(answerOfContract)
+    },
+  },
+  {
+    name: 'gRPC CheckBatch',
+    files,
+    announced: [method('CheckBatch')],
+    silent: everything,
+    ask: async ({ address }, questions) =>
+      (await askBatch(new BlackBox(address), questions.map(messageOf))).map(answerOfContract),
+  },
+  {
+    name: 'gRPC CheckStream',
+    files,
+    announced: [method('CheckStream')],
+    silent: everything,
+    ask: async ({ address }, questions) =>
+      (await askStream(new BlackBox(address), questions.map(messageOf))).map(answerOfContract),
+  },
+]
+
+function messageOf({ api, subject, target, clientAddress }: Question): Message {
+  const asked =
+    'claims' in subject
+      ? { token: subject.claims }
+      : { credentials: { headers: subject.headers.map(([name, value]) => ({ name, value })) } }
+  return {
+    ...{ api, ...asked },
+    ...(target !== undefined && { target }),
+    ...(clientAddress !== undefined && { client_address: clientAddress }),
+  }
+}

@@ -1,0 +1,59 @@
+/** One request of HTTP with its headers as they are written: names in any case, and as often as they are there. */
+import { Agent, request } from 'node:http'
+import type { Decision } from '../../../engine/index.ts'
+import { whenTheFileEnds } from '../../support/resources.ts'
+import type { Answer } from '../protocol.ts'
+import type { Header } from '../questions.ts'
+
+export interface Exchange {
+  readonly method?: string
+  readonly path: string
+  readonly headers: readonly Header[]
+  readonly body?: string | undefined
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+}
+
+/** Sends requests one after the other on one connection. @param address `HOST:PORT` */
+export function connectionTo(address: string): (exchange: Exchange) => Promise<Answered> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  whenTheFileEnds(() => agent.destroy())
+  const [host, port] = address.split(':')
+  return ({ method = 'GET', path, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const asking = request(
+        // A list is sent as it is, and Node adds no Host to it.
+        { ...{ agent, host, port, method, path }, headers: [['Host', address], ...headers].flat() },
+        (response) => {
+          let text = ''
+          response.setEncoding('utf8')
+          response.on('data', (part) => {
+            text += part
+          })
+          response.on('error', reject)
+          response.on('end', () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers as Record<string, string>,
+              text,
+            }),
+          )
+        },
+      )
+      asking.on('error', reject)
+      asking.end(body)
+    })
+}
+
+/** What an answer to a proxy or by a middleware says: 200 and nobody else lets a request pass, and a denial has a body. */
+export function answerOf({ status, headers, text }: Answered): Answer {
+  const rulesDigest = headers['x-portcullis-rules-digest'] as string
+  if (status === 200) return { allowed: true, reason: 'ALLOWED', rulesDigest }
+  const { error } = JSON.parse(text) as { error: Pick<Decision, 'reason' | 'message' | 'accepted'> }
+  const { reason, message, accepted } = error
+  return { allowed: false, reason, message, accepted, rulesDigest }
+}
