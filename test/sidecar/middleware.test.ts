@@ -111,6 +111,13 @@ describe('an answer is reused', () => {
     expect(asked[0]).toEqual({ api: 'balance', credentials: [['X-Token', 'a']], target: { account: '1' } })
   })
 
+  test('without leaving out a header that a matrix could have its tokens in', async () => {
+    const { asked, judge } = gateWith([{}])
+    // Proxies that log users in send such a header, and a matrix may name it.
+    await judge({ 'X-Forwarded-Access-Token': 'a', 'X-Forwarded-For': '10.0.0.1' })
+    expect(asked).toEqual([{ api: 'balance', credentials: [['X-Forwarded-Access-Token', 'a']] }])
+  })
+
   test('a bounded number of them', async () => {
     const { asked, judge } = gateWith([{}], { cacheEntries: 2 })
     for (const token of ['a', 'b', 'c', 'c', 'b', 'a']) await judge({ 'X-Token': token })
