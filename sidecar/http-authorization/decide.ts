@@ -7,7 +7,7 @@ import type { Caller } from '../usecases/callers.ts'
 import { authorizeRequest, type ProxiedOutcome } from '../usecases/proxied-request.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import type { Headers } from './denial.ts'
-import { identityHeaders, isIdentity, relevanceTo, removedHeaders } from './identity.ts'
+import { identityHeaders, isIdentity, listsIdentity, relevanceTo, removedHeaders } from './identity.ts'
 import { type PolicyRefusal, policyOf, type RouteSettings } from './policy.ts'
 
 /** A request that a proxy received. */
@@ -27,6 +27,12 @@ export interface DecidedRequest extends ProxiedOutcome {
 
 export type Decided = DecidedRequest | PolicyRefusal
 
+/** A proxy removes `Connection`, but of a request for an upgrade it may pass it on, and the next one removes what it lists. */
+const IDENTITY_LISTED: PolicyRefusal = {
+  refused: 'NOT_CANONICAL',
+  detail: 'expected a header Connection that lists none of the headers which say who sent the request',
+}
+
 /**
  * @param findCaller who the proxy is; asked only where a credential is replaced
  * @throws CallError where nothing can be decided
@@ -37,6 +43,7 @@ export function decide(
   request: AskedRequest,
   findCaller: () => Caller | undefined,
 ): MaybePromise<Decided> {
+  if (listsIdentity(request.headers)) return IDENTITY_LISTED
   const policy = policyOf(settings, services.routes?.match(request))
   if (policy.refused !== undefined) return policy
   const { api, target, replacement } = policy

@@ -5,6 +5,7 @@
 import type { Decision, Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { RULES_HEADER } from '../denial.ts'
+import { PATH_OVERRIDES } from '../routes/overrides.ts'
 import { FORWARDED_FOR } from './client-address.ts'
 import type { Headers } from './denial.ts'
 
@@ -29,6 +30,16 @@ export const FACTS: readonly Fact[] = [
   fact('authority', ({ authority }) => authority),
 ]
 
+/** What it lists does not go beyond the next proxy. */
+export const CONNECTION = 'connection'
+
+const LISTED = /(?:^|,)[ \t]*x[-_]portcullis[-_]/i
+
+/** Whether the client tells proxies behind this one to take out what is said of it. */
+export function listsIdentity(came: Headers): boolean {
+  return came.some(([name, value]) => name === CONNECTION && LISTED.test(value))
+}
+
 /** Every header that says something of the sender, set or not. */
 export const IDENTITY_HEADERS: readonly string[] = [...FACTS.map(({ header }) => header), RULES_HEADER]
 
@@ -48,8 +59,8 @@ export function identityHeaders(
 }
 
 /**
- * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced credential are named whether
- * they came or not, because a proxy may show only some of the headers.
+ * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced credential, or override the
+ * path that was asked about, are named whether they came or not, because a proxy may show only some of the headers.
  *
  * @param came headers that the client sent
  * @param set headers that the proxy overwrites, which may not be removed too
@@ -57,6 +68,7 @@ export function identityHeaders(
  */
 export function removedHeaders(came: Headers, set: Headers, carriers?: ReadonlySet<string>): string[] {
   const removed = IDENTITY_HEADERS.filter((name) => !isAmong(set, name))
+  removed.push(...PATH_OVERRIDES)
   for (const name of carriers ?? []) if (!isAmong(set, name)) removed.push(name)
   for (const [written] of came) {
     if (!isIdentity(written) && carriers?.has(canonical(written)) !== true) continue
@@ -87,13 +99,17 @@ export function relevanceTo(engine: Engine): Relevance {
   let relevance = RELEVANCE.get(engine)
   if (relevance === undefined) {
     const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
-    const names = new Set([...carriers, FORWARDED_FOR])
-    const lengths = new Uint8Array(NAME_LENGTH_MAX + 1)
-    for (const { length } of names) lengths[length] = 1
+    const names = new Set([...carriers, FORWARDED_FOR, CONNECTION])
+    const maybe = new Uint8Array((NAME_LENGTH_MAX + 1) << 8)
+    for (const name of names) maybe[placeOf(name.length, name.charCodeAt(2))] = 1
     relevance = {
       carriers,
       isRelevant: (name) => names.has(canonical(name)) || isIdentity(name),
-      mayBeRelevant: (length, third) => lengths[length] !== 0 || (third | 0x20) === LETTER_P,
+      mayBeRelevant: (length, third) =>
+        (third | 0x20) === LETTER_P ||
+        length < 3 ||
+        length > NAME_LENGTH_MAX ||
+        maybe[placeOf(length, third)] !== 0,
     }
     RELEVANCE.set(engine, relevance)
   }
@@ -107,6 +123,14 @@ export function isIdentity(name: string): boolean {
 
 /** Longer names are looked at whole. */
 const NAME_LENGTH_MAX = 64
+
+/** One place for each length and third character, whatever its case, and whether a hyphen is an underscore. */
+function placeOf(length: number, third: number): number {
+  return (length << 8) | (third === UNDERSCORE ? HYPHEN : third | 0x20)
+}
+
+const UNDERSCORE = '_'.charCodeAt(0)
+const HYPHEN = '-'.charCodeAt(0)
 
 const LETTER_P = 'p'.charCodeAt(0)
 

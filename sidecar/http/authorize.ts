@@ -13,9 +13,10 @@ import {
   traceFailure,
 } from '../http-authorization/denial.ts'
 import { IDENTITY_HEADERS, identityHeaders } from '../http-authorization/identity.ts'
+import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
 import { checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { readProxiedRequest } from './proxied-request.ts'
+import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
 import { headersOf } from './question.ts'
 
@@ -63,7 +64,8 @@ interface Asked {
  */
 function askedBy({ routes }: Services, { params, raw }: FastifyRequest): Asked | DenialAnswer {
   const { api } = params as { readonly api?: string }
-  if (api !== undefined) return { api, target: undefined }
+  if (api !== undefined)
+    return overridesPath(raw) ? routeDenialAnswer(PATH_OVERRIDDEN) : { api, target: undefined }
   if (routes === undefined)
     throw invalidArgument({
       field: 'the path',

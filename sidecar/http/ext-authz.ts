@@ -15,6 +15,7 @@ import {
   traceFailure,
 } from '../http-authorization/denial.ts'
 import { readRouteSettings } from '../http-authorization/policy.ts'
+import { METHOD_OVERRIDES } from '../routes/overrides.ts'
 import type { Services } from '../usecases/services.ts'
 import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
 import { headersOf } from './question.ts'
@@ -76,15 +77,17 @@ async function answerTo(services: Services, request: FastifyRequest): Promise<Pr
       ...{ iamToken: [], certificateNames: [] },
     }),
   )
-  return answerFor(decided, headers)
+  return answerFor(decided, headers, services)
 }
 
-function answerFor(decided: Decided, headers: Headers): ProxyAnswer {
+function answerFor(decided: Decided, headers: Headers, { routes }: Pick<Services, 'routes'>): ProxyAnswer {
   if (decided.refused !== undefined) return routeDenialAnswer(decided)
   const { decision, token } = decided.outcome
   if (!decision.allowed || token === undefined) return denialAnswer(decision)
   const { set, removed } = headerChanges(decided, token, headers)
-  return { status: 200, headers: [...set, [REMOVED_HEADER, removed.join(',')]], body: '' }
+  // Routes that name methods deny such a header, but Envoy need not show it.
+  const all = routes?.namesMethods ? [...removed, ...METHOD_OVERRIDES] : removed
+  return { status: 200, headers: [...set, [REMOVED_HEADER, all.join(',')]], body: '' }
 }
 
 /** A repeated Host is none. HTTP/2 has `:authority` in its place. */

@@ -1,6 +1,7 @@
 /** The request that a proxy asks about, in the headers by which nginx, Caddy, Traefik and HAProxy describe it. */
 import type { IncomingMessage } from 'node:http'
 import { type FieldViolation, invalidFields } from '../base/call-error.ts'
+import { PATH_OVERRIDES } from '../routes/overrides.ts'
 import type { RouteRequest } from '../routes/route.ts'
 
 /** A whole URL: `X-Original-URL`, as Ingress NGINX has it. */
@@ -41,6 +42,17 @@ export function readProxiedRequest({
     method: method?.value ?? '',
     host,
     target: urlTarget ?? uri?.value ?? '',
-    header: (name) => headersDistinct[name],
+    // The proxy's own word for the path overrides none.
+    header: (name) => (name === 'x-original-url' ? undefined : headersDistinct[name]),
   }
+}
+
+/**
+ * Whether a header of the client overrides the path that the proxy goes by. `X-Original-URL` is the proxy's own word for it, where no
+ * other one is there.
+ */
+export function overridesPath({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): boolean {
+  const isThere = (name: string) => headersDistinct[name] !== undefined
+  const described = isThere('x-original-uri') || isThere('x-forwarded-uri')
+  return PATH_OVERRIDES.some((name) => isThere(name) && (described || name !== 'x-original-url'))
 }

@@ -3,6 +3,7 @@
  * before all that is below another, a host before a wildcard, a method before any. `compile.ts` has made sure that there is one.
  */
 import { readRequestTarget } from '../base/request-target.ts'
+import { METHOD_OVERRIDES, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'
 import { isCaptured, isHost } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest, RouteTarget, TargetSource } from './route.ts'
 import { folded, isWhole, similarTo } from './similar.ts'
@@ -13,28 +14,27 @@ const PATH_LENGTH_MAX = 8_192
 /** Methods are compared byte for byte, and some servers take `get` for GET. */
 const METHOD = /^[A-Z][A-Z0-9_-]{0,31}$/
 
-/** Headers by which some frameworks take another method than the one of the request. */
-const METHOD_OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'] as const
-
 /** The routes of a configuration. */
 export class Routes {
   readonly all: readonly Route[]
   readonly #root: Node
   readonly #namesHosts: boolean
-  readonly #namesMethods: boolean
+  /** Whether some route names methods. */
+  readonly namesMethods: boolean
 
   /** @param all of which none are ambiguous */
   constructor(all: readonly Route[]) {
     this.all = all
     this.#root = treeOf(all)
     this.#namesHosts = all.some(({ host }) => host !== '')
-    this.#namesMethods = all.some(({ methods }) => methods !== undefined)
+    this.namesMethods = all.some(({ methods }) => methods !== undefined)
   }
 
   /** Which API the request is for, and whose resource it asks for; or why not. Never throws. */
   match({ method, host, target, header }: RouteRequest): RouteMatch {
     if (!METHOD.test(method)) return notCanonical('a method of capital letters')
-    if (this.#namesMethods && METHOD_OVERRIDES.some((name) => header(name) !== undefined))
+    if (PATH_OVERRIDES.some((name) => header(name) !== undefined)) return PATH_OVERRIDDEN
+    if (this.namesMethods && METHOD_OVERRIDES.some((name) => header(name) !== undefined))
       return notCanonical('a request without a header that overrides its method')
     const name = hostName(host)
     if (name === undefined || (name === '' && this.#namesHosts))

@@ -195,10 +195,14 @@ describe.each(['grpc-js', 'sockets'])('%s', async (transport) => {
       // Envoy removes after it sets.
       expect(removed.filter((name) => Object.hasOwn(headers, name))).toEqual([])
       expect(removed.toSorted()).toEqual([
+        'x-original-url',
         'x-portcullis-admin',
         'x-portcullis-authority',
         'x-portcullis-project',
+        'x-rewrite-url',
+        'x_original_url',
         'x_portcullis_kind',
+        'x_rewrite_url',
       ])
       expect(metadata).toEqual({
         ...{ allowed: true, reason: 'ALLOWED', api: 'balance', verified: true, strict: false },
@@ -208,6 +212,16 @@ describe.each(['grpc-js', 'sockets'])('%s', async (transport) => {
         conflicts: expect.any(Array),
       })
     })
+  })
+
+  test('a client cannot have proxies behind Envoy remove who sent the request', async () => {
+    const ask = (connection: string) =>
+      envoy.ask({ context: BALANCE, headers: [iam(account), ['connection', connection]] })
+    expect(await ask('Upgrade, X-Portcullis-Project')).toMatchObject({
+      ...{ allowed: false, status: 403 },
+      metadata: { reason: 'NOT_CANONICAL' },
+    })
+    expect(await ask('Upgrade')).toMatchObject({ allowed: true })
   })
 
   test('an expired token is denied, with whose it was', async () => {

@@ -89,6 +89,21 @@ test('an account is known by an address that a proxy of the operator vouches for
   expect((await ask(`${BALANCE},trusted_hops=1`, headers)).status).toBe(200)
 })
 
+test('headers that override the path or the method do not go on, though Envoy does not show them', async () => {
+  const removed = ({ headers }: Awaited<ReturnType<typeof ask>>) =>
+    headers['x-envoy-auth-headers-to-remove']?.split(',') ?? []
+  const paths = ['x-original-url', 'x-rewrite-url', 'x_original_url', 'x_rewrite_url']
+  expect(removed(await ask(BALANCE, credential(account)))).toEqual(expect.arrayContaining(paths))
+  const routes = [{ path: '/billing/', methods: ['GET'], api: 'balance' }]
+  const { sidecar } = await people.run({ 'http.address': '127.0.0.1:0' }, { routes })
+  const answer = await askAt(Number(sidecar.httpAddress?.split(':').at(-1)), {
+    path: '/ext-authz/routes/billing/items',
+    headers: { ...PROXY, ...credential(account) },
+  })
+  const methods = ['x-http-method-override', 'x-http-method', 'x-method-override']
+  expect(removed(answer)).toEqual(expect.arrayContaining([...paths, ...methods]))
+})
+
 test.each([
   'GET',
   'HEAD',

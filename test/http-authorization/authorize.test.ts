@@ -166,6 +166,22 @@ describe('the path of the proxy says which API it is', () => {
     },
   )
 
+  test.each<[headers: RequestHeaders]>([
+    [{ 'x-rewrite-url': '/balance' }],
+    [{ x_rewrite_url: '/balance' }],
+    // Caddy describes the request by other names, so this one is the client's.
+    [{ 'x-forwarded-uri': '/balance', 'x-original-url': '/tickets' }],
+  ])('a header that overrides the path of the client keeps the request out: %j', async (overriding) => {
+    const answer = await authorize({ ...PROXY, ...CREDENTIALS.account, ...overriding }, '/balance')
+    expect([answer.status, answer.json.error.reason]).toEqual([403, 'NOT_CANONICAL'])
+  })
+
+  test('the description of Ingress NGINX does not', async () => {
+    const described = { 'x-original-method': 'GET', 'x-original-url': 'https://api.example.com/balance' }
+    const answer = await authorize({ ...PROXY, ...CREDENTIALS.account, ...described }, '/balance')
+    expect(answer.status).toBe(200)
+  })
+
   test('no header does', async () => {
     const headers = { ...described('/tickets/1'), ...CREDENTIALS.account, 'x-portcullis-api': 'balance' }
     expect((await authorize(headers)).json.error.reason).toBe('TOKEN_KIND_NOT_ACCEPTED')

@@ -1,12 +1,16 @@
 /** What the server behind a proxy is told about the sender of a request, and what no client can tell it. */
 import { expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import {
   IDENTITY_HEADERS,
   identityHeaders,
+  listsIdentity,
   relevanceTo,
   removedHeaders,
 } from '../../sidecar/http-authorization/identity.ts'
+import { PATH_OVERRIDES } from '../../sidecar/routes/overrides.ts'
 import { engine } from '../support/engines.ts'
 
 const TOKEN: VerifiedToken = {
@@ -49,9 +53,9 @@ test.each([
 
 test('what is not set is removed, whether the proxy shows it or not, and what is set is not', () => {
   const set = identityHeaders(TOKEN, RULES)
-  expect(removedHeaders([], set)).toEqual(['x-portcullis-authority'])
+  expect(removedHeaders([], set)).toEqual(['x-portcullis-authority', ...PATH_OVERRIDES])
   const all = [...set.map(([name]) => name), ...removedHeaders([], set)]
-  expect(all.toSorted()).toEqual(IDENTITY_HEADERS.toSorted())
+  expect(all.toSorted()).toEqual([...IDENTITY_HEADERS, ...PATH_OVERRIDES].toSorted())
 })
 
 test.each([
@@ -66,23 +70,21 @@ test.each([
 
 test('other headers are left alone', () => {
   const names = ['x-portcullis', 'x-auth-token', 'x_auth_token', 'authorization', ':path', 'y-x-portcullis-a']
-  expect(removedHeaders(list(names), [])).toEqual(IDENTITY_HEADERS)
+  expect(removedHeaders(list(names), [])).toEqual([...IDENTITY_HEADERS, ...PATH_OVERRIDES])
 })
 
 test('a replaced credential leaves none of the client, in no spelling', () => {
   const names = ['x-auth-token', 'x_auth_token', 'X-Token', 'x_token', 'cookie']
   const removed = removedHeaders(list(names), [['x-auth-token', 'new']], relevanceTo(engine).carriers)
-  expect(removed.filter((name) => !IDENTITY_HEADERS.includes(name)).toSorted()).toEqual([
-    'x-token',
-    'x_auth_token',
-    'x_token',
-  ])
+  const others = removed.filter((name) => !IDENTITY_HEADERS.includes(name) && !PATH_OVERRIDES.includes(name))
+  expect(others.toSorted()).toEqual(['x-token', 'x_auth_token', 'x_token'])
 })
 
 test.each([
   ...['x-auth-token', 'X-Auth-Token', 'x_auth-token', 'x-token', 'x-forwarded-for', 'x_portcullis_a'].map(
     (name) => ({ name, relevant: true }),
   ),
+  ...['connection', 'Connection'].map((name) => ({ name, relevant: true })),
   ...['', 'x', 'content-type', 'x-request-id', 'authorization', 'x-portcullis', ':authority'].map((name) => ({
     name,
     relevant: false,
@@ -91,6 +93,40 @@ test.each([
   const relevance = relevanceTo(engine)
   expect(relevance.isRelevant(name)).toBe(relevant)
   if (relevant) expect(relevance.mayBeRelevant(name.length, name.charCodeAt(2))).toBe(true)
+})
+
+test.each(['A', 'Ab', 'Ab-Token', `X-${'a'.repeat(62)}`])(
+  'no header of a matrix is skipped: %s',
+  (header) => {
+    const matrix = {
+      ...supportMatrix,
+      tokenKinds: supportMatrix.tokenKinds.map((kind) => ({ ...kind, header })),
+    }
+    const relevance = relevanceTo(compile(matrix))
+    for (const name of [header, header.toUpperCase(), header.toLowerCase(), header.replaceAll('-', '_')]) {
+      expect(relevance.isRelevant(name)).toBe(true)
+      const third = `${name}\u0012`.charCodeAt(2)
+      expect(relevance.mayBeRelevant(name.length, third)).toBe(true)
+    }
+  },
+)
+
+test('headers that most requests have are skipped by their length and third character', () => {
+  const usual = ['user-agent', 'accept', 'accept-encoding', 'accept-language', 'content-type', 'x-request-id']
+  const { mayBeRelevant } = relevanceTo(engine)
+  expect(usual.filter((name) => mayBeRelevant(name.length, name.charCodeAt(2)))).toEqual([])
+})
+
+test.each<[connection: string, lists: boolean]>([
+  ['Upgrade, x-portcullis-project', true],
+  ['X-Portcullis-Account', true],
+  ['close,\tX_Portcullis_Kind ,te', true],
+  ['Upgrade', false],
+  ['Upgrade, x-auth-token', false],
+  ['keep-alive, not-x-portcullis-kind', false],
+])('Connection: %j lists a header that says who sent the request: %s', (value, lists) => {
+  expect(listsIdentity([['connection', value]])).toBe(lists)
+  expect(listsIdentity([['upgrade', value]])).toBe(false)
 })
 
 const list = (names: readonly string[]) => names.map((name) => [name, 'x'] as const)

@@ -129,6 +129,39 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
     expect(received[0]?.headers['x-portcullis-account']).toBe(ACCOUNT)
   })
 
+  test.each([
+    'close, x-portcullis-project, x-portcullis-account',
+    'X-Portcullis-Kind',
+    'x-portcullis-rules-digest, x-auth-token-2',
+  ])('a client cannot have facts removed that are about it: Connection: %s', async (connection) => {
+    // A proxy removes what `Connection` lists. Envoy does it when the request arrives, and the facts come later.
+    const { status, received } = await send('/cdn/', { 'x-auth-token': people.project, connection })
+    expect([status, received.length]).toEqual([200, 1])
+    expect(received[0]?.headers).toMatchObject({
+      'x-portcullis-account': ACCOUNT,
+      'x-portcullis-project': 'alpha',
+      'x-portcullis-kind': 'iam_token_project_scoped',
+      'x-portcullis-rules-digest': sidecar.sidecar.rulesDigest,
+    })
+    expect(received[0]?.headers.connection ?? '').not.toContain('portcullis')
+  })
+
+  test.runIf(isGrpc)('not in a request for an upgrade either, which Envoy passes on as it came', async () => {
+    const upgrading = await start(({ manager }) => {
+      manager.upgrade_configs = [{ upgrade_type: 'websocket' }]
+    })
+    const headers = { ...iam(), upgrade: 'websocket', connection: 'Upgrade, x-portcullis-account' }
+    const answer = await sendTo(upgrading, '/billing/', headers)
+    expect([answer.status, answer.reason, answer.received]).toEqual([403, 'NOT_CANONICAL', []])
+  })
+
+  test('no header that overrides the path reaches the application', async () => {
+    const overriding = { 'X-Original-URL': '/servers/1', 'X-Rewrite-URL': '/servers/1' }
+    const { status, received } = await send('/billing/', { ...iam(), ...overriding })
+    expect([status, received.length]).toEqual([200, 1])
+    expect(received[0]?.rawHeaders.filter((text) => text === '/servers/1')).toEqual([])
+  })
+
   test.each<[what: string, path: string, headers: () => Headers, status: number, reason: string]>([
     ['no credential', '/billing/', () => ({}), 401, 'CREDENTIAL_MISSING'],
     [
