@@ -8,6 +8,7 @@ import { createFileRegistry, fromBinary } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { expect, test } from 'vitest'
+import configSchema from '../../sidecar/config/config.schema.json' with { type: 'json' }
 import { runSidecar } from '../support/sidecar.ts'
 import { ROOT, type Source, sourcesIn, valueImportsOf } from '../support/sources.ts'
 import { everyProtocol } from './people.ts'
@@ -73,23 +74,34 @@ test.each<[code: string, decides: boolean]>([
   expect(filesThatDecide([...PRODUCT, added]).includes(added.path)).toBe(decides)
 })
 
-/** What is announced and decides about no request. */
-const DECIDES_NOTHING = [
+/** What is announced and answers no question of the table. */
+const NO_QUESTION = [
   /^gRPC \/portcullis\.v1\.DirectoryService\//,
   /^gRPC \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix)$/,
   /^gRPC \/grpc\.health\.v1\.Health\//,
   /^HTTP \/(?:healthz|readyz)$/,
   /^HTTP \/(?:$|identity$|identity\/)/,
+  /^HTTP \/\.well-known\//,
+  // A list of what evaluations would permit, without reasons: `test/authzen/search.test.ts` holds it to them.
+  /^HTTP \/access\/v1\/search\/(?:subject|resource)$/,
 ]
 
-test('every method and route that is announced is asked, or decides nothing', async () => {
+test('every method and route that is announced is asked, or answers no question of the table', async () => {
   const announced = [...announcedMethods(), ...(await announcedRoutes())]
   const asked = PROTOCOLS.flatMap((protocol) => protocol.announced)
   expect(asked.filter((name) => !announced.includes(name))).toEqual([])
   const others = announced.filter((name) => !asked.includes(name))
-  expect(others.filter((name) => !DECIDES_NOTHING.some((pattern) => pattern.test(name)))).toEqual([])
-  const idle = DECIDES_NOTHING.filter((pattern) => !others.some((name) => pattern.test(name)))
+  expect(others.filter((name) => !NO_QUESTION.some((pattern) => pattern.test(name)))).toEqual([])
+  const idle = NO_QUESTION.filter((pattern) => !others.some((name) => pattern.test(name)))
   expect(idle).toEqual([])
+})
+
+test('every switch of HTTP that is off by default is on where routes are announced', () => {
+  const { http } = configSchema.properties
+  const off = Object.entries(http.properties).filter(([, key]) => 'default' in key && key.default === false)
+  const { http: on } = JSON.parse(readFileSync(everyProtocol().config, 'utf8'))
+  expect(off.length).toBeGreaterThan(0)
+  expect(off.map(([name]) => name).filter((name) => on[name] !== true)).toEqual([])
 })
 
 /** Of every service whose descriptors gRPC's reflection gives out. */

@@ -45,7 +45,7 @@ const ROUTES = printedApis().flatMap((api) => [
 /** A configuration in which every protocol is switched on. */
 export function everyProtocol(): { readonly flags: Record<string, string>; readonly config: string } {
   const http = {
-    ...{ authorize: true, trusted_proxies: ['127.0.0.1'] },
+    ...{ authorize: true, authzen: true, jwks: true, trusted_proxies: ['127.0.0.1'] },
     proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
   }
   return {

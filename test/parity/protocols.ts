@@ -1,8 +1,15 @@
 /** Every protocol that decides. One that is added to the product is added here: `complete.test.ts` finds the missing ones. */
 import type { Protocol } from './protocol.ts'
+import { AUTHZEN } from './protocols/authzen.ts'
 import { COMMANDS } from './protocols/command-line.ts'
 import { CONTRACT } from './protocols/contract.ts'
 import { MIDDLEWARE } from './protocols/middleware.ts'
 import { PROXIES } from './protocols/proxies.ts'
 
-export const PROTOCOLS: readonly Protocol[] = [...CONTRACT, ...PROXIES, ...COMMANDS, ...MIDDLEWARE]
+export const PROTOCOLS: readonly Protocol[] = [
+  ...CONTRACT,
+  ...PROXIES,
+  ...AUTHZEN,
+  ...COMMANDS,
+  ...MIDDLEWARE,
+]
