@@ -16,7 +16,7 @@ import {
   startProxy,
 } from '../support/interop/proxies.ts'
 import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/paths.ts'
-import { newFolder } from '../support/resources.ts'
+import { eventually, newFolder } from '../support/resources.ts'
 
 const SECRET = 'a-secret-that-the-proxy-alone-can-read'
 const SERVERS = `/accounts/${ACCOUNT}/servers/1`
@@ -139,6 +139,20 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
     if (status === 401) expect(answer.headers['www-authenticate']).toContain(`reason="${reason}"`)
     // nginx answers with a page of its own.
     if (name !== 'nginx') expect(JSON.parse(answer.text).error.reason).toBe(reason)
+  })
+
+  test.runIf(name === 'nginx')('its log says why a request was refused, and by which rules', async () => {
+    const { rulesDigest } = sidecar.running.sidecar
+    await send(`${SERVERS}/logged`, { 'x-token': tokens.static })
+    await send('/nowhere/logged', iam())
+    const lines = await eventually(() => {
+      const logged = proxy.log().match(/^.*\/logged HTTP.*$/gm) ?? []
+      return logged.length >= 2 && logged
+    })
+    const [denied, unrouted] = lines.map((line) => line.split('" ')[1])
+    expect(denied).toBe(`403 TOKEN_KIND_NOT_ACCEPTED ${rulesDigest}`)
+    // No route, no decision, no rules.
+    expect(unrouted).toMatch(/^403 NO_ROUTE -?$/)
   })
 
   test('another description of the request than the proxy’s own counts for nothing', async () => {
