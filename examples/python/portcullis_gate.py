@@ -50,12 +50,14 @@ def denial(answer):
     )
     accepted = [{"kind": each.kind, "header": each.header, "issuable": each.issuable} for each in answer.accepted]
     error = {"reason": reason, "message": answer.message, "accepted": accepted}
+    rules = ("x-portcullis-rules-digest", answer.rules_digest)
     if answer.reason not in UNAUTHENTICATED:
-        return response(403, error)
+        return response(403, error, [rules])
     # A challenge for each header that a token could be sent in.
     headers = dict.fromkeys(each.header for each in answer.accepted)
     challenges = [f'Portcullis header="{header}", reason="{reason}"' for header in headers]
-    return response(401, error, [("www-authenticate", ", ".join(challenges) or f'Portcullis reason="{reason}"')])
+    challenge = ", ".join(challenges) or f'Portcullis reason="{reason}"'
+    return response(401, error, [rules, ("www-authenticate", challenge)])
 
 
 def no_answer(error):
@@ -73,7 +75,12 @@ def no_target():
 
 def response(status, error, headers=()):
     body = json.dumps({"error": error}, separators=(",", ":"), ensure_ascii=False).encode()
-    own = [("content-type", "application/json"), ("cache-control", "no-store"), ("content-length", str(len(body)))]
+    own = [
+        ("content-type", "application/json"),
+        ("cache-control", "no-store"),
+        ("content-length", str(len(body))),
+        ("x-portcullis-reason", error["reason"]),
+    ]
     return status, [*own, *headers], body
 
 

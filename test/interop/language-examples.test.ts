@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { blocksOf, needOf, pages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
+import { engine } from '../support/engines.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { ROOT } from '../support/sources.ts'
@@ -76,6 +77,8 @@ describe.each(examples)('$path', (page) => {
         status,
         error: { reason, message: expect.any(String), accepted: { length: 2 } },
       })
+      expect(response.headers.get('x-portcullis-reason')).toBe(reason)
+      expect(response.headers.get('x-portcullis-rules-digest')).toBe(engine.rulesDigest)
       const challenge = response.headers.get('www-authenticate')
       const challenges = ['X-Auth-Token', 'X-Token'].map(
         (name) => `Portcullis header="${name}", reason="${reason}"`,

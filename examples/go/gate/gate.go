@@ -54,7 +54,9 @@ type kept struct {
 type refusal struct {
 	status    int
 	challenge string
-	detail    detail
+	// Digest of the rules that decided; empty: there is no decision.
+	rules  string
+	detail detail
 }
 
 type detail struct {
@@ -73,7 +75,7 @@ type accepted struct {
 // resource. When the context ends, so does the question.
 func (g *Gate) refusal(ctx context.Context, api, account, address string, values func(string) []string) *refusal {
 	if account == "" {
-		return &refusal{403, "", detail{Reason: "TARGET_NOT_FOUND", Message: "the request does not say whose resource it asks for"}}
+		return &refusal{403, "", "", detail{Reason: "TARGET_NOT_FOUND", Message: "the request does not say whose resource it asks for"}}
 	}
 	credentials := &portcullisv1.Credentials{}
 	for _, name := range credentialHeaders {
@@ -90,7 +92,7 @@ func (g *Gate) refusal(ctx context.Context, api, account, address string, values
 	if err != nil {
 		log.Print("portcullis: no answer, so a request was refused: ", err)
 		reason := status.Code(err).String()
-		return &refusal{503, "", detail{Reason: reason, Message: "the request could not be authorized; try again later"}}
+		return &refusal{503, "", "", detail{Reason: reason, Message: "the request could not be authorized; try again later"}}
 	}
 	if answer.GetAllowed() && answer.GetReason() == portcullisv1.Reason_REASON_ALLOWED {
 		return nil
@@ -100,7 +102,7 @@ func (g *Gate) refusal(ctx context.Context, api, account, address string, values
 
 func denial(answer *portcullisv1.CheckResponse) *refusal {
 	reason := strings.TrimPrefix(answer.GetReason().String(), "REASON_")
-	denied := &refusal{403, "", detail{Reason: reason, Message: answer.GetMessage()}}
+	denied := &refusal{403, "", answer.GetRulesDigest(), detail{Reason: reason, Message: answer.GetMessage()}}
 	var challenges []string
 	seen := map[string]bool{}
 	for _, each := range answer.GetAccepted() {

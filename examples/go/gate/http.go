@@ -18,6 +18,10 @@ func (g *Gate) RequireToken(api string, accountOf func(*http.Request) string, ne
 		}
 		response.Header().Set("Content-Type", "application/json")
 		response.Header().Set("Cache-Control", "no-store")
+		response.Header().Set("X-Portcullis-Reason", refused.detail.Reason)
+		if refused.rules != "" {
+			response.Header().Set("X-Portcullis-Rules-Digest", refused.rules)
+		}
 		switch refused.status {
 		case http.StatusUnauthorized:
 			response.Header().Set("WWW-Authenticate", refused.challenge)
