@@ -90,5 +90,5 @@ else {
     return listening(getRequestListener(app.fetch))
   })
 
-  for (const each of [ofExpress, ofHono]) holdsToTheTable(each, sidecars)
+  for (const each of [ofExpress, ofHono]) holdsToTheTable(each, () => sidecars)
 }

@@ -22,4 +22,4 @@ test('the table has every reason', () => {
   expect([...new Set(reasons)].toSorted()).toEqual([...REASONS].toSorted())
 })
 
-for (const protocol of PROTOCOLS) holdsToTheTable(protocol, sidecars)
+for (const protocol of PROTOCOLS) holdsToTheTable(protocol, () => sidecars)

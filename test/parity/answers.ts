@@ -23,11 +23,13 @@ export function questionsFor({ people }: Sidecars, strict: boolean): readonly Qu
 }
 
 /** Declares the tests of a protocol. */
-export function holdsToTheTable(protocol: Protocol, sidecars: Sidecars): void {
+export function holdsToTheTable(protocol: Protocol, started: () => Sidecars): void {
   test.each([
-    { mode: 'by default', strict: false, library: engine, sidecar: sidecars.lenient },
-    { mode: 'in strict mode', strict: true, library: strictEngine, sidecar: sidecars.strict },
-  ])(`${protocol.name}, $mode: the answers of the library`, async ({ strict, library, sidecar }) => {
+    { mode: 'by default', strict: false, library: engine },
+    { mode: 'in strict mode', strict: true, library: strictEngine },
+  ])(`${protocol.name}, $mode: the answers of the library`, async ({ strict, library }) => {
+    const sidecars = started()
+    const sidecar = strict ? sidecars.strict : sidecars.lenient
     const questions = questionsFor(sidecars, strict).filter(
       (question) => protocol.silent(question) === undefined,
     )

@@ -12,6 +12,7 @@ import configSchema from '../../sidecar/config/config.schema.json' with { type: 
 import { runSidecar } from '../support/sidecar.ts'
 import { ROOT, type Source, sourcesIn, valueImportsOf } from '../support/sources.ts'
 import { everyProtocol } from './people.ts'
+import { CHECK_STREAM } from './protocols/connect.ts'
 import { PROTOCOLS } from './protocols.ts'
 
 /** Where decisions are made: about a credential, and in the client package about a request. */
@@ -76,9 +77,13 @@ test.each<[code: string, decides: boolean]>([
 
 /** What is announced and answers no question of the table. */
 const NO_QUESTION = [
-  /^gRPC \/portcullis\.v1\.DirectoryService\//,
-  /^gRPC \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix)$/,
-  /^gRPC \/grpc\.health\.v1\.Health\//,
+  /^(?:gRPC|HTTP) \/portcullis\.v1\.DirectoryService\//,
+  /^(?:gRPC|HTTP) \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix)$/,
+  /^(?:gRPC|HTTP) \/grpc\.health\.v1\.Health\//,
+  /^HTTP \/grpc\.reflection\./,
+  // Methods that are none.
+  /^HTTP \/portcullis\.v1\.AuthorizationService\/\*$/,
+  /^HTTP \/openapi\.json$/,
   /^HTTP \/(?:healthz|readyz)$/,
   /^HTTP \/(?:$|identity$|identity\/)/,
   /^HTTP \/\.well-known\//,
@@ -88,7 +93,7 @@ const NO_QUESTION = [
 
 test('every method and route that is announced is asked, or answers no question of the table', async () => {
   const announced = [...announcedMethods(), ...(await announcedRoutes())]
-  const asked = PROTOCOLS.flatMap((protocol) => protocol.announced)
+  const asked = [...PROTOCOLS.flatMap((protocol) => protocol.announced), CHECK_STREAM]
   expect(asked.filter((name) => !announced.includes(name))).toEqual([])
   const others = announced.filter((name) => !asked.includes(name))
   expect(others.filter((name) => !NO_QUESTION.some((pattern) => pattern.test(name)))).toEqual([])

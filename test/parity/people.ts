@@ -6,7 +6,15 @@ import { PROXY_SECRET } from '../support/behind-envoy.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
 import { printedApis } from '../support/oracle.ts'
 import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, issued, PEOPLE, populate, type RunningSidecar, runSidecar } from '../support/sidecar.ts'
+import {
+  ACCOUNT,
+  issued,
+  PEOPLE,
+  populate,
+  type RunningSidecar,
+  runSidecar,
+  type SidecarOptions,
+} from '../support/sidecar.ts'
 
 export interface People {
   /** A token of each kind. */
@@ -45,7 +53,7 @@ const ROUTES = printedApis().flatMap((api) => [
 /** A configuration in which every protocol is switched on. */
 export function everyProtocol(): { readonly flags: Record<string, string>; readonly config: string } {
   const http = {
-    ...{ authorize: true, authzen: true, jwks: true, trusted_proxies: ['127.0.0.1'] },
+    ...{ authorize: true, authzen: true, connect: true, jwks: true, trusted_proxies: ['127.0.0.1'] },
     proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
   }
   return {
@@ -54,12 +62,13 @@ export function everyProtocol(): { readonly flags: Record<string, string>; reado
   }
 }
 
-export async function startSidecars(): Promise<Sidecars> {
+/** @param more flags of both */
+export async function startSidecars(more: SidecarOptions['flags'] = {}): Promise<Sidecars> {
   let nowMs = Date.now() - TWO_DAYS_MS
   const folder = join(newFolder(), 'data')
   const start = (strict: boolean) => {
     const { flags, config } = everyProtocol()
-    return runSidecar({ folder, now: () => nowMs, flags: { ...flags, strict }, config })
+    return runSidecar({ folder, now: () => nowMs, flags: { ...flags, ...more, strict }, config })
   }
   const lenient = await start(false)
   const secrets = await populate(lenient, {

@@ -2,12 +2,14 @@
 import type { Protocol } from './protocol.ts'
 import { AUTHZEN } from './protocols/authzen.ts'
 import { COMMANDS } from './protocols/command-line.ts'
+import { CONNECT } from './protocols/connect.ts'
 import { CONTRACT } from './protocols/contract.ts'
 import { MIDDLEWARE } from './protocols/middleware.ts'
 import { PROXIES } from './protocols/proxies.ts'
 
 export const PROTOCOLS: readonly Protocol[] = [
   ...CONTRACT,
+  ...CONNECT,
   ...PROXIES,
   ...AUTHZEN,
   ...COMMANDS,

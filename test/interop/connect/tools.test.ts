@@ -7,10 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf'
 import { fromJson, type JsonObject, toJson } from '@bufbuild/protobuf'
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { holdsToTheTable } from '../../parity/answers.ts'
+import { type Sidecars, startSidecars } from '../../parity/people.ts'
+import { streamed } from '../../parity/protocols/connect.ts'
 import { CHECK, errorOf, methodOf } from '../../support/contract.ts'
 import { run, runBuf } from '../../support/interop/command.ts'
-import { inHttp1, prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
+import { inHttp1, newCertificateFiles, prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { ACCOUNT, issued, populate, runSidecar, type SidecarOptions } from '../../support/sidecar.ts'
 
@@ -110,6 +113,20 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
       message: expect.stringContaining('caller token'),
     })
   })
+
+  let sidecars: Sidecars
+  beforeAll(async () => {
+    const { files } = newCertificateFiles()
+    sidecars = await startSidecars({
+      'http.tls.certificate': files.certificate,
+      'http.tls.key': files.key,
+    })
+  })
+  for (const protocol of ['Connect', 'gRPC-Web'])
+    holdsToTheTable(
+      streamed(protocol, (address) => connectTransport(protocol, address)),
+      () => sidecars,
+    )
 
   test('a stream outlives the time that a request may take, and a silent client that is there', async () => {
     const http = { headersMs: 150, requestMs: 150, keepAliveMs: 250 }
