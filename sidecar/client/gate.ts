@@ -162,7 +162,7 @@ function isScope(target: Scope | undefined): target is Scope {
  * others alone and can be reused.
  */
 const IRRELEVANT =
-  /^(?:accept|content|if|sec|access-control|x-b3)-|^x-forwarded-(?:for|host|port|proto|prefix|server|uri|method|scheme|ssl)$|^(?:accept|baggage|cache-control|connection|cookie|date|dnt|expect|forwarded|host|keep-alive|origin|pragma|priority|range|referer|te|traceparent|tracestate|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|via|x-real-ip|x-request-id|x-correlation-id)$/i
+  /^(?:accept|content|if|sec|access-control|x-b3)-|^x-forwarded-(?:for|by|client-cert|host|method|path|port|prefix|proto|protocol|scheme|server|ssl|uri)$|^(?:accept|baggage|cache-control|connection|cookie|date|dnt|expect|forwarded|host|keep-alive|origin|pragma|priority|range|referer|te|traceparent|tracestate|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|via|x-real-ip|x-request-id|x-correlation-id)$/i
 
 /** The headers that may carry a credential, each value by itself. */
 function relevantHeaders(headers: RequestHeaders): [name: string, value: string][] {
