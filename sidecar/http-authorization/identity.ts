@@ -31,7 +31,7 @@ export const FACTS: readonly Fact[] = [
 ]
 
 /** What it lists does not go beyond the next proxy. */
-export const CONNECTION = 'connection'
+const CONNECTION = 'connection'
 
 const LISTED = /(?:^|,)[ \t]*x[-_]portcullis[-_]/i
 
