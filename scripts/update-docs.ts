@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { benchmarksPart, headlineBlock } from '../bench/report/markdown.ts'
+import { benchmarksPart, costSentence, headlineBlock } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
 import { scalarKeys } from '../sidecar/config/config.ts'
@@ -28,6 +28,7 @@ export interface GeneratedPart {
 
 export const generatedParts: readonly GeneratedPart[] = [
   { page: 'README.md', name: 'matrix-excerpt', make: matrixExcerpt },
+  { page: 'README.md', name: 'cost', make: () => costSentence(readDocs()) },
   {
     page: 'docs/matrix.md',
     name: 'matrix',
@@ -56,16 +57,7 @@ function withPart(text: string, { name, make }: GeneratedPart): string {
 const between = (name: string) => new RegExp(`(<!-- ${name} -->\\n)([\\s\\S]*?)\\n?(<!-- /${name} -->)`)
 
 /** Rows that differ from each other: every pattern of acceptance, and a contested cell. */
-const EXCERPT = [
-  'iam',
-  'balance',
-  'reports',
-  'cloud-projects',
-  'object-storage',
-  'cdn',
-  'audit-logs',
-  'tickets',
-]
+const EXCERPT = ['iam', 'balance', 'reports', 'cloud-projects', 'object-storage', 'cdn', 'audit-logs']
 
 function matrixExcerpt(): string {
   const [header = '', headers = '', ...rows] = matrixLines()

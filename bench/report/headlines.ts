@@ -31,3 +31,10 @@ export const HEADLINES: readonly Headline[] = [
     what: '`Check` of a token of a Keystone, from the cache, beside a validation by that Keystone',
   },
 ]
+
+/** What the README says in one sentence. */
+export const COSTS = {
+  check: { suite: 'servers', row: 'cerbos-cpu' },
+  opa: { suite: 'servers', row: 'opa-cpu' },
+  keystone: { suite: 'servers', row: 'keystone-check-cpu' },
+} as const

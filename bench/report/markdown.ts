@@ -1,10 +1,11 @@
 /** The results as Markdown for the docs. Each function makes a block that follows from `docs/bench.json` and the code. */
 import { gateOf } from '../gates.ts'
+import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'
 import type { Figure, Latency, Row } from '../harness/suite.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
-import { HEADLINES, type Headline } from './headlines.ts'
-import { distinct, durationText, figureText, ratioText } from './text.ts'
+import { COSTS, HEADLINES, type Headline } from './headlines.ts'
+import { distinct, durationText, figureText, number, ratioText } from './text.ts'
 
 /**
  * The ten rows that matter, with the latency of their calls. Rows that were not measured are left out.
@@ -23,6 +24,15 @@ export function headlineBlock(docs: BenchDocs): string {
     ],
     `${provenance(docs)} The ratio is the median over pairs that took turns. p50 and p99 are latencies, first of the row and then of what it is compared with. ${LATENCY_METHOD}`,
   ].join('\n')
+}
+
+/** What a check costs, for the first page. @returns an empty text if it was not measured */
+export function costSentence(docs: BenchDocs): string {
+  const check = rowOf(docs, COSTS.check)
+  const [cerbos, opa, keystone] = [COSTS.check, COSTS.opa, COSTS.keystone].map((at) => rowOf(docs, at)?.ratio)
+  if (!(check && cerbos && opa && keystone)) return ''
+  const times = ({ median }: Ratio) => number(Math.round(1 / median))
+  return `A \`Check\` of claims takes ${number(check.a.value)} µs of processor time over gRPC; OPA takes ${times(opa)} times as much, and Cerbos ${times(cerbos)} times. A sidecar before a Keystone answers \`Check\` of its tokens from the cache for 1/${times(keystone)} of the cost of asking it.`
 }
 
 /** Every row that is compared or has a bound, folded away. @returns an empty text if there is none */
@@ -78,9 +88,13 @@ function machineOf({ node, cpu }: SuiteResults): string {
   return `Node ${node} on ${cpu}`
 }
 
+function rowOf({ suites }: BenchDocs, { suite, row }: Pick<Headline, 'suite' | 'row'>): Row | undefined {
+  return suites.find((results) => results.suite === suite)?.rows.find(({ id }) => id === row)
+}
+
 /** The line of a headline, or none if its row was not measured. */
-function headlineCells({ suites }: BenchDocs, { suite, row: id, what }: Headline): string[][] {
-  const row = suites.find((results) => results.suite === suite)?.rows.find((each) => each.id === id)
+function headlineCells(docs: BenchDocs, { suite, row: id, what }: Headline): string[][] {
+  const row = rowOf(docs, { suite, row: id })
   if (row === undefined) return []
   const { a, b, ratio } = row
   const cells = [
