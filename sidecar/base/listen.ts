@@ -1,11 +1,32 @@
 /** Listens on an address as it is configured, for servers of any protocol. */
 import { lookup } from 'node:dns/promises'
-import type { Server } from 'node:net'
-import { parseAddress, type TakenAddress } from './address.ts'
+import { createServer, type Server } from 'node:net'
+import { addressInUse, parseAddress, type TakenAddress } from './address.ts'
+import type { ConnectionSource } from './connections.ts'
 import { prepareSocketPath, restrictSocket } from './unix-socket.ts'
 
 /** The families of addresses that this machine does not have. */
 const NO_SUCH_FAMILY: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+/** Accepts connections in this process. */
+export const ownConnections: ConnectionSource = {
+  listen: async (listener, address, take) => {
+    try {
+      const { servers, bound } = await listenOn(listener, address, () =>
+        createServer({ allowHalfOpen: true }, take),
+      )
+      return {
+        address: bound,
+        close: () => {
+          for (const server of servers) server.close()
+        },
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw addressInUse({ listener, address })
+      throw error
+    }
+  },
+}
 
 /**
  * Listens on a Unix socket, or on every address of a host.

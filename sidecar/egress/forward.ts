@@ -5,12 +5,21 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
+import { hasBody, isUnfinished } from '../base/http-connections.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Outgoing } from '../usecases/egress.ts'
 import type { Issued } from '../usecases/issue.ts'
 import { returnedHeaders } from './headers.ts'
-import { codeOf, type Refusal, refusalByMatrix, refusalOf, refusalOfTarget, sendRefusal } from './refusal.ts'
+import {
+  codeOf,
+  type Refusal,
+  refusalByMatrix,
+  refusalFor,
+  refusalOf,
+  refusalOfTarget,
+  sendRefusal,
+} from './refusal.ts'
 import type { Target } from './target.ts'
 
 /** Size of the largest body that is kept for a second attempt, in bytes. */
@@ -31,6 +40,8 @@ export interface Exchange {
   readonly credential: (rejected?: Secret) => MaybePromise<Outgoing>
   /** Whether another token can be obtained in the place of this one. */
   readonly isRenewable: (credential: Issued) => boolean
+  /** How long a body that is kept may take to arrive, in milliseconds. */
+  readonly keptMs: number
   readonly log: Logger
 }
 
@@ -45,8 +56,9 @@ export async function forward(exchange: Exchange): Promise<void> {
     // The client may have left meanwhile.
     if (response.destroyed) return
     if (exchange.expectsContinue) response.writeContinue()
-    const read = bodyOf(exchange.request)
+    const read = bodyOf(exchange)
     const body = read instanceof Promise ? await read : read
+    if (body === undefined) return refuse(exchange, refusalFor('BODY_LATE'))
     if (!response.destroyed) new Attempt(exchange, outgoing.credential, body).start()
   } catch (error) {
     const refusal = refusalOf(error)
@@ -58,25 +70,28 @@ export async function forward(exchange: Exchange): Promise<void> {
 /** What the client has sent and goes on sending. */
 type Body = { readonly kept: Buffer | null } | { readonly streamed: IncomingMessage }
 
-/** Whether a body follows the headers. */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
-/** Whether a part of the body is still to come. A request without a body is not complete at once, either. */
-function isIncomplete(request: IncomingMessage): boolean {
-  return !request.complete && hasBody(request)
-}
-
-/** Reads the body where it is kept. Never resolves if the client leaves before: then there is nobody to answer. */
-function bodyOf(request: IncomingMessage): MaybePromise<Body> {
+/**
+ * Reads the body where it is kept. Never resolves if the client leaves before: then there is nobody to answer.
+ *
+ * @returns undefined: it did not arrive in time
+ */
+function bodyOf({ request, keptMs }: Exchange): MaybePromise<Body | undefined> {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (!hasBody(request)) return { kept: null }
   if (encoding !== undefined || Number(length) > KEPT_BYTES_MAX) return { streamed: request }
-  const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const kept = Buffer.allocUnsafe(Number(length))
+  let arrived = 0
+  // What arrives a byte at a time takes no more memory than its bytes.
+  request.on('data', (chunk: Buffer) => {
+    arrived += chunk.copy(kept, arrived)
+  })
   return new Promise((resolve) => {
-    request.once('end', () => resolve({ kept: Buffer.concat(chunks) }))
+    const late = setTimeout(() => resolve(undefined), keptMs)
+    request.once('close', () => clearTimeout(late))
+    request.once('end', () => {
+      clearTimeout(late)
+      resolve({ kept })
+    })
   })
 }
 
@@ -90,7 +105,7 @@ function refuse({ response, request, target, log }: Exchange, refusal: Refusal, 
   if (response.destroyed) return
   // What is left of the body is not read, so nothing else can follow on this connection.
   if (!response.headersSent)
-    sendRefusal(response, { ...refusal, close: refusal.close || isIncomplete(request) })
+    sendRefusal(response, { ...refusal, close: refusal.close || isUnfinished(request) })
   // The client must not take what it has for the whole answer.
   else response.destroy()
 }
@@ -167,7 +182,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   #answer(status: number, headers: IncomingHttpHeaders): void {
     const { request, response } = this.#exchange
     // As long as the body goes on, no other request can follow. The answer may be over before it.
-    if (isIncomplete(request)) response.shouldKeepAlive = false
+    if (isUnfinished(request)) response.shouldKeepAlive = false
     response.writeHead(status, returnedHeaders(headers))
   }
 

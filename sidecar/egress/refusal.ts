@@ -41,6 +41,13 @@ const REFUSALS = {
     message: 'this server forwards no upgraded connections, WebSocket included',
   },
   BODY_INCOMPLETE: { status: 400, message: 'the body ended before its length', close: true },
+  BODY_LATE: { status: 408, message: 'the body did not arrive in time', close: true },
+  TOO_MANY_CONNECTIONS: {
+    status: 503,
+    message: 'too many connections are in use; try again later',
+    headers: RETRY,
+    close: true,
+  },
   TOO_MANY_REQUESTS: {
     status: 503,
     message: 'too many requests of this route are in progress; try again later',

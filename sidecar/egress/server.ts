@@ -6,13 +6,15 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Engine } from '../../engine/index.ts'
 import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
-import type { ConnectionSource } from '../base/connections.ts'
+import type { ConnectionSource, Listening } from '../base/connections.ts'
+import { HttpConnections, hasBody } from '../base/http-connections.ts'
+import { ownConnections } from '../base/listen.ts'
+import { Reports } from '../base/reports.ts'
 import { readRequestTarget } from '../base/request-target.ts'
 import { admit, isRenewable, outgoing } from '../usecases/egress.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { forward, hasBody } from './forward.ts'
+import { forward } from './forward.ts'
 import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
-import { type EgressListener, listen } from './listen.ts'
 import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
 import { type Route, type Target, Targets } from './target.ts'
 
@@ -25,8 +27,10 @@ export interface EgressOptions {
   /** `HOST:PORT` of this machine, or `unix:PATH`. */
   readonly address: string
   readonly routes: readonly Route[]
-  /** Accepts the connections; `undefined`: the server itself does. */
+  /** Accepts the connections; `undefined`: this process does. */
   readonly connections?: ConnectionSource | undefined
+  /** Most connections; default: 1,000. */
+  readonly maxConnections?: number | undefined
   /** A clock that nobody sets, in milliseconds. */
   readonly monotonicMs?: (() => number) | undefined
   /** Longest time to send the headers, in milliseconds. */
@@ -44,6 +48,9 @@ const HEADER_BYTES_MAX = 16_384
 const HEADERS_MS = 5_000
 const CONNECTIONS_MAX = 1_000
 
+/** How long a small body may take, times as long as the headers. A longer body may take as long as it flows. */
+const KEPT_BODY_FACTOR = 2
+
 /** How long a connection may stay open without a request, in milliseconds. */
 const KEEP_ALIVE_MS = 60_000
 
@@ -58,20 +65,35 @@ export async function startEgress(services: Services, options: EgressOptions): P
   const parsed = egressAddressOf(options.address)
   const targets = new Targets(options.routes, options.monotonicMs ?? (() => performance.now()))
   const server = newServer(options)
-  const door = new Door(services, targets, server)
-  let listener: EgressListener
+  const reports = new Reports((counts) =>
+    services.log.info(
+      { listener: 'egress', exceeded: counts },
+      'connections or requests were refused at a bound',
+    ),
+  )
+  const connections = new HttpConnections(
+    { connections: options.maxConnections ?? CONNECTIONS_MAX, bodiesStream: true },
+    (bound) => reports.add(bound),
+  )
+  const keptMs = KEPT_BODY_FACTOR * (options.headersMs ?? HEADERS_MS)
+  const door = new Door({ services, targets, connections, keptMs }, server)
+  let listening: Listening
   try {
-    listener = await listen(server, options.address, parsed, options.connections)
+    const { address, connections: source = ownConnections } = options
+    listening = await connections.serve(server, 'egress', address, source)
   } catch (error) {
     await targets.destroy()
     throw error
   }
-  door.open(parsed, listener.address)
+  door.open(parsed, listening.address)
   return {
-    address: listener.address,
+    address: listening.address,
     close: async (drainMs) => {
       door.close()
-      await listener.close(drainMs)
+      listening.close()
+      server.close()
+      await connections.drain(server, performance.now() + drainMs)
+      reports.close()
       await targets.destroy()
     },
   }
@@ -98,17 +120,26 @@ function newServer({ routes, headersMs = HEADERS_MS }: EgressOptions): Server {
     connectionsCheckingInterval: 1_000,
     noDelay: true,
   })
-  server.maxConnections = CONNECTIONS_MAX
   // The size of all headers bounds their number. A server drops those beyond the number, and would go on without them.
   server.maxHeadersCount = 0
   server.timeout = Math.max(...routes.map(({ timeoutMs }) => timeoutMs)) + IDLE_MARGIN_MS
   return server
 }
 
+interface DoorOptions {
+  readonly services: Services
+  readonly targets: Targets
+  readonly connections: HttpConnections
+  /** How long a body that is kept may take to arrive, in milliseconds. */
+  readonly keptMs: number
+}
+
 /** What a request passes before it is forwarded. */
 class Door {
   readonly #services: Services
   readonly #targets: Targets
+  readonly #connections: HttpConnections
+  readonly #keptMs: number
   /** Host headers that name this server; `undefined`: every one does, because no browser reaches a Unix socket. */
   #hosts: ReadonlySet<string> | undefined = new Set()
   #closing = false
@@ -116,9 +147,11 @@ class Door {
   /** Headers that do not go on, under the matrix of that engine. */
   #stripped: ReadonlySet<string> = new Set()
 
-  constructor(services: Services, targets: Targets, server: Server) {
+  constructor({ services, targets, connections, keptMs }: DoorOptions, server: Server) {
     this.#services = services
     this.#targets = targets
+    this.#connections = connections
+    this.#keptMs = keptMs
     server.on('request', (request, response) => this.#receive(request, response, false))
     server.on('checkContinue', (request, response) => this.#receive(request, response, true))
     server.on('connect', (_request, socket) => endWith(socket as Socket, refusalFor('METHOD_NOT_SUPPORTED')))
@@ -143,10 +176,11 @@ class Door {
   }
 
   #receive(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const hasRoom = this.#connections.began(request, response)
     if (this.#closing) response.shouldKeepAlive = false
     const services = forCall(this.#services)
     const headers = readHeaders(request.rawHeaders, this.#strippedUnder(services.engine))
-    const entry = this.#enter(request, headers)
+    const entry = hasRoom ? this.#enter(request, headers) : refused(refusalFor('TOO_MANY_CONNECTIONS'))
     if (entry.refusal !== undefined) {
       // A body that comes all the same is not read, so nothing can follow it.
       sendRefusal(response, { ...entry.refusal, close: entry.refusal.close || hasBody(request) })
@@ -163,6 +197,7 @@ class Door {
       expectsContinue,
       credential: (rejected) => outgoing(services, target.route, rejected),
       isRenewable,
+      keptMs: this.#keptMs,
       log: this.#services.log,
     })
   }

@@ -32,7 +32,6 @@ export interface SecureLimits {
   readonly keepAliveMs: number
   readonly headerBytesMax: number
   readonly requestsPerConnectionMax: number
-  readonly connectionsMax: number
   /** Answers a client that does not speak TLS, and closes the connection. */
   readonly refuse: (code: string, connection: Socket) => void
   /** The answer to a request that cannot be read, by the code of Node's error. */
@@ -69,12 +68,11 @@ export class SecureServers {
 
   /** A server for one address. It takes its connections from `connection` events, like every server. */
   create(handle: RequestListener): Server {
-    const { connectionsMax, requestsPerConnectionMax } = this.#limits
+    const { requestsPerConnectionMax, keepAliveMs } = this.#limits
     const server = createSecureServer(this.#options(), this.#limitHeaders(handle))
-    Object.assign(server, {
-      maxConnections: connectionsMax,
-      maxRequestsPerSocket: requestsPerConnectionMax,
-    })
+    Object.assign(server, { maxRequestsPerSocket: requestsPerConnectionMax })
+    // A client of HTTP/1.1 that does not read its response. Connections of HTTP/2 set a timeout of their own.
+    server.setTimeout(keepAliveMs)
     const unfollow = this.#certificates.follow((changed) => server.setSecureContext(contextOf(changed)))
     this.#unfollow.push(unfollow)
     this.#readBeforeTls(server)

@@ -1,22 +1,22 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
 import { randomUUID } from 'node:crypto'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
-import { addressInUse, isLoopback, parseAddress } from '../base/address.ts'
+import { isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import type { Services } from '../usecases/services.ts'
 import type { AuthzenOptions } from './authzen/routes.ts'
+import { Bounds } from './bounds.ts'
 import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
 import type { ContractRoutes } from './contract.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
-import { type HttpListener, takeConnections } from './injected.ts'
 import { sendJson } from './json.ts'
 import { logRefusal } from './refusals.ts'
 import { Routes } from './routes.ts'
@@ -46,8 +46,10 @@ export interface HttpOptions {
   readonly jwks: boolean
   /** How AuthZEN is answered; `undefined`: it is not. */
   readonly authzen: AuthzenOptions | undefined
-  /** Accepts the connections; `undefined`: the server itself does. */
+  /** Accepts the connections; `undefined`: this process does. */
   readonly connections?: ConnectionSource | undefined
+  /** Most connections; default: 1,000. */
+  readonly maxConnections?: number | undefined
   /** Time limits for clients that differ from the usual ones. */
   readonly timeLimits?: Partial<HttpTimeLimits> | undefined
 }
@@ -110,6 +112,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const server = newServer(proxies, limits, tls)
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
+  const bounds = new Bounds(services, options.maxConnections ?? CONNECTIONS_MAX)
   let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
@@ -120,7 +123,8 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
-    const wrong = asked ? undefined : hostProblem(request, hosts, options.contract)
+    const wrong =
+      bounds.problem(request, reply) ?? (asked ? undefined : hostProblem(request, hosts, options.contract))
     if (wrong !== undefined) return void refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
     if (request.routeOptions.url === JWKS) return next()
@@ -155,8 +159,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   await addOptionalRoutes(server, services, options, () => site)
   await options.contract?.addTo(server, (request) => tls?.letLast(request))
 
-  const listening = await listen(server, options, parsed)
-  const { port } = listening
+  const { port, close } = await bounds.listen(server, options.address, options.connections)
   const host = withBrackets(parsed.host)
   const scheme = tls ? 'https' : 'http'
   const own = ['127.0.0.1', 'localhost', '[::1]', host].map((name) => `${scheme}://${name}:${port}`)
@@ -169,7 +172,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
       ready = false
     },
     reload: () => proxies?.reload(),
-    close: listening.close,
+    close,
   }
 }
 
@@ -271,7 +274,6 @@ async function secureServers(
     ...limits,
     headerBytesMax: HEADER_BYTES_MAX,
     requestsPerConnectionMax: REQUESTS_PER_CONNECTION_MAX,
-    connectionsMax: CONNECTIONS_MAX,
     refuse: (code, socket) => refuseConnection({ code }, socket, limits.requestMs),
     answer: (code) => rawAnswer(connectionErrorOf(code, limits.requestMs)),
   })
@@ -290,6 +292,8 @@ function newServer(
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: requestMs,
+    // A client that does not read its response.
+    connectionTimeout: keepAliveMs,
     keepAliveTimeout: keepAliveMs,
     maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
     http: {
@@ -307,7 +311,6 @@ function newServer(
     frameworkErrors: (error, request, reply) =>
       sendError(reply.headers(HEADERS).header(REQUEST_ID, request.id), httpErrorOf(error), ''),
   })
-  server.server.maxConnections = CONNECTIONS_MAX
   if (tls) {
     server.addHook('preClose', async () => tls.close())
     // HTTP/2 does not have the header that Fastify sets for a body that is too large.
@@ -359,23 +362,6 @@ function connectionErrorOf(code: string | undefined, requestMs: number): HttpErr
 
 function newRequestId(): string {
   return `req-${randomUUID()}`
-}
-
-async function listen(
-  server: FastifyInstance,
-  { address, connections }: HttpOptions,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<HttpListener> {
-  if (connections !== undefined) return takeConnections(server, CONNECTIONS_MAX, address, connections)
-  try {
-    await server.listen({ host, port })
-    return { port: (server.server.address() as AddressInfo).port, close: () => server.close() }
-  } catch (error) {
-    await server.close()
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw addressInUse({ listener: 'http', address })
-    throw error
-  }
 }
 
 /** The possible Host headers for a URL: with the port, and also without it if it is the default port. */

@@ -1,0 +1,188 @@
+/**
+ * The connections of an HTTP server. When there are as many as there may be, the one that has waited for its client longest gives
+ * way to a new one, also in the middle of a request. If the server works for all of them, a few more are taken for health checks.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import {
+  ConnectionTable,
+  connectionSource,
+  type HeldConnection,
+  type TableBound,
+} from './connection-table.ts'
+import type { ConnectionSource, Listener, Listening } from './connections.ts'
+
+/** What of a request and its response matters here, whichever version of HTTP they have. */
+type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'socket'>
+type Response = Pick<ServerResponse, 'writableEnded' | 'once'>
+
+export interface HttpConnectionLimits {
+  /** Most connections. */
+  readonly connections: number
+  /** Whether the server works on a request whose body is still arriving. Otherwise it waits for the client. */
+  readonly bodiesStream: boolean
+}
+
+/** A bound that was exceeded. */
+export type HttpBound = TableBound | 'requests'
+
+/** Connections beyond the bound on which health checks alone are answered. */
+const RESERVED = 16
+
+/** Most requests of a connection that are not answered. HTTP/2 announces 100; clients of HTTP/1.1 send one at a time. */
+const REQUESTS_MAX = 100
+
+/** Most requests of all connections, and how many a connection may have when there are more. */
+const ALL_REQUESTS_MAX = 4_096
+const FEW_REQUESTS = 4
+
+/** Time between two looks for connections without a request while the server closes, in milliseconds. */
+const CLOSING_POLL_MS = 20
+
+/** How a connection is found by the socket of a request, which is the same one, or a proxy of it, or TLS on it. */
+const CONNECTION = Symbol('connection')
+type MarkedSocket = Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>> & {
+  [CONNECTION]?: HttpConnection
+}
+
+export class HttpConnections {
+  readonly #limits: HttpConnectionLimits
+  readonly #onExceeded: (bound: HttpBound) => void
+  readonly #table: ConnectionTable<HttpConnection>
+  /** All of them, with those that are reserved and those that have given way and are not closed yet. */
+  readonly #open = new Map<Socket, HttpConnection>()
+  readonly #byEnds = new Map<string, HttpConnection>()
+  #requests = 0
+
+  constructor(limits: HttpConnectionLimits, onExceeded: (bound: HttpBound) => void) {
+    this.#limits = limits
+    this.#onExceeded = onExceeded
+    const { connections } = limits
+    this.#table = new ConnectionTable({ connections, connectionsPerSource: connections })
+  }
+
+  /**
+   * Serves the connections that `source` accepts.
+   *
+   * @throws Error if the address is in use, or cannot be bound
+   */
+  async serve(
+    server: Server,
+    listener: Listener,
+    address: string,
+    source: ConnectionSource,
+  ): Promise<Listening> {
+    // Starts the checks of slow clients, which a server begins with when it listens.
+    server.emit('listening')
+    return source.listen(listener, address, (socket) => {
+      if (!this.#take(socket)) return void socket.destroy()
+      // As an HTTP server sets it for connections that it accepts itself.
+      socket.allowHalfOpen = true
+      socket.setNoDelay(true)
+      server.emit('connection', socket)
+    })
+  }
+
+  /** A request has arrived. @returns false: only a health check may be answered on its connection */
+  began(request: Request, response: Response): boolean {
+    const connection = this.#find(request.socket)
+    if (connection === undefined) return true
+    const exchange = { request, response }
+    connection.exchanges.add(exchange)
+    connection.sinceMs = performance.now()
+    this.#requests++
+    response.once('close', () => {
+      if (!connection.exchanges.delete(exchange)) return
+      connection.sinceMs = performance.now()
+      this.#requests--
+    })
+    const { size } = connection.exchanges
+    if (size > REQUESTS_MAX || (this.#requests > ALL_REQUESTS_MAX && size > FEW_REQUESTS)) {
+      this.#onExceeded('requests')
+      connection.socket.destroy()
+    }
+    return !connection.reserved
+  }
+
+  /** Closes connections without a request until there are no more connections, or until that time. */
+  async drain(server: Server, deadlineMs = Number.POSITIVE_INFINITY): Promise<void> {
+    while (this.#open.size > 0 && performance.now() < deadlineMs) {
+      server.closeIdleConnections()
+      await new Promise((resolve) => setTimeout(resolve, CLOSING_POLL_MS))
+    }
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
+  /** @returns false if there is no room */
+  #take(socket: Socket): boolean {
+    const source = connectionSource(socket.remoteAddress)
+    const bound = this.#table.makeRoom(source, this.#onExceeded)
+    if (bound !== undefined) this.#onExceeded(bound)
+    const reserved = bound !== undefined
+    if (reserved && this.#open.size >= this.#limits.connections + RESERVED) return false
+    const connection = new HttpConnection(socket, source, reserved, this.#limits.bodiesStream)
+    const ends = endsOf(socket)
+    Object.assign(socket, { [CONNECTION]: connection })
+    this.#open.set(socket, connection)
+    if (ends !== undefined) this.#byEnds.set(ends, connection)
+    this.#table.add(connection)
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      if (ends !== undefined && this.#byEnds.get(ends) === connection) this.#byEnds.delete(ends)
+      this.#table.delete(connection)
+      this.#requests -= connection.exchanges.size
+      connection.exchanges.clear()
+    })
+    return true
+  }
+
+  #find(socket: MarkedSocket): HttpConnection | undefined {
+    const marked = socket[CONNECTION]
+    if (marked !== undefined) return marked
+    const ends = endsOf(socket)
+    return ends === undefined ? undefined : this.#byEnds.get(ends)
+  }
+}
+
+/** Both ends of a TCP connection, which no other open connection has. */
+function endsOf({ remoteAddress, remotePort, localAddress }: MarkedSocket): string | undefined {
+  return remotePort === undefined ? undefined : `${remoteAddress} ${remotePort} ${localAddress}`
+}
+
+class HttpConnection implements HeldConnection {
+  readonly socket: Socket
+  readonly source: string
+  /** Whether it is beyond the bound, for health checks alone. */
+  readonly reserved: boolean
+  readonly #bodiesStream: boolean
+  readonly exchanges = new Set<{ readonly request: Request; readonly response: Response }>()
+  sinceMs = performance.now()
+
+  constructor(socket: Socket, source: string, reserved: boolean, bodiesStream: boolean) {
+    this.socket = socket
+    this.source = source
+    this.reserved = reserved
+    this.#bodiesStream = bodiesStream
+  }
+
+  /** A client in the middle of its request, or that does not read its response, waits no less than one without a request. */
+  get use(): 'idle' | 'working' {
+    for (const { request, response } of this.exchanges)
+      if (!response.writableEnded && (this.#bodiesStream || !isUnfinished(request))) return 'working'
+    return 'idle'
+  }
+
+  giveWay(): void {
+    this.socket.destroy()
+  }
+}
+
+/** Whether a body follows the headers. */
+export function hasBody({ headers }: Pick<Request, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Whether a part of the body is still to come. A request without a body is not complete at once, either. */
+export function isUnfinished(request: Pick<Request, 'complete' | 'headers'>): boolean {
+  return !request.complete && hasBody(request)
+}

@@ -1,0 +1,118 @@
+/** What the clients of the HTTP server may hold: connections, requests, and bodies that have not arrived as a whole. */
+import type { Server } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseAddress } from '../base/address.ts'
+import type { ConnectionSource } from '../base/connections.ts'
+import { HttpConnections, isUnfinished } from '../base/http-connections.ts'
+import { ownConnections } from '../base/listen.ts'
+import { Reports } from '../base/reports.ts'
+import type { Services } from '../usecases/services.ts'
+import type { HttpError } from './errors.ts'
+
+export interface HttpListener {
+  /** The port that was bound. */
+  readonly port: number
+  /** Lets requests finish, then closes. */
+  close(): Promise<void>
+}
+
+/** Most bytes of unfinished bodies, of all clients. One body has `BODY_BYTES_MAX` at most. */
+const ARRIVING_BYTES_MAX = 33_554_432
+
+/** What a part of a body costs beside its bytes. Parts can have one byte each. */
+const PART_BYTES = 128
+
+/** Paths that are answered also where there are too many connections. */
+const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+
+export class Bounds {
+  readonly #connections: HttpConnections
+  readonly #bodies = new Bodies(() => this.#reports.add('buffered_bytes'))
+  readonly #reports: Reports
+
+  constructor({ log }: Pick<Services, 'log'>, connections: number) {
+    this.#reports = new Reports((counts) =>
+      log.info({ listener: 'http', exceeded: counts }, 'connections or requests were refused at a bound'),
+    )
+    this.#connections = new HttpConnections({ connections, bodiesStream: false }, (bound) =>
+      this.#reports.add(bound),
+    )
+  }
+
+  /** Counts a request that begins. @returns what is wrong with it; undefined: nothing */
+  problem({ raw, url }: FastifyRequest, reply: FastifyReply): HttpError | undefined {
+    const hasRoom = this.#connections.began(raw, reply.raw)
+    if (isUnfinished(raw)) this.#bodies.add(raw)
+    if (hasRoom || HEALTH.has(url)) return undefined
+    reply.header('connection', 'close')
+    return { status: 503, message: 'too many connections; try again', retryAfterSeconds: 1 }
+  }
+
+  /** @throws Error if the address is in use, or cannot be bound */
+  async listen(
+    server: FastifyInstance,
+    address: string,
+    source: ConnectionSource = ownConnections,
+  ): Promise<HttpListener> {
+    await server.ready()
+    const http: Server = server.server
+    const listening = await this.#connections
+      .serve(http, 'http', address, source)
+      .catch(async (error: unknown) => {
+        await server.close()
+        throw error
+      })
+    const bound = parseAddress('http.address', listening.address)
+    return {
+      port: bound.type === 'tcp' ? bound.port : 0,
+      close: async () => {
+        listening.close()
+        await server.close()
+        http.close()
+        // A server waits only for connections that it has accepted itself.
+        await this.#connections.drain(http)
+        this.#reports.close()
+      },
+    }
+  }
+}
+
+type Body = FastifyRequest['raw']
+
+/** Bodies that are arriving, the oldest first. Beyond the bound the oldest ones are given up. */
+class Bodies {
+  readonly #onExceeded: () => void
+  readonly #arriving = new Map<Body, number>()
+  #bytes = 0
+
+  constructor(onExceeded: () => void) {
+    this.#onExceeded = onExceeded
+  }
+
+  add(body: Body): void {
+    this.#arriving.set(body, 0)
+    // The route reads the body, after a while. Until then nothing may be taken from it.
+    body.pause()
+    body.on('data', ({ length }: Buffer) => this.#arrived(body, length + PART_BYTES))
+    for (const event of ['end', 'close']) body.once(event, () => this.#delete(body))
+  }
+
+  #arrived(body: Body, bytes: number): void {
+    const before = this.#arriving.get(body)
+    if (before === undefined) return
+    this.#arriving.set(body, before + bytes)
+    this.#bytes += bytes
+    for (const [oldest] of this.#arriving) {
+      if (this.#bytes <= ARRIVING_BYTES_MAX) return
+      this.#onExceeded()
+      this.#delete(oldest)
+      if ('stream' in oldest) (oldest as { stream: { destroy(): void } }).stream.destroy()
+      else oldest.destroy()
+    }
+  }
+
+  #delete(body: Body): void {
+    this.#bytes -= this.#arriving.get(body) ?? 0
+    this.#arriving.delete(body)
+  }
+}
