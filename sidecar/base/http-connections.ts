@@ -7,6 +7,8 @@ import type { Socket } from 'node:net'
 import {
   ConnectionTable,
   connectionSource,
+  type Ends,
+  endsOf,
   type HeldConnection,
   type TableBound,
 } from './connection-table.ts'
@@ -41,9 +43,7 @@ const CLOSING_POLL_MS = 20
 
 /** How a connection is found by the socket of a request, which is the same one, or a proxy of it, or TLS on it. */
 const CONNECTION = Symbol('connection')
-type MarkedSocket = Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>> & {
-  [CONNECTION]?: HttpConnection
-}
+type MarkedSocket = Ends & { [CONNECTION]?: HttpConnection }
 
 export class HttpConnections {
   readonly #limits: HttpConnectionLimits
@@ -142,11 +142,6 @@ export class HttpConnections {
     const ends = endsOf(socket)
     return ends === undefined ? undefined : this.#byEnds.get(ends)
   }
-}
-
-/** Both ends of a TCP connection, which no other open connection has. */
-function endsOf({ remoteAddress, remotePort, localAddress }: MarkedSocket): string | undefined {
-  return remotePort === undefined ? undefined : `${remoteAddress} ${remotePort} ${localAddress}`
 }
 
 class HttpConnection implements HeldConnection {

@@ -1,5 +1,6 @@
 /** A connection: its socket, its turns and its age. The session knows the protocol. */
 import type { Duplex } from 'node:stream'
+import { connectionSource, type HeldConnection } from '../base/connection-table.ts'
 import type { Application, Peer } from './application.ts'
 import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
@@ -32,12 +33,19 @@ const LINGER_MS = 1_000
 /** How much the age of connections differs, so that those that began together do not end together. */
 const AGE_SPREAD = 0.2
 
-export class Connection<Head> implements Host {
+/** What a stream costs, beside the bytes of its request and answer. */
+const STREAM_BYTES = 2_048
+
+/** Whoever holds more than this for long is the first to lose it. */
+const MUCH_BYTES = 131_072
+
+export class Connection<Head> implements Host, HeldConnection {
   readonly #owner: ConnectionOwner<Head>
   readonly #socket: Duplex
   readonly #session: Session<Head>
   readonly #frames: Frames<Head>
   readonly peer: Peer
+  readonly source: string
   readonly #endsAtMs: number
   /** When something arrived last, when a stream was in use last, and when the peer read something last. */
   #heardMs: number
@@ -45,6 +53,11 @@ export class Connection<Head> implements Host {
   #readMs: number
   #readBytes = 0
   #lastStream = 0
+  /** When the last request was known to have begun, and which one it was. */
+  #beganMs: number
+  #begunStream = 0
+  /** Since when much is held; infinity: no longer than since the last tick. */
+  holdsMuchSinceMs = Number.POSITIVE_INFINITY
   #askedMs = 0
   #announcedMs = 0
   #endedMs = 0
@@ -55,7 +68,8 @@ export class Connection<Head> implements Host {
     this.#owner = owner
     this.#socket = readInto(accepted, (bytes) => this.#read(bytes))
     this.peer = peer
-    this.#heardMs = this.#usedMs = this.#readMs = nowMs
+    this.source = connectionSource(peer.address)
+    this.#heardMs = this.#usedMs = this.#readMs = this.#beganMs = nowMs
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
     this.#session = new Session(owner.app, this)
     this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
@@ -95,8 +109,53 @@ export class Connection<Head> implements Host {
     return this.#owner.nowMs
   }
 
+  get use(): HeldConnection['use'] {
+    const { streams } = this.#session
+    if (streams.size === 0) return 'idle'
+    return streams.list().some(({ busy }) => busy) ? 'working' : 'open'
+  }
+
+  get sinceMs(): number {
+    if (this.#session.lastStream !== this.#begunStream) {
+      this.#begunStream = this.#session.lastStream
+      this.#beganMs = this.nowMs
+    }
+    return this.#beganMs
+  }
+
+  /** What the connection holds in memory, in bytes. */
+  get heldBytes(): number {
+    return this.#session.window.held + this.#session.sender.unsentBytes + this.streamBytes
+  }
+
+  get streamBytes(): number {
+    return STREAM_BYTES * this.#session.streams.size
+  }
+
   exceeded(bound: Bound): void {
     this.#owner.exceeded(bound)
+  }
+
+  giveWay(): void {
+    this.#fail(new ConnectionError(ERROR.NO_ERROR, 'another client needed the connection'))
+    this.#socket.destroy()
+  }
+
+  /** All connections hold too much, and this one is to release what it holds. */
+  releaseAll(): void {
+    this.#fail(
+      new ConnectionError(
+        ERROR.ENHANCE_YOUR_CALM,
+        'all connections together held too much',
+        'buffered_bytes',
+      ),
+    )
+  }
+
+  #fail(error: ConnectionError): void {
+    this.#turn(() => {
+      throw error
+    })
   }
 
   /** Answers of handlers that ended at the same time go out together. */
@@ -132,8 +191,10 @@ export class Connection<Head> implements Host {
       if (nowMs - this.#endedMs >= LINGER_MS) this.#socket.destroy()
       return
     }
-    const { openStreams, lastStream } = this.#session
-    if (openStreams > 0 || lastStream !== this.#lastStream) this.#usedMs = nowMs
+    if (this.heldBytes <= MUCH_BYTES) this.holdsMuchSinceMs = Number.POSITIVE_INFINITY
+    else if (this.holdsMuchSinceMs === Number.POSITIVE_INFINITY) this.holdsMuchSinceMs = nowMs
+    const { streams, lastStream } = this.#session
+    if (streams.size > 0 || lastStream !== this.#lastStream) this.#usedMs = nowMs
     this.#lastStream = lastStream
     if (nowMs - this.#usedMs >= limits.idleMs || nowMs >= this.#endsAtMs) this.drain()
     this.#turn(() => {
@@ -209,7 +270,7 @@ export class Connection<Head> implements Host {
   }
 
   #ended(): void {
-    if (this.#session.openStreams === 0) this.#turn(() => this.#session.abandon())
+    if (this.#session.streams.size === 0) this.#turn(() => this.#session.abandon())
     else this.drain()
   }
 

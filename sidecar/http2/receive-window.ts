@@ -2,6 +2,9 @@
 import type { Budget } from './budget.ts'
 import { ConnectionError, ERROR, WINDOW_DEFAULT } from './protocol.ts'
 
+/** So many bytes a connection may always hold, whatever others hold: a request of nearly everybody. */
+const ALWAYS_HELD_BYTES = 65_536
+
 /**
  * The window opens again with everything that arrives. If it waited for requests to be complete, requests that are large
  * together could wait for each other for ever. What is held is bounded by refusing streams.
@@ -12,7 +15,8 @@ export class ReceiveWindow {
   #left = WINDOW_DEFAULT
   /** Bytes that have arrived and that the peer has not been told about. */
   #arrived: number
-  #held = 0
+  /** Bytes of requests that are held. */
+  held = 0
 
   /** @param most bytes that may be held */
   constructor(most: number, budget: Budget) {
@@ -31,15 +35,15 @@ export class ReceiveWindow {
 
   /** The bytes belong to a stream now. @returns false if they are too many, for this connection or for all of them */
   hold(bytes: number): boolean {
-    this.#held += bytes
-    this.#budget.bytes += bytes
-    return this.#held <= this.#most && !this.#budget.exhausted
+    this.held += bytes
+    this.#budget.add(bytes)
+    return this.held <= this.#most && (this.held <= ALWAYS_HELD_BYTES || !this.#budget.exhausted)
   }
 
   /** The stream needs them no longer. */
   release(bytes: number): void {
-    this.#held -= bytes
-    this.#budget.bytes -= bytes
+    this.held -= bytes
+    this.#budget.add(-bytes)
   }
 
   /** How much the peer may send in addition, if that is worth a frame; else 0. */

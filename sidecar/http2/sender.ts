@@ -141,7 +141,7 @@ export class Sender<Head> {
   /** More bytes wait, or fewer. */
   add(bytes: number): void {
     this.unsentBytes += bytes
-    this.#budget.bytes += bytes
+    this.#budget.add(bytes)
   }
 
   /** WINDOW_UPDATE of the connection (§6.9.1). @throws ConnectionError beyond the largest window */

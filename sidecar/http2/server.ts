@@ -1,5 +1,6 @@
 /** A server of HTTP/2: counts the connections, and looks after all of them once in a while. */
 import type { Duplex } from 'node:stream'
+import { ConnectionTable, connectionSource, type TableBound } from '../base/connection-table.ts'
 import type { Application, Peer } from './application.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionOwner } from './connection.ts'
@@ -31,21 +32,24 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly exceededCounts: Record<Bound, number>
   readonly #onExceeded: NonNullable<ServerOptions['onExceeded']>
   readonly #clock: () => number
-  readonly #connections = new Set<Connection<Head>>()
-  readonly #perAddress = new Map<string, number>()
+  readonly #connections: ConnectionTable<Connection<Head>>
+  readonly #onGivenWay = (bound: TableBound): void => this.exceeded(bound)
   /** Connections with work left over from their turns. Each is in it once; the first one is next. */
   readonly #unfinished = new Set<Connection<Head>>()
   #resuming = false
   #nowMs: number
   #ticks = 0
   #closing = false
+  #releasing = false
   #timer: NodeJS.Timeout | undefined
   #whenEmpty: (() => void) | undefined
 
   constructor(app: Application<Head>, options: ServerOptions = {}) {
     this.app = app
     this.limits = { ...DEFAULT_LIMITS, ...options.limits }
-    this.budget = new Budget(this.limits.bufferBytes)
+    this.budget = new Budget(this.limits.bufferBytes, () => this.#releaseLater())
+    const { connections, connectionsPerAddress: connectionsPerSource } = this.limits
+    this.#connections = new ConnectionTable({ connections, connectionsPerSource })
     this.exceededCounts = Object.fromEntries(BOUNDS.map((bound) => [bound, 0])) as Record<Bound, number>
     this.#onExceeded = options.onExceeded ?? (() => {})
     this.#clock = options.clock ?? (() => performance.now())
@@ -61,25 +65,16 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     return this.#connections.size
   }
 
-  /** The bound that another connection from that address would exceed. */
-  boundReached(address: string | undefined): 'connections' | 'connections_per_address' | undefined {
-    if (this.#connections.size >= this.limits.connections) return 'connections'
-    const fromAddress = address === undefined ? 0 : (this.#perAddress.get(address) ?? 0)
-    return fromAddress >= this.limits.connectionsPerAddress ? 'connections_per_address' : undefined
-  }
-
-  /** Serves a connection, or closes it if there are too many. @param socket plain or with TLS */
+  /** Serves a connection, or closes it if there is no room for it. @param socket plain or with TLS */
   accept(socket: Duplex, peer: Peer): void {
-    const { address } = peer
-    const bound = this.boundReached(address)
+    this.#nowMs = this.#clock()
+    const bound = this.#connections.makeRoom(connectionSource(peer.address), this.#onGivenWay)
     if (bound !== undefined || this.#closing) {
       if (bound !== undefined) this.exceeded(bound)
       socket.on('error', () => {})
       socket.destroy()
       return
     }
-    this.#nowMs = this.#clock()
-    if (address !== undefined) this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1)
     this.#connections.add(new Connection(this, socket, peer))
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref()
   }
@@ -88,7 +83,36 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   tick(): void {
     this.#nowMs = this.#clock()
     const newSecond = ++this.#ticks % TICKS_A_SECOND === 0
-    for (const connection of this.#connections) connection.tick(newSecond)
+    let streamBytes = 0
+    for (const connection of this.#connections) {
+      connection.tick(newSecond)
+      streamBytes += connection.streamBytes
+    }
+    this.#release(streamBytes)
+  }
+
+  /** What is held may be released only when no connection has its turn. */
+  #releaseLater(): void {
+    if (this.#releasing) return
+    this.#releasing = true
+    setImmediate(() => {
+      this.#releasing = false
+      this.#release(0)
+    })
+  }
+
+  /** Ends the connections that hold much, those first that have done so for longest, until what is held fits again. */
+  #release(streamBytes: number): void {
+    let tooMuch = this.budget.bytes + streamBytes - this.limits.bufferBytes
+    while (tooMuch > 0) {
+      let first: Connection<Head> | undefined
+      for (const connection of this.#connections)
+        if (first === undefined || losesBefore(connection, first)) first = connection
+      const bytes = first?.heldBytes ?? 0
+      if (first === undefined || bytes === 0) return
+      first.releaseAll()
+      tooMuch -= bytes
+    }
   }
 
   exceeded(bound: Bound): void {
@@ -103,13 +127,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
 
   closed(connection: Connection<Head>): void {
     this.#unfinished.delete(connection)
-    if (!this.#connections.delete(connection)) return
-    const { address } = connection.peer
-    if (address !== undefined) {
-      const left = (this.#perAddress.get(address) ?? 1) - 1
-      if (left > 0) this.#perAddress.set(address, left)
-      else this.#perAddress.delete(address)
-    }
+    this.#connections.delete(connection)
     if (this.#connections.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -149,4 +167,9 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     await promise
     clearTimeout(limit)
   }
+}
+
+function losesBefore(one: Connection<unknown>, other: Connection<unknown>): boolean {
+  const since = one.holdsMuchSinceMs - other.holdsMuchSinceMs
+  return since < 0 || (!(since > 0) && one.heldBytes > other.heldBytes)
 }

@@ -44,7 +44,7 @@ export interface Host {
 export class Session<Head> implements StreamOwner<Head> {
   readonly #app: Application<Head>
   readonly #host: Host
-  readonly #streams = new StreamTable<Stream<Head>>()
+  readonly streams = new StreamTable<Stream<Head>>()
   readonly #ids: StreamIds
   readonly #waiting = new Set<Stream<Head>>()
   readonly sender: Sender<Head>
@@ -52,7 +52,7 @@ export class Session<Head> implements StreamOwner<Head> {
   readonly rates: Rates
   /** Handlers that still run although their stream is closed. */
   #orphans = 0
-  readonly #window: ReceiveWindow
+  readonly window: ReceiveWindow
   readonly turn = new Turn()
   /** Frames that were asked for while another connection had its turn. */
   readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
@@ -65,17 +65,13 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#app = app
     this.#host = host
     this.#ids = new StreamIds(limits.streams)
-    this.#window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
+    this.window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
     this.rates = new Rates(limits)
     this.blocks = new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, host.peer))
     this.sender = new Sender(writer, outlet, host.budget, {
       onSent: (stream) => this.#sent(stream),
       onBytes: (bytes) => this.rates.sent(bytes),
     })
-  }
-
-  get openStreams(): number {
-    return this.#streams.size
   }
 
   /** The last stream that the peer has opened. */
@@ -109,7 +105,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#app.turnEnds()
     do this.sender.pump()
     while (this.#resumeWaiting())
-    const wider = this.over ? 0 : this.#window.update()
+    const wider = this.over ? 0 : this.window.update()
     if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
     this.sender.inTurn = false
     this.sender.flush()
@@ -154,7 +150,7 @@ export class Session<Head> implements StreamOwner<Head> {
   release(stream: Stream<Head>, bytes: number): void {
     const released = Math.min(bytes, stream.unreleased)
     stream.unreleased -= released
-    this.#window.release(released)
+    this.window.release(released)
   }
 
   extend(stream: Stream<Head>, bytes: number): void {
@@ -175,16 +171,16 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** DATA (§6.1). @param length with the padding, which counts for the windows (§6.9) */
   data(id: number, length: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
-    this.#window.take(length)
+    this.window.take(length)
     if (start === end && !endStream) this.rates.idleFrame()
-    const stream = this.#streams.get(id)
+    const stream = this.streams.get(id)
     if (stream === undefined) {
       this.#onClosed(id, 'DATA')
       return
     }
     stream.receiveWindow -= length
     stream.unreleased += length
-    const fits = this.#window.hold(length)
+    const fits = this.window.hold(length)
     if (stream.remoteEnded) this.reset(stream, ERROR.STREAM_CLOSED)
     else if (stream.receiveWindow < 0) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
     else if (!stream.takesBody(end - start, endStream)) this.reset(stream, ERROR.PROTOCOL_ERROR)
@@ -199,7 +195,7 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** A header block (§6.2) that opens a stream, or trailers. */
   fields(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
-    const stream = this.#streams.get(id)
+    const stream = this.streams.get(id)
     if (stream !== undefined) this.#trailers(stream, endStream, bytes, start, end)
     else if (this.#ids.isNew(id)) this.#open(id, endStream, bytes, start, end)
     else {
@@ -218,14 +214,14 @@ export class Session<Head> implements StreamOwner<Head> {
   peerReset(id: number): void {
     this.#mustHaveBegun(id, 'RST_STREAM')
     this.rates.reset()
-    const stream = this.#streams.get(id)
+    const stream = this.streams.get(id)
     if (stream !== undefined) this.#close(stream, false)
   }
 
   /** WINDOW_UPDATE (§6.9) of a stream */
   widenStream(id: number, bytes: number): void {
     this.#mustHaveBegun(id, 'WINDOW_UPDATE')
-    const stream = this.#streams.get(id)
+    const stream = this.streams.get(id)
     // An increment of nothing is an error also where the answer was faster (§6.9).
     if (bytes === 0) this.#resetId(id, ERROR.PROTOCOL_ERROR)
     if (stream === undefined) return
@@ -237,13 +233,13 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** An error of a stream, or of the connection if the stream is not open. */
   streamError(id: number, code: ErrorCode, message: string): void {
-    const stream = this.#streams.get(id)
+    const stream = this.streams.get(id)
     if (stream === undefined) throw new ConnectionError(code, message)
     this.reset(stream, code)
   }
 
   initialWindow(bytes: number): void {
-    this.sender.setInitialWindow(bytes, this.#streams.list())
+    this.sender.setInitialWindow(bytes, this.streams.list())
   }
 
   headerTableSize(bytes: number): void {
@@ -262,7 +258,7 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.draining === 'last_stream_told') return
     this.draining = 'last_stream_told'
     this.sender.goAway(this.#ids.last, ERROR.NO_ERROR, reason)
-    this.over ||= this.draining === 'last_stream_told' && this.#streams.size === 0
+    this.over ||= this.draining === 'last_stream_told' && this.streams.size === 0
   }
 
   /** Ends the connection because of an error (§5.4.1). */
@@ -276,14 +272,14 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Closes all streams, because the connection is gone. */
   abandon(): void {
     this.over = true
-    for (const stream of this.#streams.list()) this.#close(stream, false)
+    for (const stream of this.streams.list()) this.#close(stream, false)
     this.#waiting.clear()
   }
 
   /** Tells the application about messages whose rest does not arrive. */
   checkTimes(nowMs: number): void {
     const { requestMs } = this.#host.limits
-    for (const stream of this.#streams.list()) {
+    for (const stream of this.streams.list()) {
       if (stream.incompleteSinceMs === 0 || nowMs - stream.incompleteSinceMs < requestMs) continue
       stream.complete()
       this.#host.exceeded('request_time')
@@ -305,7 +301,7 @@ export class Session<Head> implements StreamOwner<Head> {
     // A few bytes can ask for a large list again and again.
     if (malformed || tooLarge) this.rates.reset()
     if (malformed) this.#resetId(id, ERROR.PROTOCOL_ERROR)
-    else if (this.#streams.size + this.#orphans >= this.#host.limits.streams) {
+    else if (this.streams.size + this.#orphans >= this.#host.limits.streams) {
       this.#host.exceeded('streams')
       this.rates.idleFrame()
       this.#resetId(id, ERROR.REFUSED_STREAM)
@@ -317,7 +313,7 @@ export class Session<Head> implements StreamOwner<Head> {
         sendWindow: this.sender.initialWindow,
         contentLength,
       })
-      this.#streams.add(stream)
+      this.streams.add(stream)
       this.#app.open(stream)
     }
   }
@@ -370,13 +366,13 @@ export class Session<Head> implements StreamOwner<Head> {
 
   #close(stream: Stream<Head>, answered: boolean): void {
     stream.closed = true
-    this.#streams.delete(stream.id)
+    this.streams.delete(stream.id)
     if (this.#waiting.size > 0) this.#waiting.delete(stream)
-    if (stream.unreleased > 0) this.#window.release(stream.unreleased)
+    if (stream.unreleased > 0) this.window.release(stream.unreleased)
     this.sender.drop(stream)
     if (stream.busy) this.#orphans++
     if (!answered && stream.state !== undefined) this.#app.aborted(stream)
-    this.over ||= this.draining === 'last_stream_told' && this.#streams.size === 0
+    this.over ||= this.draining === 'last_stream_told' && this.streams.size === 0
   }
 
   /** @returns whether something went on, so that there may be more to send */

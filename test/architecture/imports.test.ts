@@ -22,7 +22,11 @@ const ROOMS: readonly Room[] = [
     imports: ['@bufbuild/protobuf', '@grpc/grpc-js'],
   },
   { room: 'sidecar/base/', purpose: 'what every room of the sidecar may use', imports: ['node:'] },
-  { room: 'sidecar/http2/', purpose: 'HTTP/2 on sockets, whatever it carries', imports: ['node:'] },
+  {
+    room: 'sidecar/http2/',
+    purpose: 'HTTP/2 on sockets, whatever it carries',
+    imports: ['sidecar/base/', 'node:'],
+  },
   {
     room: 'sidecar/denial.ts',
     purpose: 'what the sender of a denied request is told',

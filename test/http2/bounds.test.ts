@@ -202,15 +202,53 @@ test('streams beyond the limit are refused, also while handlers of streams that 
   expect(busy).toHaveLength(4)
 })
 
-test('connections beyond the limits are closed, and count no more when they are gone', () => {
-  const server = new TestServer(constant(Buffer.from('hello')), { connections: 3, connectionsPerAddress: 2 })
-  const [first] = [server.connect('192.0.2.1'), server.connect('192.0.2.1')]
-  expect(server.connect('192.0.2.1').socket.destroyed).toBe(true)
-  expect(server.connect('192.0.2.2').socket.destroyed).toBe(false)
-  expect(server.connect('192.0.2.3').socket.destroyed).toBe(true)
+const inUse = { ...constant(Buffer.from('hello')), data: () => {}, open: () => {} }
+
+test('beyond the limits the connection gives way that is idle for longest, of the same address if that has reached its own', () => {
+  const server = new TestServer(inUse, { connections: 4, connectionsPerAddress: 2 })
+  const connected = ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'].map((address) => {
+    const peer = server.connect(address).send(PREFACE)
+    server.pass(1_000)
+    return peer
+  })
+  const [first, second, third] = connected
+  // It was the first one, but is in use later than the second one.
+  first?.send(open(1), frame(FRAME.rstStream, { stream: 1, payload: CANCEL }))
+  server.pass(1_000)
+  const another = server.connect('192.0.2.1')
+  expect(another.socket.destroyed).toBe(false)
+  expect(second?.received().slice(-1).map(described)).toEqual(['GOAWAY NO_ERROR'])
+  expect(connected.map(({ socket }) => socket.destroyed)).toEqual([false, true, false, false])
+  // Both addresses have two, and a third one has none: the longest wait of all gives way.
+  expect(server.connect('192.0.2.3').socket.destroyed).toBe(false)
+  expect(third?.socket.destroyed).toBe(true)
   expect(server.exceeded).toEqual(['connections_per_address', 'connections'])
-  first?.socket.emit('close')
-  expect(server.connect('192.0.2.1').socket.destroyed).toBe(false)
+  expect(server.http2.connections).toBe(4)
+})
+
+test('nobody with fewer connections loses one to somebody with more', () => {
+  const server = new TestServer(inUse, { connections: 3, connectionsPerAddress: 3 })
+  const one = server.connect('192.0.2.1').send(PREFACE)
+  server.pass(60_000)
+  const many = Array.from({ length: 10 }, () => server.connect('192.0.2.2').send(PREFACE))
+  expect(one.socket.destroyed).toBe(false)
+  expect(many.map(({ socket }) => socket.destroyed)).toEqual([...Array(8).fill(true), false, false])
+})
+
+test('a connection with a stream gives way where none is idle, and one with a running handler never does', () => {
+  const busy: { busy: boolean; finished(): void }[] = []
+  const server = new TestServer(
+    { ...inUse, open: (stream) => void busy.push(Object.assign(stream, { busy: true })) },
+    { connections: 2 },
+  )
+  const [first, second] = [server.connect(), server.connect()].map((peer) => peer.send(PREFACE, whole(1)))
+  expect(server.connect().socket.destroyed).toBe(true)
+  expect(server.exceeded).toEqual(['connections'])
+  busy[1]?.finished()
+  const end = performance.now() + 10
+  while (performance.now() < end);
+  expect(server.connect().socket.destroyed).toBe(false)
+  expect([first, second].map((peer) => peer?.socket.destroyed)).toEqual([false, true])
 })
 
 test.each<[what: string, bytes: Buffer, ends: boolean]>([

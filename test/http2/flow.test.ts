@@ -134,18 +134,48 @@ test('a peer may send what the windows say, and no byte more', () => {
   expect(send(150_001, 2)).toMatchObject({ heard: ['RST_STREAM 3 ENHANCE_YOUR_CALM'], held: 150_001 })
 })
 
-test('bytes beyond what all connections may hold are refused, and given back when their streams end', () => {
+test('where all connections hold too much, who holds much is refused more and then ended, and who holds little is not', async () => {
   const keeping: Application<undefined> = { ...constant(Buffer.alloc(0)), data: () => {} }
   const server = new TestServer(keeping, { bufferBytes: 100_000 })
-  const chunk = frame(FRAME.data, { stream: 1, payload: Buffer.alloc(16_000) })
-  const first = server.connect().send(PREFACE, open(1), ...Array<Buffer>(6).fill(chunk))
-  const second = server.connect().send(PREFACE, open(1), chunk)
-  expect(second.received().map(described)).toContain('RST_STREAM 1 ENHANCE_YOUR_CALM')
-  expect(server.exceeded).toEqual(['buffered_bytes'])
-  first.send(frame(FRAME.rstStream, { stream: 1, payload: number(8) }))
+  const chunk = (stream = 1) => frame(FRAME.data, { stream, payload: Buffer.alloc(16_000) })
+  const first = server.connect().send(PREFACE, open(1), ...Array<Buffer>(6).fill(chunk()))
+  const second = server.connect().send(PREFACE, open(1), chunk())
+  first.send(open(3), chunk(3))
+  expect(first.received().map(described)).toContain('RST_STREAM 3 ENHANCE_YOUR_CALM')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(first.received().map(described)).toEqual(['GOAWAY ENHANCE_YOUR_CALM'])
+  expect(first.ended).toBe(true)
+  expect(second.received().map(described)).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'SETTINGS ACK'])
+  expect(server.exceeded).toEqual(['buffered_bytes', 'buffered_bytes'])
+  expect(server.http2.budget.bytes).toBe(16_000)
+  second.send(frame(FRAME.rstStream, { stream: 1, payload: number(8) }))
   expect(server.http2.budget.bytes).toBe(0)
-  second.send(open(3), frame(FRAME.data, { stream: 3, payload: Buffer.alloc(16_000) }))
-  expect(second.received()).toEqual([])
+})
+
+test('of those that hold much, the first to end has held it longest, and not the one that has just begun', async () => {
+  const keeping: Application<undefined> = { ...constant(Buffer.alloc(0)), data: () => {} }
+  const server = new TestServer(keeping, { bufferBytes: 800_000 })
+  const chunks = (count: number) =>
+    Array<Buffer>(count).fill(frame(FRAME.data, { stream: 1, payload: Buffer.alloc(16_000) }))
+  const [old, newer] = [0, 1].map(() => {
+    const peer = server.connect().send(PREFACE, open(1), ...chunks(16))
+    server.pass(250)
+    return peer
+  })
+  const newest = server.connect().send(PREFACE, open(1), ...chunks(16))
+  server.connect().send(PREFACE, open(1), ...chunks(3))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([old, newer, newest].map((peer) => peer?.ended)).toEqual([true, false, false])
+})
+
+test('open streams count among what connections hold', () => {
+  const waiting: Application<undefined> = { ...constant(Buffer.alloc(0)), open: () => {} }
+  const server = new TestServer(waiting, { bufferBytes: 2_048 * 100 })
+  const openMany = (count: number) =>
+    server.connect().send(PREFACE, ...Array.from({ length: count }, (_, index) => open(2 * index + 1)))
+  const [greedy, modest] = [openMany(99), openMany(2)]
+  server.pass(250)
+  expect([greedy?.ended, modest?.ended]).toEqual([true, false])
 })
 
 test('the window of the connection opens again as the application takes what has come', () => {

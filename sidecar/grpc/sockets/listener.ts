@@ -1,19 +1,24 @@
 /** Accepts connections, from the operating system or from another process, with or without TLS. */
-import { createServer as createNetServer, type Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
-import { addressInUse } from '../../base/address.ts'
 import { type CertificateName, namesOfCertificate } from '../../base/certificate-name.ts'
 import type { Certificates, WatchedCertificates } from '../../base/certificates.ts'
-import { listenOn } from '../../base/listen.ts'
+import {
+  ConnectionTable,
+  connectionSource,
+  endsOf,
+  type HeldConnection,
+} from '../../base/connection-table.ts'
+import { ownConnections } from '../../base/listen.ts'
 import type { Http2Server } from '../../http2/server.ts'
 import type { ClientConnection } from '../call.ts'
 import type { TransportOptions } from '../transport.ts'
 import type { CallHead } from './head.ts'
 
-/** How long a handshake of TLS may take, in milliseconds, and how many there may be at the same time. */
+/** How long a handshake of TLS may take, in milliseconds, and how many there may be at the same time: of all, and of one source. */
 const HANDSHAKE_MS_MAX = 10_000
 const HANDSHAKES_MAX = 512
+const HANDSHAKES_OF_SOURCE_MAX = 256
 
 /** The protocol that both sides must agree on during the handshake (RFC 9113, §3.2). */
 const ALPN = 'h2'
@@ -30,41 +35,24 @@ export async function listen(
   http2: Http2Server<CallHead>,
   options: Pick<TransportOptions, 'address' | 'certificates' | 'connections'>,
 ): Promise<Listener> {
-  const { address, certificates, connections } = options
+  const { address, certificates, connections = ownConnections } = options
   const tls = certificates && new TlsAcceptor(http2, certificates)
-  const take = (socket: Socket) => {
-    socket.setNoDelay(true)
-    if (tls === undefined) http2.accept(socket, plainConnection(socket))
-    else tls.accept(socket)
-  }
-  if (connections !== undefined) {
-    const listening = await connections.listen('grpc', address, take)
-    return closing(listening.address, [listening], tls)
-  }
   try {
-    const { servers, bound } = await listenOn('grpc', address, () =>
-      createNetServer({ allowHalfOpen: true }, take),
-    )
-    return closing(bound, servers, tls)
+    const listening = await connections.listen('grpc', address, (socket) => {
+      socket.setNoDelay(true)
+      if (tls === undefined) http2.accept(socket, plainConnection(socket))
+      else tls.accept(socket)
+    })
+    return {
+      address: listening.address,
+      close: () => {
+        listening.close()
+        tls?.close()
+      },
+    }
   } catch (error) {
     tls?.close()
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw addressInUse({ listener: 'grpc', address })
     throw error
-  }
-}
-
-function closing(
-  address: string,
-  listening: readonly { close(): unknown }[],
-  tls: TlsAcceptor | undefined,
-): Listener {
-  return {
-    address,
-    close: () => {
-      for (const each of listening) each.close()
-      tls?.close()
-    },
   }
 }
 
@@ -77,7 +65,11 @@ class TlsAcceptor {
   readonly #http2: Http2Server<CallHead>
   readonly #server: TlsServer
   readonly #unfollow: () => void
-  readonly #handshaking = new Set<Duplex>()
+  readonly #handshakes = new ConnectionTable<Handshake>({
+    connections: HANDSHAKES_MAX,
+    connectionsPerSource: HANDSHAKES_OF_SOURCE_MAX,
+  })
+  readonly #byEnds = new Map<string, Handshake>()
 
   constructor(http2: Http2Server<CallHead>, certificates: WatchedCertificates) {
     this.#http2 = http2
@@ -96,16 +88,19 @@ class TlsAcceptor {
   }
 
   accept(socket: Socket): void {
-    // A handshake costs more than a call, and holds memory before anybody is known.
-    const bound = this.#http2.boundReached(socket.remoteAddress)
-    if (bound !== undefined || this.#handshaking.size >= HANDSHAKES_MAX) {
-      this.#http2.exceeded(bound ?? 'connections')
+    // A handshake holds memory before anybody is known.
+    const source = connectionSource(socket.remoteAddress)
+    const bound = this.#handshakes.makeRoom(source, (exceeded) => this.#http2.exceeded(exceeded))
+    if (bound !== undefined) {
+      this.#http2.exceeded(bound)
       socket.on('error', () => {})
       socket.destroy()
       return
     }
-    this.#handshaking.add(socket)
-    socket.once('close', () => this.#handshaking.delete(socket))
+    const handshake = new Handshake(socket, source)
+    this.#handshakes.add(handshake)
+    this.#byEnds.set(handshake.ends, handshake)
+    socket.once('close', () => this.#handshakeEnds(handshake))
     this.#server.emit('connection', socket)
   }
 
@@ -113,10 +108,36 @@ class TlsAcceptor {
     this.#unfollow()
   }
 
+  #handshakeEnds(handshake: Handshake): void {
+    this.#handshakes.delete(handshake)
+    if (this.#byEnds.get(handshake.ends) === handshake) this.#byEnds.delete(handshake.ends)
+  }
+
   #secured(socket: TLSSocket): void {
+    const handshake = this.#byEnds.get(endsOf(socket) ?? '')
+    if (handshake !== undefined) this.#handshakeEnds(handshake)
     if (socket.alpnProtocol === ALPN && socket.authorized)
       this.#http2.accept(socket, secureConnection(socket))
     else socket.destroy()
+  }
+}
+
+/** A connection whose client is not known yet. */
+class Handshake implements HeldConnection {
+  readonly #socket: Socket
+  readonly source: string
+  readonly ends: string
+  readonly use = 'idle'
+  readonly sinceMs = performance.now()
+
+  constructor(socket: Socket, source: string) {
+    this.#socket = socket
+    this.source = source
+    this.ends = endsOf(socket) ?? ''
+  }
+
+  giveWay(): void {
+    this.#socket.destroy()
   }
 }
 
