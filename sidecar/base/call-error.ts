@@ -264,6 +264,11 @@ export const CALL_ERRORS = {
     retry: true,
     exhaustedBy: 'requester',
   },
+  WATCHES_EXHAUSTED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'too many watches of {whose}; try again later',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

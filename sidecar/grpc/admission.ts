@@ -92,6 +92,9 @@ function forCallersOnly(
       write: (response) => {
         if (isAdmitted()) responses.write(response)
       },
+      get unread() {
+        return responses.unread
+      },
       end: () => responses.end(),
       fail: (error) => responses.fail(error),
       onEnd: (listener) => responses.onEnd(listener),

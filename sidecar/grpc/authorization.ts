@@ -9,6 +9,7 @@ import { checkHandlers } from './check-handlers.ts'
 import type { Intake } from './intake.ts'
 import { matrixHandlers } from './matrix-handlers.ts'
 import { tokenHandlers } from './token-handlers.ts'
+import type { Watches } from './watches.ts'
 
 export interface AuthorizationOptions {
   /** Most checks in one `CheckBatch`. */
@@ -16,14 +17,15 @@ export interface AuthorizationOptions {
   /** Whether other machines can reach the listener. */
   readonly reachable: boolean
   readonly intake: Intake
+  readonly watches: Watches
 }
 
 /** The methods of the service. `endStreams` ends the streams that would otherwise never end. */
 export function authorizationMethods(
   services: Services,
-  { batchLengthMax, reachable, intake }: AuthorizationOptions,
+  { batchLengthMax, reachable, intake, watches }: AuthorizationOptions,
 ): { methods: [path: string, Method][]; endStreams: () => void } {
-  const matrix = matrixHandlers(services)
+  const matrix = matrixHandlers(services, watches)
   const handlers = {
     ...checkHandlers(services, batchLengthMax),
     ...tokenHandlers(services, reachable, intake),

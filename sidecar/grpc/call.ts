@@ -76,6 +76,8 @@ export function readingAtOnce(method: UnaryMethod): UnaryMethod {
 /** The responses of a call that has any number of them. After the end nothing has an effect. */
 export interface Responses {
   write(response: Buffer): void
+  /** Whether a response that was written waits for the client to read. */
+  readonly unread: boolean
   /** Ends the call with the status OK. */
   end(): void
   /** Ends the call with the status of an error. */

@@ -7,8 +7,9 @@ import {
   HealthListResponse,
   HealthService,
 } from '../gen/health/v1/health.ts'
-import { type Method, methodsOf, type Responses, STATUS, StatusError } from './call.ts'
+import { type Method, methodsOf, STATUS, StatusError } from './call.ts'
 import { decoded } from './handler.ts'
+import { Topic, type Watches } from './watches.ts'
 
 /**
  * Makes the methods. All services serve until `stopServing`, but not while there is a problem. Watches are notified.
@@ -18,18 +19,18 @@ import { decoded } from './handler.ts'
 export function healthMethods(
   names: readonly string[],
   health: Health,
+  watches: Watches,
 ): { methods: [path: string, Method][]; stopServing: () => void } {
   const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus
   const known = new Set(names)
-  const watches = new Set<Responses>()
   let stopped = false
   const current = () => ({
     status: stopped || health.problems.length > 0 ? NOT_SERVING : SERVING,
   })
-  const notify = () => {
-    for (const watch of watches) watch.write(encoded(current()))
-  }
-  health.watch(notify)
+  const topic = new Topic(watches, () => encoded(current()))
+  // A service that is not known stays unknown.
+  const unknown = new Topic(watches, () => encoded({ status: SERVICE_UNKNOWN }))
+  health.watch(() => topic.changed())
   const methods = methodsOf(HealthService, {
     check: (request) => {
       const service = serviceIn(request)
@@ -43,23 +44,15 @@ export function healthMethods(
       const statuses = Object.fromEntries(names.map((name) => [name, current()]))
       return Buffer.from(HealthListResponse.encode({ statuses }).finish())
     },
-    watch: (request, responses) => {
-      // The services never change, so the status of an unknown service never changes either. But the call stays open,
-      // because clients would repeat it immediately.
-      if (!known.has(serviceIn(request))) {
-        responses.write(encoded({ status: SERVICE_UNKNOWN }))
-        return
-      }
-      watches.add(responses)
-      responses.onEnd(() => watches.delete(responses))
-      responses.write(encoded(current()))
-    },
+    // Where the service is unknown the call stays open too, because clients would repeat it immediately.
+    watch: (request, responses, context) =>
+      (known.has(serviceIn(request)) ? topic : unknown).open(context, responses),
   })
   return {
     methods,
     stopServing: () => {
       stopped = true
-      notify()
+      topic.changed()
     },
   }
 }

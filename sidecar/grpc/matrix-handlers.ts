@@ -4,6 +4,7 @@ import { forCall, type Services } from '../usecases/services.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
 import { readPlanRequest } from './requests.ts'
 import { matrixResponse, planResponse } from './responses.ts'
+import { Topic, type Watches } from './watches.ts'
 
 interface MatrixHandlers {
   readonly plan: UnaryMethod
@@ -12,33 +13,33 @@ interface MatrixHandlers {
 }
 
 /** Makes the handlers. `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
-export function matrixHandlers(services: Services): {
+export function matrixHandlers(
+  services: Services,
+  watches: Watches,
+): {
   handlers: MatrixHandlers
   endWatches: () => void
 } {
   const { rules } = services
-  const watches = new Set<() => void>()
+  let engine = rules.engine
+  let response = matrixResponse(engine)
+  // Encoded once for all who ask.
+  const current = () => {
+    if (engine !== rules.engine) {
+      engine = rules.engine
+      response = matrixResponse(engine)
+    }
+    return response
+  }
+  const topic = new Topic(watches, current)
+  rules.watch(() => topic.changed())
   const handlers: MatrixHandlers = {
     plan: (request) => {
       const current = forCall(services)
       return planResponse(current.engine, plan(current, readPlanRequest(request)))
     },
-    getMatrix: () => matrixResponse(rules.engine),
-    watchMatrix: (_request, responses) => {
-      const unwatch = rules.watch((changed) => responses.write(matrixResponse(changed)))
-      const end = () => responses.end()
-      watches.add(end)
-      responses.onEnd(() => {
-        unwatch()
-        watches.delete(end)
-      })
-      responses.write(matrixResponse(rules.engine))
-    },
+    getMatrix: current,
+    watchMatrix: (_request, responses, context) => topic.open(context, responses),
   }
-  return {
-    handlers,
-    endWatches: () => {
-      for (const end of watches) end()
-    },
-  }
+  return { handlers, endWatches: () => topic.end() }
 }

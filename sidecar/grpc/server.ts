@@ -9,6 +9,7 @@ import { healthMethods } from './health.ts'
 import { Intake } from './intake.ts'
 import { reflectionMethods } from './reflection.ts'
 import type { StartTransport, TransportOptions } from './transport.ts'
+import { Watches } from './watches.ts'
 
 type Given = Omit<TransportOptions, 'statusOf' | 'onExceeded'>
 
@@ -58,8 +59,12 @@ function methodsOfAll(
 ): { methods: Methods; stop: () => void } {
   const reachable = certificates !== undefined
   const intake = new Intake(services)
-  const authorization = authorizationMethods(services, { batchLengthMax: maxBatchLength, reachable, intake })
-  const health = healthMethods(['', ...SERVICES], services.health)
+  const watches = new Watches(services, reachable)
+  const authorization = authorizationMethods(services, {
+    batchLengthMax: maxBatchLength,
+    ...{ reachable, intake, watches },
+  })
+  const health = healthMethods(['', ...SERVICES], services.health, watches)
   return {
     methods: new Map([
       ...authorization.methods,

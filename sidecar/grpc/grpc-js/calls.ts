@@ -152,6 +152,10 @@ class CallResponses implements Responses {
     if (!this.#over) this.#call.write(response)
   }
 
+  get unread(): boolean {
+    return this.#call.writableLength > 0
+  }
+
   end(): void {
     if (this.#over) return
     this.#over = true

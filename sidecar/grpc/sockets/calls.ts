@@ -328,6 +328,10 @@ class StreamResponses implements Responses {
     this.#stream.sendData(prefixOf(response), response)
   }
 
+  get unread(): boolean {
+    return this.#stream.unsentBytes > 0
+  }
+
   end(): void {
     if (this.#over) return
     if (!this.#begun) this.#stream.sendHeaders(HEADERS)

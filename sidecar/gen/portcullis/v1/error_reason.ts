@@ -114,6 +114,8 @@ export const ErrorReason = {
   ERROR_REASON_SCOPE_REQUIRED: 47,
   /** ERROR_REASON_CHANGES_THROTTLED - RESOURCE_EXHAUSTED: "too many changes by this user or caller; try again in {seconds} s". Retry later. */
   ERROR_REASON_CHANGES_THROTTLED: 48,
+  /** ERROR_REASON_WATCHES_EXHAUSTED - RESOURCE_EXHAUSTED: "too many watches of {whose}; try again later". Retry later. */
+  ERROR_REASON_WATCHES_EXHAUSTED: 49,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -169,5 +171,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE = typeof ErrorReason.ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE;
   export type ERROR_REASON_SCOPE_REQUIRED = typeof ErrorReason.ERROR_REASON_SCOPE_REQUIRED;
   export type ERROR_REASON_CHANGES_THROTTLED = typeof ErrorReason.ERROR_REASON_CHANGES_THROTTLED;
+  export type ERROR_REASON_WATCHES_EXHAUSTED = typeof ErrorReason.ERROR_REASON_WATCHES_EXHAUSTED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

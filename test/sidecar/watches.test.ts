@@ -1,0 +1,157 @@
+/** Watches: how many a connection, a client and all clients may have, and how a change reaches them without holding up others. */
+import { expect, test } from 'vitest'
+import type { CallContext, Responses } from '../../sidecar/grpc/call.ts'
+import { Topic, Watches } from '../../sidecar/grpc/watches.ts'
+import { BlackBox, refusalOf } from '../support/black-box.ts'
+import { eventually } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+/** A connection that presents this caller token. */
+function connectionOf(address = '127.0.0.1', token = ''): CallContext {
+  return {
+    connection: { address, certificateNames: [] },
+    metadata: (name) => (name === 'authorization' && token !== '' ? [token] : []),
+  }
+}
+
+/** A client that reads only when it is told to. */
+class Reader implements Responses {
+  readonly got: string[] = []
+  unread = false
+  failure: unknown
+  readonly #listeners: (() => void)[] = []
+  readonly #onWrite: () => void
+
+  constructor(onWrite: () => void = () => {}) {
+    this.#onWrite = onWrite
+  }
+
+  write(response: Buffer): void {
+    this.got.push(response.toString())
+    this.#onWrite()
+  }
+
+  end(): void {
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
+
+  fail(error: unknown): void {
+    this.failure = error
+    this.end()
+  }
+
+  onEnd(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+}
+
+function newTopic() {
+  const callers = {
+    findOrNobody: ({ authorization }: { authorization: readonly string[] }) =>
+      authorization.length === 0 ? undefined : { name: authorization[0] },
+  }
+  let value = 'first'
+  const topic = new Topic(new Watches({ callers } as never, true), () => Buffer.from(value))
+  return {
+    topic,
+    change: (changed: string) => {
+      value = changed
+      topic.changed()
+    },
+    /** So many watches on one connection. Returns the messages of those that were refused. */
+    open: (count: number, context: CallContext) => {
+      const readers = Array.from({ length: count }, () => new Reader())
+      const refused = readers.flatMap((reader) => {
+        try {
+          topic.open(context, reader)
+          return []
+        } catch (error) {
+          return [(error as Error).message]
+        }
+      })
+      return { readers, refused }
+    },
+  }
+}
+
+const refusal = (whose: string) => `too many watches of ${whose}; try again later`
+
+test('a connection has at most 100 watches', () => {
+  const { open } = newTopic()
+  const context = connectionOf()
+  const { readers, refused } = open(101, context)
+  expect(refused).toEqual([refusal('this connection')])
+  readers[0]?.end()
+  expect(open(1, context).refused).toEqual([])
+})
+
+test('where a client has 1,000, the connection with the most loses its newest, and one with few gets in', () => {
+  const { open } = newTopic()
+  const crowd = Array.from({ length: 10 }, () => open(100, connectionOf()))
+  const own = connectionOf()
+  expect(open(50, own).refused).toEqual([])
+  const lost = crowd.flatMap(({ readers }) => readers.filter(({ failure }) => failure !== undefined))
+  expect(lost).toHaveLength(50)
+  expect(String(lost[0]?.failure)).toBe(`CallError: ${refusal('this connection')}`)
+  // Everybody has the same now, so nobody loses one to another.
+  expect(open(100, own).refused).toContain(refusal('this client'))
+})
+
+test('other addresses, networks and callers have shares of their own, as far as those of all go', () => {
+  const { open } = newTopic()
+  const fill = (address: string, token?: string) =>
+    Array.from({ length: 10 }, () => open(100, connectionOf(address, token)))
+  fill('127.0.0.1')
+  expect(open(1, connectionOf('127.0.0.2')).refused).toEqual([])
+  expect(open(1, connectionOf('127.0.0.1', 'job')).refused).toEqual([])
+  fill('2001:db8::1')
+  expect(open(1, connectionOf('2001:db8::2')).refused).toEqual([])
+  expect(open(1, connectionOf('2001:db8:0:1::1')).refused).toEqual([])
+})
+
+test('a client that does not read gets the newest when it reads again, and nothing between', async () => {
+  const { open, change } = newTopic()
+  const [slow, quick] = open(2, connectionOf()).readers
+  if (slow === undefined || quick === undefined) throw new Error('expected two')
+  slow.unread = true
+  change('second')
+  change('third')
+  expect(quick.got).toEqual(['first', 'second', 'third'])
+  expect(slow.got).toEqual(['first'])
+  slow.unread = false
+  await eventually(() => slow.got.length === 2)
+  expect(slow.got).toEqual(['first', 'third'])
+})
+
+test('a change reaches watches in slices', async () => {
+  const { topic, change } = newTopic()
+  const slowly = () => {
+    const end = performance.now() + 1
+    while (performance.now() < end);
+  }
+  const readers = Array.from({ length: 20 }, () => new Reader(slowly))
+  for (const reader of readers) topic.open(connectionOf(), reader)
+  change('second')
+  const told = () => readers.filter(({ got }) => got.length === 2).length
+  expect(told()).toBeLessThan(10)
+  await eventually(() => told() === 20)
+})
+
+test('over the wire, of the matrix and of health alike', async () => {
+  const { address } = await runSidecar()
+  const client = new BlackBox(address)
+  const errors: unknown[] = []
+  let heard = 0
+  for (let watch = 0; watch < 101; watch++)
+    client
+      .follow('watchMatrix')
+      .on('data', () => heard++)
+      .on('error', (error) => errors.push(error))
+  await eventually(() => heard === 100 && errors.length === 1)
+  expect(refusalOf(errors[0])).toMatchObject({
+    code: 'RESOURCE_EXHAUSTED',
+    reason: 'WATCHES_EXHAUSTED',
+    message: refusal('this connection'),
+  })
+  client.close()
+})
