@@ -39,6 +39,10 @@ type Position = string | number
 const HEADERS_MAX = 10_000
 const BATCH_HEADERS_MAX = 100_000
 
+/** Most fields of a batch, for each of its headers and for each of its checks: more than the contract has. */
+const FIELDS_OF_HEADER = 3
+const FIELDS_OF_CHECK = 16
+
 /** @throws CallError if the bytes are not such a message, or do not follow the contract */
 export function readCheck(bytes: Buffer): CheckQuestion {
   return readAt(new Fields(bytes), '')
@@ -48,11 +52,12 @@ export function readCheck(bytes: Buffer): CheckQuestion {
 export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[] {
   const questions: CheckQuestion[] = []
   let headers = 0
-  const fields = new Fields(bytes)
+  const fieldsMax = FIELDS_OF_HEADER * BATCH_HEADERS_MAX + FIELDS_OF_CHECK * lengthMax
+  const fields = new Fields(bytes, fieldsMax)
   try {
     while (fields.next()) {
       if (fields.number !== CHECK_BATCH_REQUEST.checks) fields.skip()
-      else if (questions.length === lengthMax) throw tooMany(bytes, lengthMax)
+      else if (questions.length === lengthMax) throw tooMany(bytes, lengthMax, fieldsMax)
       else {
         const end = fields.enter()
         const checked = readAt(fields, questions.length)
@@ -198,9 +203,9 @@ function readScope(fields: Fields, earlier: Scope | undefined): Scope {
 }
 
 /** The error for a batch that is too long. It only counts the remaining checks and does not read them. */
-function tooMany(bytes: Buffer, lengthMax: number): CallError {
+function tooMany(bytes: Buffer, lengthMax: number, fieldsMax: number): CallError {
   let length = 0
-  for (const fields = new Fields(bytes); fields.next(); fields.skip())
+  for (const fields = new Fields(bytes, fieldsMax); fields.next(); fields.skip())
     if (fields.number === CHECK_BATCH_REQUEST.checks) length++
   return invalidArgument({ field: 'checks', expected: `at most ${lengthMax} checks, found ${length}` })
 }

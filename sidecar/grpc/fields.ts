@@ -4,8 +4,20 @@
  */
 import { isAscii } from 'node:buffer'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
+import { invalidArgument } from '../base/call-error.ts'
 
 const LENGTH_DELIMITED = 2
+
+/**
+ * Most fields in one request, those of inner messages included. Each takes only two bytes, so millions of them would fit
+ * into a message, and reading them would delay all other calls.
+ */
+export const FIELDS_MAX = 50_000
+
+/** The error for a request with more. */
+export function tooManyFields(most: number): Error {
+  return invalidArgument({ field: 'the request', expected: `at most ${most} fields` })
+}
 
 /** Fails on invalid UTF-8, and keeps a byte order mark: two different names must not become the same text. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -14,6 +26,8 @@ export class Fields {
   readonly #bytes: Buffer
   /** One character for each byte. An ASCII text is a slice of it, which costs a third of decoding a new string. */
   readonly #characters: string
+  readonly #most: number
+  #read = 0
   #position = 0
   #reader: BinaryReader | undefined
   /** End of the current message. */
@@ -22,15 +36,18 @@ export class Fields {
   number = 0
   type = 0
 
-  constructor(bytes: Buffer) {
+  /** @param most fields that are read */
+  constructor(bytes: Buffer, most = FIELDS_MAX) {
     this.#bytes = bytes
+    this.#most = most
     this.#characters = bytes.toString('latin1')
     this.#end = bytes.length
   }
 
-  /** Moves to the next field of the message. Returns `false` at its end. @throws Error if the tag is invalid or truncated */
+  /** Moves to the next field of the message. Returns `false` at its end. @throws Error if it is invalid, truncated, or one too many */
   next(): boolean {
     if (this.#position === this.#end) return false
+    if (++this.#read > this.#most) throw tooManyFields(this.#most)
     const byte = this.#bytes[this.#position] as number
     if (byte >= 0x80) this.#longTag()
     else {

@@ -2,12 +2,13 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
 import { isLoopback } from '../base/address.ts'
-import { CallError, callError, invalidArgument } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 import type { Trace } from '../usecases/trace.ts'
 import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
+import { FIELDS_MAX, tooManyFields } from './fields.ts'
 import { statusOfError } from './status.ts'
 
 /** Logs what the client is not told, and says how the call ends. */
@@ -17,12 +18,6 @@ export function failure(trace: Trace, error: unknown): CallStatus {
   return statusOfError(error)
 }
 
-/**
- * Most fields in one request, those of inner messages included. Each takes only two bytes, so millions of them would fit
- * into a message, and reading them would delay all other calls.
- */
-const FIELDS_MAX = 50_000
-
 /** The library's reader, which stops at a request with too many fields. */
 class BoundedReader extends BinaryReader {
   constructor(bytes: Uint8Array) {
@@ -31,8 +26,7 @@ class BoundedReader extends BinaryReader {
     // It reads the tag of each field, and the length of those that have one.
     let reads = 0
     this.uint32 = () => {
-      if (++reads > 2 * FIELDS_MAX)
-        throw invalidArgument({ field: 'the request', expected: `at most ${FIELDS_MAX} fields` })
+      if (++reads > 2 * FIELDS_MAX) throw tooManyFields(FIELDS_MAX)
       return read.call(this)
     }
   }

@@ -9,9 +9,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
+import { invalidArgument } from '../base/call-error.ts'
 import { protoFolder } from '../base/package.ts'
 import type { BidiMethod, Method, Requests, Responses } from './call.ts'
 import { decoded } from './handler.ts'
+
+/** Size of the largest question, in bytes. It holds a name or two. */
+const REQUEST_BYTES_MAX = 16_384
 
 const VERSIONS = ['v1', 'v1alpha'] as const
 
@@ -52,6 +56,9 @@ function conversation({ method, handler }: Loaded, responses: Responses): Reques
   handler(call as unknown as Parameters<typeof handler>[0])
   return {
     next: (request) => {
+      // The library reads all fields of a request, however many it has.
+      if (request.length > REQUEST_BYTES_MAX)
+        throw invalidArgument({ field: 'the request', expected: `at most ${REQUEST_BYTES_MAX} bytes` })
       call.emit(
         'data',
         decoded(request, () => method.requestDeserialize(request)),

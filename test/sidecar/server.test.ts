@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test, vi } from 'vitest'
-import { BlackBox, type Message, protosOf, refused } from '../support/black-box.ts'
+import { BlackBox, invalid, type Message, protosOf, refused } from '../support/black-box.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 
@@ -64,6 +64,11 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(names).toEqual(
       expect.arrayContaining([SERVICE, 'grpc.health.v1.Health', 'envoy.service.auth.v3.Authorization']),
     )
+  })
+
+  test('reads no question of more bytes than a name can have', async () => {
+    const many = Buffer.alloc(1_000_000, Buffer.from([10, 0])) as unknown as Message
+    expect(await refused(ask(many))).toEqual(invalid(['the request', 'expected at most 16384 bytes']))
   })
 
   test.each([

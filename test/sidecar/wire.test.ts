@@ -167,16 +167,29 @@ describe('sizes', () => {
     )
   })
 
-  test.each<[method: string, at: number]>([
-    ['plan', 1],
-    ['issue', 4],
-    ['revoke', 1],
-  ])('%s refuses a request of 500,000 fields before it has read them all', async (method, at) => {
-    const fields = Buffer.alloc(1_000_000, Buffer.from([10, 0]))
-    const request = method === 'issue' ? field(at, fields) : fields
+  const FIELDS = Buffer.alloc(1_000_000, Buffer.from([10, 0]))
+  const UNKNOWN = Buffer.alloc(1_000_000, joined(tag(15, 2), Buffer.of(0)))
+  test.each<[claim: string, method: string, request: Buffer, most: number]>([
+    ['a plan of empty APIs', 'plan', FIELDS, 50_000],
+    ['an issue of empty APIs', 'issue', field(4, FIELDS), 50_000],
+    ['a revocation of empty tokens', 'revoke', FIELDS, 50_000],
+    ['a check of empty APIs', 'check', FIELDS, 50_000],
+    ['a check of unknown fields', 'check', UNKNOWN, 50_000],
+    ['credentials of unknown fields', 'check', field(2, UNKNOWN), 50_000],
+    ['one header of empty names', 'check', field(2, field(1, FIELDS)), 50_000],
+    ['a batch of unknown fields', 'checkBatch', UNKNOWN, 316_000],
+  ])('%s is refused before all 500,000 fields are read', async (_claim, method, request, most) => {
     expect(await refused(box.ask(method, request))).toEqual(
-      invalid(['the request', 'expected at most 50000 fields']),
+      invalid(['the request', `expected at most ${most} fields`]),
     )
+  })
+
+  test('the largest batch that is allowed has fewer fields than that', async () => {
+    const headers = Array.from({ length: 100 }, () => ({ name: 'A', value: '' }))
+    const target = { account: ACCOUNT, project: 'alpha' }
+    const check = { api: 'balance', credentials: { headers }, target, client_address: '192.0.2.1' }
+    const checks = Array.from({ length: 1_000 }, () => check)
+    expect((await box.ask('checkBatch', { checks })).results).toHaveLength(1_000)
   })
 })
 
