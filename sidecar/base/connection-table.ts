@@ -3,7 +3,7 @@
  * gives way to a new one: of the source with the most connections first, and there the one that has waited longest. So nobody takes
  * a listener from others by holding connections, and whoever holds few loses none.
  */
-import { isIP, type Socket } from 'node:net'
+import { isIP } from 'node:net'
 import { isLoopback } from './address.ts'
 
 export interface HeldConnection {
@@ -55,14 +55,6 @@ function networkOf(address: string): string {
   const last = after === undefined || after === '' ? [] : after.split(':')
   const zeros = Array.from({ length: 8 - before.length - last.length }, () => '0')
   return `${[...before, ...zeros, ...last].slice(0, 4).join(':')}::/64`
-}
-
-/** What identifies a TCP connection. */
-export type Ends = Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>>
-
-/** Both ends of a TCP connection, which no other open connection has; undefined: a Unix socket, or the client is gone. */
-export function endsOf({ remoteAddress, remotePort, localAddress }: Ends): string | undefined {
-  return remotePort === undefined ? undefined : `${remoteAddress} ${remotePort} ${localAddress}`
 }
 
 /** A connection that was found, as it was then. */

@@ -4,11 +4,10 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { BySocket } from './by-socket.ts'
 import {
   ConnectionTable,
   connectionSource,
-  type Ends,
-  endsOf,
   type HeldConnection,
   type TableBound,
 } from './connection-table.ts'
@@ -41,17 +40,13 @@ const FEW_REQUESTS = 4
 /** Time between two looks for connections without a request while the server closes, in milliseconds. */
 const CLOSING_POLL_MS = 20
 
-/** How a connection is found by the socket of a request, which is the same one, or a proxy of it, or TLS on it. */
-const CONNECTION = Symbol('connection')
-type MarkedSocket = Ends & { [CONNECTION]?: HttpConnection }
-
 export class HttpConnections {
   readonly #limits: HttpConnectionLimits
   readonly #onExceeded: (bound: HttpBound) => void
   readonly #table: ConnectionTable<HttpConnection>
   /** All of them, with those that are reserved and those that have given way and are not closed yet. */
   readonly #open = new Map<Socket, HttpConnection>()
-  readonly #byEnds = new Map<string, HttpConnection>()
+  readonly #bySocket = new BySocket<HttpConnection>()
   #requests = 0
 
   constructor(limits: HttpConnectionLimits, onExceeded: (bound: HttpBound) => void) {
@@ -85,7 +80,7 @@ export class HttpConnections {
 
   /** A request has arrived. @returns false: only a health check may be answered on its connection */
   began(request: Request, response: Response): boolean {
-    const connection = this.#find(request.socket)
+    const connection = this.#bySocket.get(request.socket)
     if (connection === undefined) return true
     const exchange = { request, response }
     connection.exchanges.add(exchange)
@@ -121,26 +116,16 @@ export class HttpConnections {
     const reserved = bound !== undefined
     if (reserved && this.#open.size >= this.#limits.connections + RESERVED) return false
     const connection = new HttpConnection(socket, source, reserved, this.#limits.bodiesStream)
-    const ends = endsOf(socket)
-    Object.assign(socket, { [CONNECTION]: connection })
+    this.#bySocket.set(socket, connection)
     this.#open.set(socket, connection)
-    if (ends !== undefined) this.#byEnds.set(ends, connection)
     this.#table.add(connection)
     socket.once('close', () => {
       this.#open.delete(socket)
-      if (ends !== undefined && this.#byEnds.get(ends) === connection) this.#byEnds.delete(ends)
       this.#table.delete(connection)
       this.#requests -= connection.exchanges.size
       connection.exchanges.clear()
     })
     return true
-  }
-
-  #find(socket: MarkedSocket): HttpConnection | undefined {
-    const marked = socket[CONNECTION]
-    if (marked !== undefined) return marked
-    const ends = endsOf(socket)
-    return ends === undefined ? undefined : this.#byEnds.get(ends)
   }
 }
 

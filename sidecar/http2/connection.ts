@@ -1,6 +1,7 @@
 /** A connection: its socket, its turns and its age. The session knows the protocol. */
 import type { Duplex } from 'node:stream'
 import { connectionSource, type HeldConnection } from '../base/connection-table.ts'
+import { type Holder, MUCH_BYTES } from '../base/held-bytes.ts'
 import type { Application, Peer } from './application.ts'
 import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
@@ -36,10 +37,7 @@ const AGE_SPREAD = 0.2
 /** What a stream costs, beside the bytes of its request and answer. */
 const STREAM_BYTES = 2_048
 
-/** Whoever holds more than this for long is the first to lose it. */
-const MUCH_BYTES = 131_072
-
-export class Connection<Head> implements Host, HeldConnection {
+export class Connection<Head> implements Host, HeldConnection, Holder {
   readonly #owner: ConnectionOwner<Head>
   readonly #socket: Duplex
   readonly #session: Session<Head>
@@ -56,7 +54,6 @@ export class Connection<Head> implements Host, HeldConnection {
   /** When the last request was known to have begun, and which one it was. */
   #beganMs: number
   #begunStream = 0
-  /** Since when much is held; infinity: no longer than since the last tick. */
   holdsMuchSinceMs = Number.POSITIVE_INFINITY
   #askedMs = 0
   #announcedMs = 0
@@ -123,7 +120,6 @@ export class Connection<Head> implements Host, HeldConnection {
     return this.#beganMs
   }
 
-  /** What the connection holds in memory, in bytes. */
   get heldBytes(): number {
     return this.#session.window.held + this.#session.sender.unsentBytes + this.streamBytes
   }
@@ -141,7 +137,6 @@ export class Connection<Head> implements Host, HeldConnection {
     this.#socket.destroy()
   }
 
-  /** All connections hold too much, and this one is to release what it holds. */
   releaseAll(): void {
     this.#fail(
       new ConnectionError(

@@ -1,6 +1,7 @@
 /** A server of HTTP/2: counts the connections, and looks after all of them once in a while. */
 import type { Duplex } from 'node:stream'
 import { ConnectionTable, connectionSource, type TableBound } from '../base/connection-table.ts'
+import { releaseMost } from '../base/held-bytes.ts'
 import type { Application, Peer } from './application.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionOwner } from './connection.ts'
@@ -101,18 +102,8 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     })
   }
 
-  /** Ends the connections that hold much, those first that have done so for longest, until what is held fits again. */
   #release(streamBytes: number): void {
-    let tooMuch = this.budget.bytes + streamBytes - this.limits.bufferBytes
-    while (tooMuch > 0) {
-      let first: Connection<Head> | undefined
-      for (const connection of this.#connections)
-        if (first === undefined || losesBefore(connection, first)) first = connection
-      const bytes = first?.heldBytes ?? 0
-      if (first === undefined || bytes === 0) return
-      first.releaseAll()
-      tooMuch -= bytes
-    }
+    releaseMost(this.#connections, this.budget.bytes + streamBytes - this.limits.bufferBytes)
   }
 
   exceeded(bound: Bound): void {
@@ -167,9 +158,4 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     await promise
     clearTimeout(limit)
   }
-}
-
-function losesBefore(one: Connection<unknown>, other: Connection<unknown>): boolean {
-  const since = one.holdsMuchSinceMs - other.holdsMuchSinceMs
-  return since < 0 || (!(since > 0) && one.heldBytes > other.heldBytes)
 }

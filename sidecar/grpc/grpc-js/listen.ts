@@ -1,10 +1,9 @@
 /** Listens on a TCP port or on a Unix socket, with or without TLS. */
+import type { Socket } from 'node:net'
 import type { Server, ServerCredentials } from '@grpc/grpc-js'
-import { addressInUse, type ListenAddress } from '../../base/address.ts'
-import type { ConnectionSource } from '../../base/connections.ts'
-import { prepareSocketPath, restrictSocket } from '../../base/unix-socket.ts'
-import { checkGrpcAddress } from '../address.ts'
+import { ownConnections } from '../../base/listen.ts'
 import type { TransportOptions } from '../transport.ts'
+import type { Guard } from './guard.ts'
 
 /** A listener of the server. */
 export interface GrpcListener {
@@ -12,46 +11,34 @@ export interface GrpcListener {
   readonly address: string
   /** Closes the connections that are still open after `drainMs`. */
   drain(drainMs: number): void
-  /** Resolves when the connections are closed that the server has not accepted itself. grpc-js does not wait for them. */
+  /** Resolves when the connections are closed. grpc-js does not wait for those that it has not accepted itself. */
   connectionsClosed(): Promise<void>
 }
 
 /**
- * Binds the server.
+ * Accepts connections for the server.
  *
  * @param credentials of the server: with TLS if the options say so
- * @throws Error if the address is in use, or if other machines can reach it without TLS
+ * @throws Error if the address is in use, or cannot be bound
  */
 export async function listen(
   server: Server,
-  options: Pick<TransportOptions, 'address' | 'certificates' | 'connections'>,
+  { address, connections = ownConnections }: Pick<TransportOptions, 'address' | 'connections'>,
   credentials: ServerCredentials,
-): Promise<GrpcListener> {
-  const { connections, certificates: tls } = options
-  const parsed = checkGrpcAddress({ address: options.address, tls })
-  if (connections !== undefined) return take(server, credentials, options.address, connections)
-  const address = await bindTo(server, parsed, credentials, options.address)
-  return {
-    address,
-    drain: (drainMs) => server.drain(address, drainMs),
-    connectionsClosed: async () => {},
-  }
-}
-
-/** Serves connections that another process accepts. */
-async function take(
-  server: Server,
-  credentials: ServerCredentials,
-  address: string,
-  connections: ConnectionSource,
+  guard: Guard,
 ): Promise<GrpcListener> {
   const injector = server.createConnectionInjector(credentials)
-  const open = new Set<Promise<void>>()
-  const listening = await connections.listen('grpc', address, (connection) => {
-    const closed = new Promise<void>((resolve) => connection.once('close', () => resolve()))
-    open.add(closed)
-    void closed.then(() => open.delete(closed))
-    injector.injectConnection(connection)
+  const open = new Map<Socket, Promise<void>>()
+  const listening = await connections.listen('grpc', address, (socket) => {
+    socket.setNoDelay(true)
+    // A client that has gone must not keep its calls. Node's HTTP/2 does not look at the half of it that ends.
+    socket.allowHalfOpen = false
+    socket.on('error', () => {})
+    if (!guard.admit(socket)) return
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    open.set(socket, closed)
+    void closed.then(() => open.delete(socket))
+    injector.injectConnection(socket)
   })
   return {
     address: listening.address,
@@ -60,38 +47,7 @@ async function take(
       injector.drain(drainMs)
     },
     connectionsClosed: async () => {
-      await Promise.all(open)
+      await Promise.all(open.values())
     },
   }
-}
-
-async function bindTo(
-  server: Server,
-  parsed: ListenAddress,
-  credentials: ServerCredentials,
-  address: string,
-): Promise<string> {
-  if (parsed.type === 'unix') {
-    await prepareSocketPath(parsed.path)
-    await bind(server, `unix:${parsed.path}`, credentials)
-    restrictSocket(parsed.path)
-    return `unix:${parsed.path}`
-  }
-  const port = await bind(server, address, credentials)
-  const host = parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host
-  return `${host}:${port}`
-}
-
-function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, port) => {
-      if (error === null) resolve(port)
-      else
-        reject(
-          /EADDRINUSE/.test(error.message)
-            ? addressInUse({ listener: 'grpc', address })
-            : new Error(error.message),
-        )
-    })
-  })
 }

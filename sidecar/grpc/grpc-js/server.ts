@@ -10,6 +10,7 @@ import {
 } from '../transport.ts'
 import { serviceOf } from './calls.ts'
 import { serverCredentials } from './credentials.ts'
+import { Guard } from './guard.ts'
 import { listen } from './listen.ts'
 
 /** How long connections may take to close after their calls have ended, in milliseconds. */
@@ -44,7 +45,11 @@ export const startTransport: StartTransport = async (
   const { certificates } = options
   const credentials =
     certificates === undefined ? ServerCredentials.createInsecure() : serverCredentials(certificates)
-  const listener = await listen(server, options, credentials)
+  const guard = new Guard(methods, options)
+  const listener = await listen(server, options, credentials, guard).catch((error: unknown) => {
+    guard.close()
+    throw error
+  })
   return {
     address: listener.address,
     close: (drainMs) => {
@@ -55,7 +60,10 @@ export const startTransport: StartTransport = async (
       server.tryShutdown(() => listener.connectionsClosed().then(resolve))
       // Once in a while grpc-js does not report the end. The sidecar must not wait for it for ever.
       const limit = setTimeout(resolve, drainMs + CLOSING_MS_MAX)
-      return promise.finally(() => clearTimeout(limit))
+      return promise.finally(() => {
+        clearTimeout(limit)
+        guard.close()
+      })
     },
   }
 }

@@ -1,14 +1,10 @@
 /** Accepts connections, from the operating system or from another process, with or without TLS. */
 import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import { BySocket } from '../../base/by-socket.ts'
 import { type CertificateName, namesOfCertificate } from '../../base/certificate-name.ts'
 import type { Certificates, WatchedCertificates } from '../../base/certificates.ts'
-import {
-  ConnectionTable,
-  connectionSource,
-  endsOf,
-  type HeldConnection,
-} from '../../base/connection-table.ts'
+import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/connection-table.ts'
 import { ownConnections } from '../../base/listen.ts'
 import type { Http2Server } from '../../http2/server.ts'
 import type { ClientConnection } from '../call.ts'
@@ -69,7 +65,7 @@ class TlsAcceptor {
     connections: HANDSHAKES_MAX,
     connectionsPerSource: HANDSHAKES_OF_SOURCE_MAX,
   })
-  readonly #byEnds = new Map<string, Handshake>()
+  readonly #bySocket = new BySocket<Handshake>()
 
   constructor(http2: Http2Server<CallHead>, certificates: WatchedCertificates) {
     this.#http2 = http2
@@ -99,8 +95,8 @@ class TlsAcceptor {
     }
     const handshake = new Handshake(socket, source)
     this.#handshakes.add(handshake)
-    this.#byEnds.set(handshake.ends, handshake)
-    socket.once('close', () => this.#handshakeEnds(handshake))
+    this.#bySocket.set(socket, handshake)
+    socket.once('close', () => this.#handshakes.delete(handshake))
     this.#server.emit('connection', socket)
   }
 
@@ -108,14 +104,9 @@ class TlsAcceptor {
     this.#unfollow()
   }
 
-  #handshakeEnds(handshake: Handshake): void {
-    this.#handshakes.delete(handshake)
-    if (this.#byEnds.get(handshake.ends) === handshake) this.#byEnds.delete(handshake.ends)
-  }
-
   #secured(socket: TLSSocket): void {
-    const handshake = this.#byEnds.get(endsOf(socket) ?? '')
-    if (handshake !== undefined) this.#handshakeEnds(handshake)
+    const handshake = this.#bySocket.get(socket)
+    if (handshake !== undefined) this.#handshakes.delete(handshake)
     if (socket.alpnProtocol === ALPN && socket.authorized)
       this.#http2.accept(socket, secureConnection(socket))
     else socket.destroy()
@@ -126,14 +117,12 @@ class TlsAcceptor {
 class Handshake implements HeldConnection {
   readonly #socket: Socket
   readonly source: string
-  readonly ends: string
   readonly use = 'idle'
   readonly sinceMs = performance.now()
 
   constructor(socket: Socket, source: string) {
     this.#socket = socket
     this.source = source
-    this.ends = endsOf(socket) ?? ''
   }
 
   giveWay(): void {

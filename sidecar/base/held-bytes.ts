@@ -1,0 +1,30 @@
+/** Which connections lose what they hold where all of them together hold too much. */
+
+export interface Holder {
+  /** What the connection holds in memory, in bytes. */
+  readonly heldBytes: number
+  /** Since when that is much (`MUCH_BYTES`), in milliseconds; infinity: it is not known to be. */
+  readonly holdsMuchSinceMs: number
+  /** Ends what holds it. */
+  releaseAll(): void
+}
+
+/** Whoever holds more than this for long is the first to lose it. */
+export const MUCH_BYTES = 131_072
+
+/** Ends those that hold much, first those that have done so for longest, and then those that hold most, until it is less by so much. */
+export function releaseMost(holders: Iterable<Holder>, tooMuchBytes: number): void {
+  for (let left = tooMuchBytes; left > 0; ) {
+    let first: Holder | undefined
+    for (const holder of holders) if (first === undefined || losesBefore(holder, first)) first = holder
+    const bytes = first?.heldBytes ?? 0
+    if (first === undefined || bytes === 0) return
+    first.releaseAll()
+    left -= bytes
+  }
+}
+
+function losesBefore(one: Holder, other: Holder): boolean {
+  const since = one.holdsMuchSinceMs - other.holdsMuchSinceMs
+  return since < 0 || (!(since > 0) && one.heldBytes > other.heldBytes)
+}
