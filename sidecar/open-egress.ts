@@ -10,6 +10,7 @@ import type { Services } from './usecases/services.ts'
 export type OpenEgress = (
   address: string,
   connections: ConnectionSource | undefined,
+  maxConnections: number,
   headersMs: number | undefined,
 ) => Promise<EgressServer>
 
@@ -36,6 +37,6 @@ function openerUnder(services: Services, routes: readonly Route[]): OpenEgress {
   for (const { path, api } of routes)
     if (rules.engine.apis.get(api)?.accepted.length === 0)
       log.warn({ route: path, api }, 'the matrix denies every token for this route, so nothing passes it')
-  return (address, connections, headersMs) =>
-    startEgress(services, { address, routes, connections, headersMs })
+  return (address, connections, maxConnections, headersMs) =>
+    startEgress(services, { address, routes, connections, maxConnections, headersMs })
 }

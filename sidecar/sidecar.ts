@@ -129,7 +129,6 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     cacheForMs: config.cache_for_ms,
     ...{ routes, now, log, trace, health },
   }
-  expectDescriptors(config.directory.url === undefined ? 0 : config.directory.pool_size)
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   let closing: Promise<void> | undefined
@@ -301,9 +300,10 @@ async function startServers(
   { connections, times }: StartOptions,
   openEgress: OpenEgress | undefined,
 ): Promise<Servers> {
+  const room = expectDescriptors(config)
   await using opening = new AsyncDisposableStack()
   const grpc = await startGrpcServer(services, {
-    ...grpcLimitsOf(config),
+    ...grpcLimitsOf(config, room.grpc),
     transport: config.grpc.transport,
     address: config.grpc.address,
     anyClient: config.grpc.tls?.any_client ?? false,
@@ -323,10 +323,11 @@ async function startServers(
           contract: contract?.routes,
           certificates: certificates.http,
           connections,
+          maxConnections: room.http,
           timeLimits: times?.http,
         })
   opening.defer(() => http?.close())
-  const egress = await openEgress?.(config.egress.address, connections, times?.http?.headersMs)
+  const egress = await openEgress?.(config.egress.address, connections, room.egress, times?.http?.headersMs)
   opening.move()
   const close = async () => {
     http?.stopBeingReady()

@@ -1,22 +1,56 @@
 /** How many files and connections the process may still open. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { RESERVED_PART } from './http-connections.ts'
 
 /** Fewest that must be free: for connections of clients, and for files that are read while the process serves. */
-const FREE_MIN = 32
+const FREE_MIN = 40
+
+/** Of those, what no connection takes. */
+const KEPT = 8
+
+/** Part of the connections that HTTP may have, and egress, which opens another one for each. gRPC may have the rest. */
+const PART = 1 / 4
+
+/** What of a configuration needs descriptors beside those for clients of gRPC. */
+export interface DescriptorNeeds {
+  readonly http: { readonly address: string }
+  readonly egress: { readonly address: string }
+  /** Its connections to a database, if it has a URL. */
+  readonly directory: { readonly url?: unknown; readonly pool_size: number }
+}
+
+/** How many connections each listener may have, so that those of one leave descriptors for those of the others. */
+export interface RoomForConnections {
+  readonly grpc: number
+  readonly http: number
+  readonly egress: number
+}
 
 /**
  * A process without free descriptors would say that it is ready, and accept nobody. Where the limit is not known (only Linux
  * tells it), nothing is checked.
  *
- * @param more that the process opens itself later, beside those for clients
+ * @param needs absent: no listener but one
  * @throws Error that says which limit was expected
  */
-export function expectDescriptors(more = 0): void {
-  const found = descriptors()
-  if (found === undefined || found.limit - found.open >= FREE_MIN + more) return
+export function expectDescriptors(needs?: DescriptorNeeds): RoomForConnections {
+  const more = needs?.directory.url === undefined ? 0 : needs.directory.pool_size
+  const found = descriptors() ?? { limit: Number.POSITIVE_INFINITY, open: 0 }
+  const free = found.limit - found.open - more
+  if (free >= FREE_MIN) return shared(free - KEPT, needs)
   throw new Error(
     `the process may open ${found.limit} files and connections, and ${found.open} are open already; expected a limit of ${found.open + FREE_MIN + more} or more, and one more for each client: see \`ulimit -n\``,
   )
+}
+
+function shared(connections: number, needs: DescriptorNeeds | undefined): RoomForConnections {
+  const others = [needs?.http, needs?.egress].filter((listener) => listener && listener.address !== 'off')
+  return {
+    grpc: Math.floor(connections * (1 - PART * others.length)),
+    // With its reserve for health checks.
+    http: Math.floor((connections * PART) / (1 + RESERVED_PART)),
+    egress: Math.floor((connections * PART) / (1 + RESERVED_PART) / 2),
+  }
 }
 
 function descriptors(): { readonly limit: number; readonly open: number } | undefined {

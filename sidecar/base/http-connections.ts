@@ -27,8 +27,9 @@ export interface HttpConnectionLimits {
 /** A bound that was exceeded. */
 export type HttpBound = TableBound | 'requests'
 
-/** Connections beyond the bound on which health checks alone are answered. */
-const RESERVED = 16
+/** Connections beyond the bound on which health checks alone are answered: at most so many, and this part of the bound. */
+const RESERVED_MAX = 16
+export const RESERVED_PART = 1 / 4
 
 /** Most requests of a connection that are not answered. HTTP/2 announces 100; clients of HTTP/1.1 send one at a time. */
 const REQUESTS_MAX = 100
@@ -40,6 +41,9 @@ const FEW_REQUESTS = 4
 /** Time between two looks for connections without a request while the server closes, in milliseconds. */
 const CLOSING_POLL_MS = 20
 
+/** How long a connection may then be without one. Node does not look for slow clients any more. */
+const CLOSING_IDLE_MS = 1_000
+
 export class HttpConnections {
   readonly #limits: HttpConnectionLimits
   readonly #onExceeded: (bound: HttpBound) => void
@@ -47,12 +51,14 @@ export class HttpConnections {
   /** All of them, with those that are reserved and those that have given way and are not closed yet. */
   readonly #open = new Map<Socket, HttpConnection>()
   readonly #bySocket = new BySocket<HttpConnection>()
+  readonly #reserve: number
   #requests = 0
 
   constructor(limits: HttpConnectionLimits, onExceeded: (bound: HttpBound) => void) {
     this.#limits = limits
     this.#onExceeded = onExceeded
     const { connections } = limits
+    this.#reserve = Math.min(RESERVED_MAX, Math.ceil(connections * RESERVED_PART))
     this.#table = new ConnectionTable({ connections, connectionsPerSource: connections })
   }
 
@@ -103,6 +109,9 @@ export class HttpConnections {
   async drain(server: Server, deadlineMs = Number.POSITIVE_INFINITY): Promise<void> {
     while (this.#open.size > 0 && performance.now() < deadlineMs) {
       server.closeIdleConnections()
+      const beforeMs = performance.now() - CLOSING_IDLE_MS
+      for (const [socket, { exchanges, sinceMs }] of this.#open)
+        if (exchanges.size === 0 && sinceMs < beforeMs) socket.destroy()
       await new Promise((resolve) => setTimeout(resolve, CLOSING_POLL_MS))
     }
     for (const socket of this.#open.keys()) socket.destroy()
@@ -114,7 +123,7 @@ export class HttpConnections {
     const bound = this.#table.makeRoom(source, this.#onExceeded)
     if (bound !== undefined) this.#onExceeded(bound)
     const reserved = bound !== undefined
-    if (reserved && this.#open.size >= this.#limits.connections + RESERVED) return false
+    if (reserved && this.#open.size >= this.#limits.connections + this.#reserve) return false
     const connection = new HttpConnection(socket, source, reserved, this.#limits.bodiesStream)
     this.#bySocket.set(socket, connection)
     this.#open.set(socket, connection)

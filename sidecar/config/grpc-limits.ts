@@ -1,8 +1,8 @@
 /** What bounds calls and connections. */
 import type { Config } from './config.ts'
 
-/** The limits of gRPC: of calls on any transport, and of connections. */
-export function grpcLimitsOf({ grpc }: Pick<Config, 'grpc'>) {
+/** The limits of gRPC: of calls on any transport, and of connections. @param connectionsMax most for which the process has descriptors */
+export function grpcLimitsOf({ grpc }: Pick<Config, 'grpc'>, connectionsMax = Number.POSITIVE_INFINITY) {
   return {
     maxMessageBytes: grpc.max_message_bytes,
     maxConcurrentStreams: grpc.max_concurrent_streams,
@@ -10,7 +10,7 @@ export function grpcLimitsOf({ grpc }: Pick<Config, 'grpc'>) {
     maxConnectionIdleMs: grpc.max_connection_idle_ms,
     maxConnectionAgeMs: grpc.max_connection_age_ms,
     bounds: {
-      connections: grpc.max_connections,
+      connections: Math.min(grpc.max_connections, connectionsMax),
       connectionsPerAddress: grpc.max_connections_per_address,
       headerListBytes: grpc.max_header_list_bytes,
       connectionBufferBytes: grpc.max_connection_buffer_bytes,

@@ -29,7 +29,7 @@ export interface EgressOptions {
   readonly routes: readonly Route[]
   /** Accepts the connections; `undefined`: this process does. */
   readonly connections?: ConnectionSource | undefined
-  /** Most connections; default: 1,000. */
+  /** Most connections, if they are fewer than 1,000. */
   readonly maxConnections?: number | undefined
   /** A clock that nobody sets, in milliseconds. */
   readonly monotonicMs?: (() => number) | undefined
@@ -72,7 +72,7 @@ export async function startEgress(services: Services, options: EgressOptions): P
     ),
   )
   const connections = new HttpConnections(
-    { connections: options.maxConnections ?? CONNECTIONS_MAX, bodiesStream: true },
+    { connections: Math.min(CONNECTIONS_MAX, options.maxConnections ?? CONNECTIONS_MAX), bodiesStream: true },
     (bound) => reports.add(bound),
   )
   const keptMs = KEPT_BODY_FACTOR * (options.headersMs ?? HEADERS_MS)

@@ -48,7 +48,7 @@ export interface HttpOptions {
   readonly authzen: AuthzenOptions | undefined
   /** Accepts the connections; `undefined`: this process does. */
   readonly connections?: ConnectionSource | undefined
-  /** Most connections; default: 1,000. */
+  /** Most connections, if they are fewer than 1,000. */
   readonly maxConnections?: number | undefined
   /** Time limits for clients that differ from the usual ones. */
   readonly timeLimits?: Partial<HttpTimeLimits> | undefined
@@ -112,7 +112,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const server = newServer(proxies, limits, tls)
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
-  const bounds = new Bounds(services, options.maxConnections ?? CONNECTIONS_MAX)
+  const bounds = new Bounds(services, Math.min(CONNECTIONS_MAX, options.maxConnections ?? CONNECTIONS_MAX))
   let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()

@@ -1,8 +1,10 @@
 /** A process that may open too few files says so, instead of being ready for nobody. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { BlackBox } from '../support/black-box.ts'
-import { LAUNCHER, startProcess } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
+import { LAUNCHER, type Ready, startProcess } from '../support/processes.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
 
 const limited = (limit: number, ...args: string[]) => {
   const line = [
@@ -36,13 +38,33 @@ describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
     )
   })
 
-  test('of 80 lets 32 clients in', async () => {
-    const sidecar = limited(80)
+  test('of 90 lets 32 clients in', async () => {
+    const sidecar = limited(90)
     const ready = JSON.parse(await sidecar.until(() => /^.*\n/.exec(sidecar.stdout())?.[0])) as {
       grpc: string
     }
     for (let client = 0; client < 32; client++)
       expect(await new BlackBox(ready.grpc).ask('getMatrix', {})).toHaveProperty('matrix')
+    expect(await sidecar.stop()).toMatchObject({ code: 0 })
+  })
+
+  test('of 100 lets new clients in, however many idle connections there are', async () => {
+    const sidecar = limited(100, '--http', '127.0.0.1:0')
+    const ready = JSON.parse(await sidecar.until(() => /^.*\n/.exec(sidecar.stdout())?.[0])) as Ready
+    const first = new BlackBox(ready.grpc)
+    await first.ask('getMatrix', {})
+    for (const address of [ready.grpc, ready.http]) {
+      const [host = '', port = ''] = address.split(':')
+      for (let count = 0; count < 150; count++) {
+        const socket = connect(Number(port), host).on('error', () => {}).resume()
+        whenTheFileEnds(() => void socket.destroy())
+        await once(socket, 'connect')
+      }
+    }
+    expect((await fetch(`http://${ready.http}/healthz`)).status).toBe(200)
+    expect(await new BlackBox(ready.grpc).ask('getMatrix', {})).toHaveProperty('matrix')
+    // A client whose idle connection was closed connects again.
+    expect(await first.ask('getMatrix', {})).toHaveProperty('matrix')
     expect(await sidecar.stop()).toMatchObject({ code: 0 })
   })
 })

@@ -214,6 +214,10 @@ export class EnvelopedCall implements Responses {
     )
   }
 
+  get unread(): boolean {
+    return this.#exchange.response.writableLength > 0
+  }
+
   end(): void {
     this.#close(undefined)
   }
