@@ -96,7 +96,8 @@ export class ConnectionTable<C extends HeldConnection> {
       if (!this.#displace(source, true)) return 'connections_per_address'
       onGivenWay('connections_per_address')
     }
-    if (this.#open.size >= connections) {
+    // There may be some beyond the bound.
+    while (this.#open.size >= connections) {
       if (!this.#displace(source, false)) return 'connections'
       onGivenWay('connections')
     }

@@ -48,8 +48,7 @@ export class HttpConnections {
   readonly #limits: HttpConnectionLimits
   readonly #onExceeded: (bound: HttpBound) => void
   readonly #table: ConnectionTable<HttpConnection>
-  /** All of them, with those that are reserved and those that have given way and are not closed yet. */
-  readonly #open = new Map<Socket, HttpConnection>()
+  readonly #open = new Set<HttpConnection>()
   readonly #bySocket = new BySocket<HttpConnection>()
   readonly #reserve: number
   #requests = 0
@@ -59,7 +58,7 @@ export class HttpConnections {
     this.#onExceeded = onExceeded
     const { connections } = limits
     this.#reserve = Math.min(RESERVED_MAX, Math.ceil(connections * RESERVED_PART))
-    this.#table = new ConnectionTable({ connections, connectionsPerSource: connections })
+    this.#table = new ConnectionTable({ connections, connectionsPerSource: Number.POSITIVE_INFINITY })
   }
 
   /**
@@ -110,11 +109,11 @@ export class HttpConnections {
     while (this.#open.size > 0 && performance.now() < deadlineMs) {
       server.closeIdleConnections()
       const beforeMs = performance.now() - CLOSING_IDLE_MS
-      for (const [socket, { exchanges, sinceMs }] of this.#open)
+      for (const { socket, exchanges, sinceMs } of this.#open)
         if (exchanges.size === 0 && sinceMs < beforeMs) socket.destroy()
       await new Promise((resolve) => setTimeout(resolve, CLOSING_POLL_MS))
     }
-    for (const socket of this.#open.keys()) socket.destroy()
+    for (const { socket } of this.#open) socket.destroy()
   }
 
   /** @returns false if there is no room */
@@ -124,44 +123,59 @@ export class HttpConnections {
     if (bound !== undefined) this.#onExceeded(bound)
     const reserved = bound !== undefined
     if (reserved && this.#open.size >= this.#limits.connections + this.#reserve) return false
-    const connection = new HttpConnection(socket, source, reserved, this.#limits.bodiesStream)
-    this.#bySocket.set(socket, connection)
-    this.#open.set(socket, connection)
-    this.#table.add(connection)
-    socket.once('close', () => {
-      this.#open.delete(socket)
-      this.#table.delete(connection)
-      this.#requests -= connection.exchanges.size
-      connection.exchanges.clear()
+    const connection = new HttpConnection(socket, source, {
+      reserved,
+      bodiesStream: this.#limits.bodiesStream,
+      onGone: () => this.#gone(connection),
     })
+    this.#bySocket.set(socket, connection)
+    this.#open.add(connection)
+    this.#table.add(connection)
+    socket.once('close', () => this.#gone(connection))
     return true
   }
+
+  #gone(connection: HttpConnection): void {
+    if (!this.#open.delete(connection)) return
+    this.#table.delete(connection)
+    this.#requests -= connection.exchanges.size
+    connection.exchanges.clear()
+  }
+}
+
+interface ConnectionOptions {
+  /** Whether it is beyond the bound, for health checks alone. */
+  readonly reserved: boolean
+  readonly bodiesStream: boolean
+  readonly onGone: () => void
 }
 
 class HttpConnection implements HeldConnection {
   readonly socket: Socket
   readonly source: string
-  /** Whether it is beyond the bound, for health checks alone. */
-  readonly reserved: boolean
-  readonly #bodiesStream: boolean
+  readonly #options: ConnectionOptions
   readonly exchanges = new Set<{ readonly request: Request; readonly response: Response }>()
   sinceMs = performance.now()
 
-  constructor(socket: Socket, source: string, reserved: boolean, bodiesStream: boolean) {
+  constructor(socket: Socket, source: string, options: ConnectionOptions) {
     this.socket = socket
     this.source = source
-    this.reserved = reserved
-    this.#bodiesStream = bodiesStream
+    this.#options = options
+  }
+
+  get reserved(): boolean {
+    return this.#options.reserved
   }
 
   /** A client in the middle of its request, or that does not read its response, waits no less than one without a request. */
   get use(): 'idle' | 'working' {
     for (const { request, response } of this.exchanges)
-      if (!response.writableEnded && (this.#bodiesStream || !isUnfinished(request))) return 'working'
+      if (!response.writableEnded && (this.#options.bodiesStream || !isUnfinished(request))) return 'working'
     return 'idle'
   }
 
   giveWay(): void {
+    this.#options.onGone()
     this.socket.destroy()
   }
 }

@@ -3,23 +3,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { BlackBox } from '../support/black-box.ts'
-import { LAUNCHER, type Ready, startProcess } from '../support/processes.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { type Ready, start } from '../support/processes.ts'
+import { whenTheFileEnds } from '../support/resources.ts'
 
-const limited = (limit: number, ...args: string[]) => {
-  const line = [
-    process.execPath,
-    LAUNCHER,
-    'serve',
-    '--json',
-    '--grpc',
-    '127.0.0.1:0',
-    '--http',
-    'off',
-    ...args,
-  ]
-  return startProcess(['sh', '-c', `ulimit -n ${limit} && exec "$0" "$@"`, ...line], { cwd: newFolder() })
-}
+const limited = (descriptors: number, ...args: string[]) =>
+  start(['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off', ...args], { descriptors })
 
 describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
   test.each<[limit: number, args: string[]]>([
@@ -56,7 +44,9 @@ describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
     for (const address of [ready.grpc, ready.http]) {
       const [host = '', port = ''] = address.split(':')
       for (let count = 0; count < 150; count++) {
-        const socket = connect(Number(port), host).on('error', () => {}).resume()
+        const socket = connect(Number(port), host)
+          .on('error', () => {})
+          .resume()
         whenTheFileEnds(() => void socket.destroy())
         await once(socket, 'connect')
       }

@@ -146,14 +146,17 @@ async function printed<T>(
 export interface RunOptions extends ProcessOptions {
   /** Of an installed package; default: of the checkout. */
   readonly launcher?: string
+  /** How many files and connections it may open; default: as many as this process. */
+  readonly descriptors?: number | undefined
 }
 
 /** Starts the command line with these arguments. */
 export function start(
   args: readonly string[],
-  { launcher = LAUNCHER, ...options }: RunOptions = {},
+  { launcher = LAUNCHER, descriptors, ...options }: RunOptions = {},
 ): RunningProcess {
-  return startProcess([process.execPath, launcher, ...args], { cwd: newFolder(), ...options })
+  const limit = descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`]
+  return startProcess([...limit, process.execPath, launcher, ...args], { cwd: newFolder(), ...options })
 }
 
 /** Runs a command to its end. */

@@ -11,8 +11,10 @@ import { LAUNCHER, type Served, serve, startProcess } from '../processes.ts'
 import { newFolder, whenTheFileEnds } from '../resources.ts'
 import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar, type Secrets } from '../sidecar.ts'
 import type { Attack, Outcome } from './attacker.ts'
+import type { Holding } from './holder.ts'
 
 const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
+const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
 
 /** To see a scenario fail: the launcher of a checkout without the mend. */
 const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
@@ -50,8 +52,8 @@ export interface Scene {
   revocations(count: number): Promise<Times>
 }
 
-/** Starts a sidecar with users, a profile and its caller. */
-export async function attackedSidecar(settings: object = {}): Promise<Scene> {
+/** Starts a sidecar with users, a profile and its caller. @param descriptors how many files and connections it may open */
+export async function attackedSidecar(settings: object = {}, descriptors?: number): Promise<Scene> {
   const folder = newFolder()
   const data = join(folder, 'data')
   const preparing = await runSidecar({ folder: data })
@@ -72,7 +74,10 @@ export async function attackedSidecar(settings: object = {}): Promise<Scene> {
       callers: [{ name: 'jobs', token_file: join(folder, 'caller.token'), profiles: ['job'] }],
     }),
   )
-  const served = await serve(['--http', '127.0.0.1:0', '--config', config], { launcher: ATTACKED })
+  const served = await serve(['--http', '127.0.0.1:0', '--config', config], {
+    launcher: ATTACKED,
+    descriptors,
+  })
   const administrator = readFileSync(join(data, 'administrator-token'), 'utf8').trim()
   const open = (options = {}) => {
     const client = connect(served.ready.grpc, { deadlineMs: 60_000, ...options })
@@ -168,11 +173,18 @@ export async function under<T>(
   return { result, outcome: await end() }
 }
 
-async function startAttacker({ served }: Scene, attack: Attack): Promise<() => Promise<Outcome>> {
-  const attacker = startProcess(
-    [process.execPath, ATTACKER, JSON.stringify({ address: served.ready.grpc, attack })],
-    { input: 'open' },
-  )
+/** An attack of those who hold much. */
+export function holding(what: Holding): StartAttack {
+  return ({ served: { ready } }) =>
+    startProgram(HOLDER, { grpc: ready.grpc, http: ready.http, holding: what })
+}
+
+function startAttacker({ served }: Scene, attack: Attack): Promise<() => Promise<Outcome>> {
+  return startProgram(ATTACKER, { address: served.ready.grpc, attack })
+}
+
+async function startProgram(program: string, argument: object): Promise<() => Promise<Outcome>> {
+  const attacker = startProcess([process.execPath, program, JSON.stringify(argument)], { input: 'open' })
   await attacker.until(() => attacker.stdout().includes('attacking'))
   // It has to reach its full strength.
   await sleep(1_000)

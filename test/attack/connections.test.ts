@@ -1,0 +1,134 @@
+/** Clients that ask for little and hold much: others are answered, new ones get in, and the memory stays bounded. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { connect } from '../../sidecar/client/index.ts'
+import type { Holding } from '../support/attack/holder.ts'
+import { scenario } from '../support/attack/scenario.ts'
+import { attackedSidecar, holding, report, type Scene, type Times, timesOf } from '../support/attack/scene.ts'
+import { newFolder } from '../support/resources.ts'
+import { ROOT } from '../support/sources.ts'
+
+const GRPC_JS = { grpc: { transport: 'grpc-js' } }
+
+/** New clients, one after the other, for so long: a probe of HTTP, and one that checks over gRPC. */
+async function newcomers({ served }: Scene, forMs: number): Promise<{ probes: Times; checks: Times }> {
+  const more = () => {
+    const end = performance.now() + forMs
+    return () => performance.now() < end
+  }
+  const probe = async () => {
+    const headers = { connection: 'close' }
+    const signal = AbortSignal.timeout(20_000)
+    const { status } = await fetch(`http://${served.ready.http}/healthz`, { headers, signal })
+    if (status !== 200) throw new Error(`status ${status}`)
+  }
+  const check = async () => {
+    const client = connect(served.ready.grpc, { deadlineMs: 20_000 })
+    try {
+      await client.check({ api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } })
+    } finally {
+      client.close()
+    }
+  }
+  const [probes, checks] = await Promise.all([timesOf(more(), probe, 5), timesOf(more(), check, 5)])
+  return { probes, checks }
+}
+
+interface Row {
+  readonly name: string
+  readonly held: Holding
+  readonly settings?: object
+  readonly descriptors?: number
+}
+
+const rows: readonly Row[] = [
+  {
+    name: '3,000 batches whose answers are not read',
+    held: { type: 'unread_batches', connections: 3, calls: 1_000 },
+  },
+  {
+    name: '3,000 batches whose answers are not read, grpc-js',
+    held: { type: 'unread_batches', connections: 3, calls: 1_000 },
+    settings: GRPC_JS,
+  },
+  {
+    name: '1,000 calls with an unfinished message of 4 MiB',
+    held: { type: 'unfinished_checks', connections: 1, calls: 1_000 },
+  },
+  {
+    name: '1,000 calls with an unfinished message of 4 MiB, grpc-js',
+    held: { type: 'unfinished_checks', connections: 1, calls: 1_000 },
+    settings: GRPC_JS,
+  },
+  {
+    name: '20 connections with 100 unfinished messages of 4 MiB each',
+    held: { type: 'unfinished_checks', connections: 20, calls: 100 },
+  },
+  { name: 'checks of 2 million empty headers', held: { type: 'empty_headers', connections: 2, calls: 1 } },
+  { name: '1,500 idle connections of HTTP', held: { type: 'idle_http', connections: 1_500 } },
+  { name: '1,500 unfinished logins over HTTP', held: { type: 'unfinished_logins', connections: 1_500 } },
+  {
+    name: '200 connections with 10,000 requests of HTTP whose answers are not read',
+    held: { type: 'unread_requests', connections: 200 },
+  },
+  { name: '5,000 idle connections of gRPC', held: { type: 'idle_grpc', connections: 5_000 } },
+  {
+    name: '300 idle connections of gRPC, where 260 files may be open',
+    held: { type: 'idle_grpc', connections: 300 },
+    descriptors: 260,
+  },
+  {
+    name: '300 idle connections of gRPC, where 260 files may be open, grpc-js',
+    held: { type: 'idle_grpc', connections: 300 },
+    settings: GRPC_JS,
+    descriptors: 260,
+  },
+]
+
+test.each(rows)(
+  '$name hold up nobody, and new clients get in',
+  async ({ name, held, settings, descriptors }) => {
+    const scene = await attackedSidecar(settings, descriptors)
+    const { also } = await scenario(scene, name, holding(held), () => newcomers(scene, 2_000))
+    report(`${name}: new clients`, {
+      probes: `${also.probes.count}, p50 ${also.probes.p50.toFixed(1)} ms, longest ${also.probes.longest.toFixed(1)} ms`,
+      checks: `${also.checks.count}, p50 ${also.checks.p50.toFixed(1)} ms, longest ${also.checks.longest.toFixed(1)} ms`,
+    })
+    expect([...also.probes.failures, ...also.checks.failures]).toEqual([])
+  },
+)
+
+const reloads: readonly Pick<Row, 'name' | 'settings'>[] = [
+  { name: '10,000 watches, and 10 changes of the matrix' },
+  { name: '10,000 watches, and 10 changes of the matrix, grpc-js', settings: GRPC_JS },
+]
+
+test.each(reloads)('$name hold up no check', async ({ name, settings }) => {
+  const matrix = join(newFolder(), 'matrix.json')
+  const shipped = readFileSync(join(ROOT, 'matrix', 'support-matrix.json'), 'utf8')
+  writeFileSync(matrix, shipped)
+  const scene = await attackedSidecar({ ...settings, matrix, matrix_poll_ms: 0 })
+  const held = { type: 'watches', connections: 10, calls: 1_000 } as const
+  let over = false
+  const changing = async () => {
+    for (let change = 1; !over; change++) {
+      writeFileSync(matrix, shipped.replace('"title": "', `"title": "${change} `))
+      scene.served.signal('SIGHUP')
+      await sleep(300)
+    }
+  }
+  const attack = holding(held)
+  let changes: Promise<void> | undefined
+  await scenario(scene, name, async (attacked) => {
+    const end = await attack(attacked)
+    over = false
+    changes = changing()
+    return async () => {
+      over = true
+      await changes
+      return end()
+    }
+  })
+})

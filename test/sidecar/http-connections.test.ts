@@ -1,0 +1,209 @@
+/** What clients of HTTP may hold: when there is no room, the longest wait gives way, and health checks are answered in any case. */
+import { createServer, type RequestListener } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import {
+  ConnectionTable,
+  connectionSource,
+  type HeldConnection,
+} from '../../sidecar/base/connection-table.ts'
+import { HttpConnections } from '../../sidecar/base/http-connections.ts'
+import { ownConnections } from '../../sidecar/base/listen.ts'
+import { startIdentity, TOKENS } from '../support/identity.ts'
+import { eventually, whenTheFileEnds } from '../support/resources.ts'
+
+/** A connection, and what came on it. */
+class Client {
+  readonly socket: Socket
+  received = ''
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1').on('error', () => {})
+    this.socket.setEncoding('latin1').on('data', (text: string) => {
+      this.received += text
+    })
+    whenTheFileEnds(() => void this.socket.destroy())
+  }
+
+  send(text: string): this {
+    this.socket.write(text)
+    return this
+  }
+
+  get closed(): boolean {
+    return this.socket.closed
+  }
+
+  /** Resolves with the status of the last response. */
+  async answer(): Promise<number> {
+    return eventually(() => Number(/^HTTP\/1.1 (\d+) .*\r\n\r\n/s.exec(this.received)?.[1]) || undefined)
+  }
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: any\r\n\r\n`
+const post = 'POST / HTTP/1.1\r\nHost: any\r\nContent-Length: 10\r\n\r\nhalf'
+
+/** A server that answers `/slow` when it is told to, and everything else at once. */
+async function start({ connections = 3, bodiesStream = false } = {}) {
+  const bounds: string[] = []
+  const slow: (() => void)[] = []
+  const table = new HttpConnections({ connections, bodiesStream }, (bound) => bounds.push(bound))
+  const handle: RequestListener = (request, response) => {
+    const hasRoom = table.began(request, response)
+    const answer = () => response.writeHead(hasRoom || request.url === '/healthz' ? 200 : 503).end()
+    if (request.method === 'POST') request.resume().once('end', answer)
+    if (request.method === 'POST' || request.url === '/slow') slow.push(answer)
+    else answer()
+  }
+  const server = createServer(handle)
+  const listening = await table.serve(server, 'http', '127.0.0.1:0', ownConnections)
+  const port = Number(listening.address.split(':').at(-1))
+  whenTheFileEnds(async () => {
+    listening.close()
+    server.close()
+    await table.drain(server, 0)
+  })
+  return { bounds, slow, open: () => new Client(port), port }
+}
+
+test.each<[what: string, sent: string]>([
+  ['idle after a request', get('/')],
+  ['that have sent nothing', ''],
+  ['with unfinished headers', 'GET / HTTP/1.1\r\nHost'],
+  ['with an unfinished body', post],
+])('of connections %s, the one that waits for longest gives way to a new one', async (_what, sent) => {
+  const { open, bounds } = await start()
+  const waiting: Client[] = []
+  for (let index = 0; index < 3; index++) {
+    const client = open().send(sent)
+    waiting.push(client)
+    if (sent.endsWith('\r\n\r\n')) await client.answer()
+    else await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  expect(await open().send(get('/')).answer()).toBe(200)
+  await eventually(() => waiting[0]?.closed)
+  expect(waiting.map(({ closed }) => closed)).toEqual([true, false, false])
+  expect(bounds).toEqual(['connections'])
+})
+
+test('while the server works for all connections, a few more get answers to health checks alone', async () => {
+  const { open, slow } = await start()
+  const served = [open(), open(), open()].map((client) => client.send(get('/slow')))
+  await eventually(() => slow.length === 3)
+  const probe = open().send(get('/healthz'))
+  expect(await probe.answer()).toBe(200)
+  // The probe has its answer, and its connection gives way.
+  expect(await open().send(get('/')).answer()).toBe(503)
+  await eventually(() => probe.closed)
+  for (const answer of slow) answer()
+  expect(await Promise.all(served.map((client) => client.answer()))).toEqual([200, 200, 200])
+})
+
+test('where bodies are streamed, a body under way is work', async () => {
+  const { open, slow } = await start({ bodiesStream: true })
+  const clients = [open(), open(), open()].map((client) => client.send(post))
+  await eventually(() => slow.length === 3)
+  expect(await open().send(get('/')).answer()).toBe(503)
+  expect(clients.map(({ closed }) => closed)).toEqual([false, false, false])
+})
+
+test('a connection with more than 100 requests that are not answered is closed', async () => {
+  const { open, bounds, slow } = await start()
+  const client = open().send(get('/slow') + get('/').repeat(99))
+  await eventually(() => slow.length === 1)
+  expect(client.closed).toBe(false)
+  client.send(get('/'))
+  await eventually(() => client.closed)
+  expect(bounds).toEqual(['requests'])
+})
+
+describe('the identity endpoint', () => {
+  test('gives up the oldest of unfinished bodies where they are too many bytes together', async () => {
+    const { port, ask } = await startIdentity()
+    const head = `POST ${TOKENS} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: 114688\r\n\r\n`
+    const clients: Client[] = []
+    for (let index = 0; index < 330; index++)
+      clients.push(new Client(port).send(head + 'x'.repeat(index === 329 ? 10 : 114_687)))
+    // 32 MiB hold about 290 of them.
+    await eventually(() => clients.filter(({ closed }) => closed).length >= 30)
+    expect(clients.slice(-200).filter(({ closed }) => closed)).toEqual([])
+    expect((await ask({ path: '/healthz' })).status).toBe(200)
+    for (const { socket } of clients) socket.destroy()
+  })
+
+  test('disconnects a client that does not read its response', async () => {
+    const { port } = await startIdentity({ times: { http: { keepAliveMs: 300, checkIntervalMs: 50 } } })
+    const client = new Client(port)
+    client.socket.pause()
+    client.send(`GET /identity/v3 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(20))
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    client.socket.resume()
+    await eventually(() => client.closed)
+  })
+})
+
+test.each<[address: string | undefined, source: string]>([
+  ['127.0.0.1', 'this machine'],
+  ['127.8.9.10', 'this machine'],
+  ['::1', 'this machine'],
+  ['::ffff:127.0.0.1', 'this machine'],
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8:0:1::', '2001:db8:0:1::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  [undefined, ''],
+])('the source of %s is %j', (address, source) => {
+  expect(connectionSource(address)).toBe(source)
+})
+
+describe('a table of connections', () => {
+  class Held implements HeldConnection {
+    readonly source: string
+    readonly sinceMs: number
+    readonly use: HeldConnection['use']
+    gone = false
+
+    constructor(source: string, sinceMs = 0, use: HeldConnection['use'] = 'idle') {
+      this.source = source
+      this.sinceMs = sinceMs
+      this.use = use
+    }
+
+    giveWay(): void {
+      this.gone = true
+    }
+  }
+  const full = (...held: Held[]) => {
+    const table = new ConnectionTable<Held>({ connections: held.length, connectionsPerSource: 100 })
+    for (const each of held) table.add(each)
+    return table
+  }
+  const gone = (held: readonly Held[]) => held.map((each) => each.gone)
+  const room = (table: ConnectionTable<Held>, source: string) => table.makeRoom(source, () => {})
+
+  test('takes from the source with the most, and there an idle one before one in use', () => {
+    const held = [new Held('few', 1), new Held('many', 2, 'open'), new Held('many', 3), new Held('many', 4)]
+    expect(room(full(...held), 'new')).toBe(undefined)
+    expect(gone(held)).toEqual([false, false, true, false])
+  })
+
+  test('takes nothing from who has no more than the newcomer', () => {
+    const held = [new Held('few'), new Held('many', 0, 'working'), new Held('many', 0, 'working')]
+    expect(room(full(...held), 'many')).toBe('connections')
+    expect(gone(held)).toEqual([false, false, false])
+  })
+
+  test('does not take what is in use again since it was looked at', () => {
+    const held = [1, 2, 3].map((sinceMs) => ({ source: 'many', use: 'idle' as const, sinceMs, gone: false }))
+    const table = new ConnectionTable<HeldConnection>({ connections: 3, connectionsPerSource: 100 })
+    for (const each of held)
+      table.add(Object.assign(each, { giveWay: () => void Object.assign(each, { gone: true }) }))
+    expect(table.makeRoom('new', () => {})).toBe(undefined)
+    Object.assign(held[1] ?? {}, { sinceMs: 9 })
+    table.add(new Held('new', 9))
+    expect(table.makeRoom('new', () => {})).toBe(undefined)
+    expect(held.map((each) => each.gone)).toEqual([true, false, true])
+  })
+})
