@@ -158,6 +158,12 @@ test('headers that do not come to an end are given up', async () => {
   expect(read(answer)).toEqual({ status: 408, reason: 'REQUEST_INVALID' })
 })
 
+test('a small body that does not come to an end is given up, and its place on the route is free', async () => {
+  const lines = ['POST / HTTP/1.1', `Host: ${slow.egress}`, 'Content-Length: 10', 'Connection: close']
+  const answer = await exchange(slow.egress, raw(lines, 'half'))
+  expect(read(answer)).toEqual({ status: 408, reason: 'BODY_LATE' })
+})
+
 test('a client that leaves before the end of its body reaches the target with no whole request', async () => {
   const before = target.received.length
   const socket = connect({ host: '127.0.0.1', port })
