@@ -7,6 +7,7 @@ import { authorityEvents, warnOfExposure } from './authority-events.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { expectDescriptors } from './base/descriptors.ts'
 import { Health } from './base/health.ts'
+import { Turns } from './base/turns.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
 import {
   type Config,
@@ -98,13 +99,14 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const rules = openRules(config, log)
   opening.defer(() => rules.close())
   const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
+  const turns = new Turns()
   const { authority, administration, close } = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectory(config, options.siblings, log),
     tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
     tokenKinds: () => rules.engine.tokenKinds.values(),
     ...limitsOf(config, options, now),
-    now,
+    ...{ turns, now },
     keyPollMs: options.times?.keyPollMs,
     ...authorityEvents(log, health),
   })
@@ -127,7 +129,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ routes, now, log, trace, health },
+    ...{ routes, turns, now, log, trace, health },
   }
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()

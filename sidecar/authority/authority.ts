@@ -39,6 +39,16 @@ export interface IssuedToken {
   readonly token: VerifiedToken
 }
 
+/** Where a credential comes from, and what for. */
+export interface CredentialOrigin {
+  /** The address that it came from, for accounts that restrict addresses (§1). */
+  readonly clientAddress?: string | undefined
+  /** Any object that is the same for all credentials of a connection: connections take turns where credentials are costly. */
+  readonly connection?: object | undefined
+  /** Whether a token that expired in the last 48 hours is accepted. */
+  readonly acceptExpired?: boolean | undefined
+}
+
 /** Says which credentials are genuine. */
 export interface Verifier {
   /**
@@ -49,15 +59,12 @@ export interface Verifier {
   /**
    * Verifies a credential. A credential of any content gets a result and no exception.
    *
-   * @param clientAddress the address that the credential came from, for accounts that restrict addresses (§1)
-   * @param acceptExpired whether to accept a token that expired in the last 48 hours
-   * @throws CallError if the authority does not answer
+   * @throws CallError if the authority does not answer, or too many credentials wait to be verified
    */
   verify(
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
-    clientAddress?: string,
-    acceptExpired?: boolean,
+    from?: CredentialOrigin,
   ): Verification | Promise<Verification>
 }
 

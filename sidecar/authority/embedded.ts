@@ -4,6 +4,7 @@ import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
+import type { Turns } from '../base/turns.ts'
 import {
   ANCESTORS_MAX,
   type Directory,
@@ -17,6 +18,7 @@ import { isAllowed } from './addresses.ts'
 import { changeDirectory } from './administration/change.ts'
 import type {
   Authority,
+  CredentialOrigin,
   IssuedToken,
   Origin,
   PasswordRequester,
@@ -26,17 +28,20 @@ import type {
 } from './authority.ts'
 import { EXPIRED_TOKEN_MS_MAX, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
-import type { PublicKey, SigningKey } from './keys.ts'
+import type { PublicKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import { nameOfSource } from './login-source.ts'
 import { canBeName } from './names.ts'
 import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
+import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
   readonly signer: IamTokenSigner
+  /** For signatures that have to be verified. */
+  readonly turns: Turns
   /** The key for hashes of static tokens. It is stored outside the directory. */
   readonly pepper: KeyObject
   readonly passwords: Passwords
@@ -51,15 +56,6 @@ const CLOCK_SKEW_MS = 60_000
 /** Most tokens in each of the two caches (IAM tokens and static tokens). */
 const CACHED_TOKENS_MAX = 50_000
 
-/** An IAM token whose signature was verified. Its status can change and is only valid for one version of the directory. */
-interface CachedIamToken {
-  readonly token: VerifiedToken
-  /** The kind that `status` was determined for. */
-  kind: TokenKind | undefined
-  status: TokenStatus | undefined
-  version: number | undefined
-}
-
 /** A static token, and its status at one version of the directory. */
 interface CachedStaticToken {
   readonly token: VerifiedToken
@@ -70,19 +66,19 @@ interface CachedStaticToken {
 export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
-  /** By SHA-256 of the token. Every call still compares the expiry with the clock and the version with the directory's. */
-  readonly #iamTokens = new LazyLruCache<CachedIamToken>(CACHED_TOKENS_MAX)
+  /** Every call still compares the expiry with the clock and the version with the directory's. */
+  readonly #iamTokens: SeenIamTokens
+  /** By SHA-256 of the token. */
   readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
   /** Pairs of user and source where the user has logged in, and those with a connection. */
   readonly #proven = new LazyLruCache<object>(PROVEN_PAIRS_MAX)
   /** Ids of users whose password is being hashed with today's parameters. */
   readonly #rehashing = new Set<string>()
-  /** The keys that verified the cached IAM tokens. When the keys change, the cache is cleared: a key may have been removed. */
-  #keysOfCache: readonly SigningKey[] = []
 
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts
     this.#directory = parts.store.verification
+    this.#iamTokens = new SeenIamTokens(parts.signer, parts.turns, CACHED_TOKENS_MAX)
   }
 
   recognize(value: string): TokenKind['obtained']['by'] | undefined {
@@ -93,11 +89,14 @@ export class EmbeddedAuthority implements Authority {
   verify(
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
-    clientAddress?: string,
-    acceptExpired = false,
+    from: CredentialOrigin = UNKNOWN,
   ): Verification | Promise<Verification> {
-    if (looksLikeStaticToken(value)) return this.#verifyStatic(value, clientAddress)
-    return looksLikeIamToken(value) ? this.#verifyIam(value, kinds, clientAddress, acceptExpired) : INVALID
+    if (looksLikeStaticToken(value)) return this.#verifyStatic(value, from.clientAddress)
+    if (!looksLikeIamToken(value)) return INVALID
+    const seen = this.#iamTokens.find(value, from.connection)
+    return seen instanceof Promise
+      ? seen.then((found) => this.#verifySeen(found, kinds, from))
+      : this.#verifySeen(seen, kinds, from)
   }
 
   async issue(
@@ -152,8 +151,8 @@ export class EmbeddedAuthority implements Authority {
     scope: Scope,
     from?: Origin,
   ): Promise<IssuedToken> {
-    const address = from?.restricted ? from.address : undefined
-    const verification = await this.verify(value, kinds, address)
+    const clientAddress = from?.restricted ? from.address : undefined
+    const verification = await this.verify(value, kinds, { clientAddress })
     const { token: parent } = verification
     // §5.1: only service users get IAM tokens from an endpoint.
     if (!verification.ok || parent?.generation === undefined || parent.subject.type !== 'service_user')
@@ -236,16 +235,15 @@ export class EmbeddedAuthority implements Authority {
     }
   }
 
-  #verifyIam(
-    value: string,
+  /** @param seen `undefined`: no current key has signed the token */
+  #verifySeen(
+    seen: GenuineToken | undefined,
     kinds: ReadonlyMap<string, TokenKind>,
-    clientAddress: string | undefined,
-    acceptExpired: boolean,
+    { clientAddress, acceptExpired = false }: CredentialOrigin,
   ): Verification | Promise<Verification> {
-    const cached = this.#cachedIamToken(value)
+    if (seen === undefined) return INVALID
+    const { token } = seen
     const nowMs = this.#parts.now()
-    if (cached === undefined) return INVALID
-    const { token } = cached
     if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
     const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
@@ -254,38 +252,16 @@ export class EmbeddedAuthority implements Authority {
     const kind = kinds.get(token.kind)
     // The version is read before the query: a change during the query must make the cached status outdated.
     const version = this.#directory.version()
-    const { status } = cached
-    if (status !== undefined && version !== undefined && cached.version === version && cached.kind === kind)
+    const { status } = seen
+    if (status !== undefined && version !== undefined && seen.version === version && seen.kind === kind)
       return verificationOf(token, status, clientAddress)
     const queried = this.#directory.iamTokenStatus(queryOf(token, kind?.permissionScopes ?? []))
     return andThen(queried, (found) => {
-      cached.kind = kind
-      cached.status = found
-      cached.version = version
+      seen.kind = kind
+      seen.status = found
+      seen.version = version
       return verificationOf(token, found, clientAddress)
     })
-  }
-
-  /** Finds the token in the cache, or verifies its signature and caches it. Only signatures of current keys are valid. */
-  #cachedIamToken(value: string): CachedIamToken | undefined {
-    const { keys } = this.#parts.signer
-    if (keys !== this.#keysOfCache) {
-      this.#keysOfCache = keys
-      this.#iamTokens.clear()
-    }
-    const digest = hash('sha256', value, 'base64')
-    const known = this.#iamTokens.get(digest)
-    if (known !== undefined) return known
-    const claims = this.#parts.signer.verify(value)
-    if (claims === undefined) return undefined
-    const cached = {
-      token: tokenOf(claims),
-      kind: undefined,
-      status: undefined,
-      version: undefined,
-    }
-    this.#iamTokens.set(digest, cached)
-    return cached
   }
 
   #verifyStatic(value: string, clientAddress: string | undefined): Verification | Promise<Verification> {
@@ -313,6 +289,7 @@ export class EmbeddedAuthority implements Authority {
 }
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
+const UNKNOWN: CredentialOrigin = {}
 
 /** The key of a name in the throttle. A text that cannot be a name is hashed, because it may be very long. */
 function throttleName(name: string): string {

@@ -49,7 +49,7 @@ export class IamTokenSigner {
   verify(token: string): IamClaims | undefined {
     const headerEnd = token.indexOf('.')
     const signedEnd = token.lastIndexOf('.')
-    const key = this.#keyOf(token.slice(0, Math.max(headerEnd, 0)))
+    const key = this.#keyOf(headerIn(token))
     if (key === undefined || signedEnd === headerEnd) return undefined
     const signature = Buffer.from(token.slice(signedEnd + 1), 'base64url')
     // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token and is refused.
@@ -57,6 +57,11 @@ export class IamTokenSigner {
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
     const claims = readClaims(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString())
     return claims !== undefined && isNamedHere(claims, this.names) ? claims : undefined
+  }
+
+  /** Whether a key in the ring may have signed the token. Only then is it worth the look at its signature. */
+  mayHaveSigned(token: string): boolean {
+    return this.#keyOf(headerIn(token)) !== undefined
   }
 
   /** Finds the key of a header. An unknown header may belong to a new key, so the file is read again first. */
@@ -140,6 +145,10 @@ export function looksLikeIamToken(value: string): boolean {
 /** Whether a credential begins exactly like the tokens that are signed here, whatever the key. No one else's token does. */
 export function hasOwnHeader(value: string): boolean {
   return value.startsWith(HEADER_START) && value.startsWith(HEADER_END, HEADER_END_AT)
+}
+
+function headerIn(token: string): string {
+  return token.slice(0, Math.max(token.indexOf('.'), 0))
 }
 
 function headerOf(keyId: string): string {

@@ -11,6 +11,7 @@ import {
   readOrCreate,
   SIGNING_KEYS_FILE,
 } from '../base/data-folder.ts'
+import { Turns } from '../base/turns.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Administration } from './administration/administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
@@ -43,6 +44,8 @@ export interface OpenOptions extends AuthorityEvents {
   /** Most changes of the directory that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
   readonly failedLogins: LoginThrottle
+  /** For signatures that have to be verified; default: nobody else uses them. */
+  readonly turns?: Turns | undefined
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
   /** Time between two looks at the file of signing keys, in milliseconds; default: 1,000. */
@@ -84,7 +87,7 @@ const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, 
 
 /** Opens the folder. The first time, creates it with its keys, its pepper and its directory. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
-  const { folder, tokenKinds, passwordLimits, failedLogins, now } = options
+  const { folder, tokenKinds, passwordLimits, failedLogins, now, turns = new Turns() } = options
   const directoryFile = join(folder, DIRECTORY_FILE)
   const { inUse, problem } = openDataFolder(folder)
   const onExposed = options.onExposed ?? (() => {})
@@ -116,7 +119,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const passwords = new Passwords(passwordLimits)
   const open = opening.move()
   return {
-    authority: new EmbeddedAuthority({ store, signer, pepper, passwords, failedLogins, now }),
+    authority: new EmbeddedAuthority({ store, signer, turns, pepper, passwords, failedLogins, now }),
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
     close: () => open.disposeAsync(),
   }

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
 import type { CallError } from '../base/call-error.ts'
 import { andThen } from '../base/maybe-promise.ts'
-import type { Verification, Verifier } from './authority.ts'
+import type { CredentialOrigin, Verification, Verifier } from './authority.ts'
 import { hasOwnHeader } from './iam-token.ts'
 import { looksLikeStaticToken } from './static-token.ts'
 
@@ -49,13 +49,12 @@ export class Verifiers implements Verifier {
   verify(
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
-    clientAddress?: string,
-    acceptExpired?: boolean,
+    from?: CredentialOrigin,
   ): Verification | Promise<Verification> {
     if (this.#remotes.length === 0 || looksLikeStaticToken(value))
-      return this.#embedded.verify(value, kinds, clientAddress, acceptExpired)
+      return this.#embedded.verify(value, kinds, from)
     if (!hasOwnHeader(value)) return this.#verifyAt(this.#remotes, value, kinds)
-    const ours = this.#embedded.verify(value, kinds, clientAddress, acceptExpired)
+    const ours = this.#embedded.verify(value, kinds, from)
     const claiming = this.#remotes.filter((remote) => remote.claims(value))
     if (claiming.length === 0) return ours
     // Whoever signed it, the embedded authority did not: only then is it a token of another Portcullis.

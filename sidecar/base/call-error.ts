@@ -269,6 +269,11 @@ export const CALL_ERRORS = {
     message: 'too many watches of {whose}; try again later',
     retry: true,
   },
+  VERIFICATIONS_EXHAUSTED: {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'too many tokens wait to be verified; try again later',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

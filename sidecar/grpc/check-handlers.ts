@@ -1,8 +1,9 @@
 /** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
-import { setImmediate } from 'node:timers/promises'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Turns } from '../base/turns.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { type BidiMethod, readingAtOnce, type UnaryMethod } from './call.ts'
+import { type BidiMethod, type ClientConnection, readingAtOnce, type UnaryMethod } from './call.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 
@@ -12,25 +13,35 @@ interface CheckHandlers {
   readonly checkStream: BidiMethod
 }
 
-type Answer = (question: CheckQuestion) => Buffer | Promise<Buffer>
+type Answer = (question: CheckQuestion, connection: ClientConnection) => MaybePromise<Buffer>
 
-/** How long a batch may work before other calls have their turn, in milliseconds. A forged token costs a tenth of one. */
-const SLICE_MS = 2
+/** How long a batch may work before others have their turn, in milliseconds. */
+const SLICE_MS = 0.5
 
-/** The clock is looked at after so many checks of a batch. */
-const CHECKS_A_LOOK = 16
+/** The clock is looked at after so many claims of a batch, and after each credential. */
+const CLAIMS_A_LOOK = 256
+
+/** To read a batch with more bytes than this costs so much that it waits for its turn. */
+const SHORT_BYTES = 8_192
 
 /** @param batchLengthMax most checks in one `CheckBatch` */
 export function checkHandlers(services: Services, batchLengthMax: number): CheckHandlers {
+  const { turns } = services
   const answer = newAnswer(services)
   return {
-    check: readingAtOnce((request) => answer(readCheck(request))),
-    checkBatch: readingAtOnce((request) => new Batch(readCheckBatch(request, batchLengthMax), answer).run()),
-    checkStream: (responses) => ({
+    check: readingAtOnce((request, { connection }) => answer(readCheck(request), connection)),
+    checkBatch: readingAtOnce((request, { connection }) => {
+      const long = request.length > SHORT_BYTES
+      // A batch that waits is read later, when the bytes that it was lent are of another request.
+      const own = long ? Buffer.from(request) : request
+      const read = () => readCheckBatch(own, batchLengthMax)
+      return new Batch({ read, answer, turns, connection }).run(long)
+    }),
+    checkStream: (responses, { connection }) => ({
       // The next question comes after this one is answered. So answers keep their order.
       next: (request) => {
         const { id, question } = readStreamedCheck(request)
-        const result = answer(question)
+        const result = answer(question, connection)
         if (!(result instanceof Promise)) responses.write(checkStreamResponse(id, result))
         else return result.then((answered) => responses.write(checkStreamResponse(id, answered)))
       },
@@ -49,52 +60,71 @@ function newAnswer(services: Services): Answer {
     answers = new EncodedAnswers(changed, cacheForMs)
     current = forCall(services)
   })
-  return (checked) => {
+  return (checked, connection) => {
     if (checked.type === 'claims') return answers.forClaims(checkClaims(current, checked.question))
     const encoded = answers
-    const outcome = checkCredentials(current, checked.question)
+    const outcome = checkCredentials(current, checked.question, connection)
     return outcome instanceof Promise
       ? outcome.then((value) => encoded.forCredentials(value, now()))
       : encoded.forCredentials(outcome, now())
   }
 }
 
-/** The checks of one call. Others have their turn between its slices, so that a batch of forged tokens holds up nobody. */
+interface BatchParts {
+  readonly read: () => readonly CheckQuestion[]
+  readonly answer: Answer
+  readonly turns: Turns
+  readonly connection: ClientConnection
+}
+
+/**
+ * The checks of one call. They are answered in slices, between which others have their turn, so that a batch of forged tokens
+ * holds up nobody.
+ */
 class Batch {
-  readonly #questions: readonly CheckQuestion[]
-  readonly #answer: Answer
-  readonly #results: (Buffer | Promise<Buffer>)[] = []
+  readonly #parts: BatchParts
+  #questions: readonly CheckQuestion[] | undefined
+  readonly #results: MaybePromise<Buffer>[] = []
 
-  constructor(questions: readonly CheckQuestion[], answer: Answer) {
-    this.#questions = questions
-    this.#answer = answer
+  constructor(parts: BatchParts) {
+    this.#parts = parts
   }
 
-  /** Nearly every batch is answered in its first slice. */
-  run(): Buffer | Promise<Buffer> {
-    return this.#runSlice() ? this.#response() : this.#runSlices()
+  /** Nearly every batch is answered at once. @param long whether it waits for its turn before it is read */
+  run(long: boolean): MaybePromise<Buffer> {
+    const ended = long ? this.#nextSlice() : this.#runSlice()
+    return ended === true ? this.#response() : this.#runSlices(ended)
   }
 
-  async #runSlices(): Promise<Buffer> {
-    do await setImmediate()
-    while (!this.#runSlice())
+  async #runSlices(first: MaybePromise<boolean>): Promise<Buffer> {
+    for (let ended = await first; !ended; ) ended = await this.#nextSlice()
     return this.#response()
+  }
+
+  #nextSlice(): MaybePromise<boolean> {
+    return this.#parts.turns.run(this.#parts.connection, () => this.#runSlice())
   }
 
   /** @returns whether every check has its answer, or waits for it */
   #runSlice(): boolean {
     const endsMs = performance.now() + SLICE_MS
-    while (this.#results.length < this.#questions.length) {
-      const result = this.#answer(this.#questions[this.#results.length] as CheckQuestion)
+    const { read, answer, connection } = this.#parts
+    const results = this.#results
+    this.#questions ??= read()
+    const questions = this.#questions
+    while (results.length < questions.length) {
+      const question = questions[results.length] as CheckQuestion
+      const result = answer(question, connection)
       // The batch may fail before it waits for this one, whose error is then nobody's.
       if (result instanceof Promise) result.catch(() => {})
-      this.#results.push(result)
-      if (this.#results.length % CHECKS_A_LOOK === 0 && performance.now() > endsMs) break
+      results.push(result)
+      const look = question.type === 'credentials' || results.length % CLAIMS_A_LOOK === 0
+      if (look && performance.now() > endsMs) break
     }
-    return this.#results.length === this.#questions.length
+    return results.length === questions.length
   }
 
-  #response(): Buffer | Promise<Buffer> {
+  #response(): MaybePromise<Buffer> {
     const results = this.#results
     return results.every(isReady)
       ? checkBatchResponse(results)
@@ -102,6 +132,6 @@ class Batch {
   }
 }
 
-function isReady(result: Buffer | Promise<Buffer>): result is Buffer {
+function isReady(result: MaybePromise<Buffer>): result is Buffer {
   return !(result instanceof Promise)
 }

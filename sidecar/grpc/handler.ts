@@ -104,6 +104,7 @@ export function presentedIn(context: CallContext, reachable: boolean): Presented
     ...callerCredentialsIn(context, reachable),
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
     clientAddress: address ?? (remote ? undefined : '127.0.0.1'),
+    connection: context.connection,
     from: { protocol, address: address ?? (remote ? 'gone' : UNIX_SOCKET) },
   }
 }

@@ -15,6 +15,8 @@ export interface AskedRequest extends RouteRequest {
   /** The relevant headers, with names in lower case. */
   readonly headers: Headers
   readonly clientAddress: string | undefined
+  /** The proxy's connection: the same object for all requests that it asks about there. */
+  readonly connection: object
 }
 
 /** What was decided about it. */
@@ -47,8 +49,8 @@ export function decide(
   const policy = policyOf(settings, services.routes?.match(request))
   if (policy.refused !== undefined) return policy
   const { api, target, replacement } = policy
-  const { headers, clientAddress } = request
-  const question = { api, target, replacement, headers, clientAddress }
+  const { headers, clientAddress, connection } = request
+  const question = { api, target, replacement, headers, clientAddress, connection }
   const current = forCall(services)
   const { engine } = current
   const authorized = authorizeRequest(current, question, findCaller) as MaybePromise<ProxiedOutcome>

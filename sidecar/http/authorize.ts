@@ -18,7 +18,7 @@ import { checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
-import { headersOf } from './question.ts'
+import { connectionOf, headersOf } from './question.ts'
 
 /** Whoever reaches the routes is a known proxy. */
 export function addAuthorizeRoutes(
@@ -41,11 +41,12 @@ export function addAuthorizeRoutes(
 async function answerTo(services: Services, request: FastifyRequest): Promise<ProxyAnswer> {
   const asked = askedBy(services, request)
   if ('status' in asked) return asked
-  const { decision, token } = await checkCredentials(forCall(services), {
+  const question = {
     ...asked,
     headers: headersOf(request),
     clientAddress: proxyClientAddress(request),
-  })
+  }
+  const { decision, token } = await checkCredentials(forCall(services), question, connectionOf(request))
   if (!decision.allowed || token === undefined) return denialAnswer(decision)
   return { status: 200, headers: [...NOBODY, ...identityHeaders(token, decision)], body: '' }
 }

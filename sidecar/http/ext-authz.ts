@@ -18,7 +18,7 @@ import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
 import type { Services } from '../usecases/services.ts'
 import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
-import { headersOf } from './question.ts'
+import { connectionOf, headersOf } from './question.ts'
 
 // Not imported, because an import makes Node create every export of the module.
 const { METHODS } = process.getBuiltinModule('node:http')
@@ -70,6 +70,7 @@ async function answerTo(services: Services, request: FastifyRequest): Promise<Pr
     header: (name: string) => headersDistinct[name],
     clientAddress:
       trustedHops === 0 ? proxyClientAddress(request) : clientAddress(undefined, headers, trustedHops),
+    connection: connectionOf(request),
   }
   const decided = await decide(services, settings, asked, () =>
     services.callers.find({

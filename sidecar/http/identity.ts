@@ -15,7 +15,7 @@ import { forCall, type Services } from '../usecases/services.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { jsonBodyOf, sendJson } from './json.ts'
 import { type LoginCompatibility, readLogin } from './login-body.ts'
-import { addressOf, questionOf } from './question.ts'
+import { addressOf, connectionOf, questionOf } from './question.ts'
 import { tokenBody } from './token-body.ts'
 
 /** How the endpoint is configured. */
@@ -53,7 +53,7 @@ export async function addIdentityRoutes(
     const { value, issued } = await logIn(current(), {
       ...login,
       clientAddress,
-      connection: String(request.socket.remotePort),
+      connection: connectionOf(request),
     }).catch((error: unknown) => {
       traceFailure(services, traced, error)
       throw error

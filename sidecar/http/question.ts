@@ -1,6 +1,6 @@
 /** Who asks the identity endpoint, from where, and about which token. */
 import type { FastifyRequest } from 'fastify'
-import type { TokenQuestion } from '../usecases/identity.ts'
+import type { LoginConnection, TokenQuestion } from '../usecases/identity.ts'
 
 /** The question about the token of a request. */
 export function questionOf(request: FastifyRequest): TokenQuestion {
@@ -8,6 +8,7 @@ export function questionOf(request: FastifyRequest): TokenQuestion {
   return {
     headers: headersOf(request),
     clientAddress: addressOf(request),
+    connection: connectionOf(request),
     // A repeated header counts as an empty one.
     subject: subjects && (subjects.length === 1 ? (subjects[0] ?? '') : ''),
     acceptExpired: false,
@@ -25,4 +26,19 @@ export function headersOf({ raw }: FastifyRequest): [name: string, values: strin
 /** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */
 export function addressOf(request: FastifyRequest): string {
   return request.ip || 'gone'
+}
+
+const CONNECTIONS = new WeakMap<object, LoginConnection>()
+
+/** The connection of a request. */
+export function connectionOf({ raw, socket }: FastifyRequest): LoginConnection {
+  // With HTTP/2 the socket of each request is another object, and the session is the same.
+  const { stream } = raw as { readonly stream?: { readonly session?: object } }
+  const carrier = stream?.session ?? socket
+  let connection = CONNECTIONS.get(carrier)
+  if (connection === undefined) {
+    connection = { name: String(socket.remotePort) }
+    CONNECTIONS.set(carrier, connection)
+  }
+  return connection
 }

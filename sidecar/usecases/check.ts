@@ -80,11 +80,13 @@ export function reusableForMs(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
+ * @param connection the same object for all questions of a connection: connections take turns where a credential is costly
  * @throws CallError where no authority vouches for the credential and one of them does not answer
  */
 export function checkCredentials(
   services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
   question: CredentialsQuestion,
+  connection?: object,
 ): CheckOutcome | Promise<CheckOutcome> {
   const { engine, authority, verifier } = services
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome => ({
@@ -112,7 +114,8 @@ export function checkCredentials(
   }
   // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to none.
   const asked = header?.obtainedBy.has('issue') === true ? verifier : authority
-  const verification = asked.verify(found.value, engine.tokenKinds, question.clientAddress)
+  const from = { clientAddress: question.clientAddress, connection }
+  const verification = asked.verify(found.value, engine.tokenKinds, from)
   return verification instanceof Promise ? verification.then(decided) : decided(verification)
 }
 

@@ -43,8 +43,13 @@ export interface Login {
     | { readonly type: 'unscoped' }
   /** Where the request came from. */
   readonly clientAddress: string
+  readonly connection: LoginConnection
+}
+
+/** A connection of a client. All requests on it have the same object. */
+export interface LoginConnection {
   /** Tells the connections of the client apart. */
-  readonly connection: string
+  readonly name: string
 }
 
 /** A token, and what the directory says of its holder and its account now. */
@@ -64,6 +69,8 @@ export interface TokenQuestion {
   readonly headers: CredentialHeaders
   /** Where the requester is, for accounts that restrict addresses (§1). */
   readonly clientAddress: string
+  /** The same object for all requests of a connection. */
+  readonly connection: object
   /** The token that is asked about, as it arrived; `undefined`: none did. */
   readonly subject: string | undefined
   /** Whether a token that expired in the last 48 hours counts as active. */
@@ -80,12 +87,17 @@ export async function logIn(
   services: IdentityServices,
   { method, scope, clientAddress, connection }: Login,
 ): Promise<{ readonly value: Secret; readonly issued: IdentityToken }> {
-  const from = { source: sourceAt(clientAddress), connection, address: clientAddress, restricted: true }
+  const from = {
+    source: sourceAt(clientAddress),
+    connection: connection.name,
+    address: clientAddress,
+    restricted: true,
+  }
   try {
     const { value, token } =
       method.type === 'password'
         ? await issueByPassword(services, method, scope, from)
-        : await issueByToken(services, method.value.reveal(), scope, from)
+        : await issueByToken(services, { value: method.value.reveal(), connection }, scope, from)
     const holder = await services.administration.users.byId(token.subject.id)
     return { value, issued: await withRecords(services, token, holder) }
   } catch (error) {
@@ -108,11 +120,11 @@ async function issueByPassword(
 /** Exchanges a token of the requester. The new one never outlives it. */
 async function issueByToken(
   { engine, authority, administration, settings }: IdentityServices,
-  value: string,
+  { value, connection }: { readonly value: string; readonly connection: object },
   scope: Login['scope'],
   from: Origin,
 ): Promise<IssuedToken> {
-  const { token } = await authority.verify(value, engine.tokenKinds)
+  const { token } = await authority.verify(value, engine.tokenKinds, { connection })
   const accepted =
     token !== undefined && (isUnscoped(token) ? settings.unscopedLogin : settings.tokenMethod === 'any')
   if (!accepted) throw callError('LOGIN_FAILED', {})
@@ -165,7 +177,7 @@ export async function revokeSubject(services: IdentityServices, question: TokenQ
  */
 export async function authenticate(
   services: IdentityServices,
-  { headers, clientAddress }: Pick<TokenQuestion, 'headers' | 'clientAddress'>,
+  { headers, clientAddress, connection }: Pick<TokenQuestion, 'headers' | 'clientAddress' | 'connection'>,
   wanted: 'scoped' | 'any' = 'any',
 ): Promise<UserRequester> {
   const { engine, settings } = services
@@ -174,6 +186,7 @@ export async function authenticate(
     ? await userByIamToken(services, {
         value: found.value,
         clientAddress,
+        connection,
         acceptUnscoped: settings.unscopedLogin,
         from: { protocol: 'http', address: clientAddress },
       })
@@ -207,7 +220,7 @@ async function activeSubject(
     expectRight(requester, undefined, purpose)
     throw noSuchToken()
   }
-  const token = await activeToken(services, subject, question.acceptExpired)
+  const token = await activeToken(services, subject, question)
   if (token === undefined) throw noSuchToken()
   expectRight(requester, token, purpose)
   return { token, requester }
@@ -231,10 +244,10 @@ function noSuchToken(): CallError {
 async function activeToken(
   { engine, authority, settings }: IdentityServices,
   subject: string,
-  acceptExpired: boolean,
+  { connection, acceptExpired }: Pick<TokenQuestion, 'connection' | 'acceptExpired'>,
 ): Promise<VerifiedToken | undefined> {
   if (authority.recognize(subject) !== 'issue') return undefined
-  const verification = await authority.verify(subject, engine.tokenKinds, undefined, acceptExpired)
+  const verification = await authority.verify(subject, engine.tokenKinds, { connection, acceptExpired })
   // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
   const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
   const { token } = verification

@@ -20,6 +20,8 @@ export interface Replacement {
 }
 
 export interface ProxiedRequest extends CredentialsQuestion {
+  /** The proxy's connection: the same object for all requests that it asks about there. */
+  readonly connection: object
   /** `undefined`: the client's credential goes on as it is. */
   readonly replacement: Replacement | undefined
 }
@@ -42,7 +44,7 @@ export function authorizeRequest(
   request: ProxiedRequest,
   findCaller: () => Caller | undefined,
 ): MaybePromise<ProxiedOutcome> {
-  const checked = checkCredentials(services, request)
+  const checked = checkCredentials(services, request, request.connection)
   return checked instanceof Promise
     ? checked.then((outcome) => replaced(services, request, outcome, findCaller))
     : replaced(services, request, checked, findCaller)

@@ -43,6 +43,8 @@ export interface UserRequester {
 export interface PresentedCredentials extends CallerCredentials {
   /** IP address, where the requester has one. */
   readonly clientAddress: string | undefined
+  /** The same object for all calls of a connection. */
+  readonly connection: object
   readonly from: CallOrigin
 }
 
@@ -57,13 +59,13 @@ export async function identify(
   credentials: PresentedCredentials,
   ownersFromAnywhere = false,
 ): Promise<Requester> {
-  const { iamToken, clientAddress, from } = credentials
+  const { iamToken, clientAddress, connection, from } = credentials
   const caller = services.callers.find(credentials)
   if (caller !== undefined) return { type: 'operator', caller, from }
   const [value, ...more] = iamToken
   const requester =
     value !== undefined && more.length === 0
-      ? await userByIamToken(services, { value, clientAddress, from, ownersFromAnywhere })
+      ? await userByIamToken(services, { value, clientAddress, connection, from, ownersFromAnywhere })
       : undefined
   if (requester === undefined || requester.token.scope.project !== undefined)
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
@@ -137,6 +139,7 @@ export async function userByIamToken(
   {
     value,
     clientAddress,
+    connection,
     from,
     ownersFromAnywhere = false,
     acceptUnscoped = false,
@@ -144,6 +147,8 @@ export async function userByIamToken(
     readonly value: string
     /** Where it came from, for accounts that restrict addresses (§1). */
     readonly clientAddress: string | undefined
+    /** The same object for all calls of a connection. */
+    readonly connection: object
     readonly from: CallOrigin
     /** Whether an owner counts although they are outside the addresses of their account. */
     readonly ownersFromAnywhere?: boolean | undefined
@@ -152,7 +157,7 @@ export async function userByIamToken(
   },
 ): Promise<UserRequester | undefined> {
   if (authority.recognize(value) !== 'issue') return undefined
-  const verification = await authority.verify(value, engine.tokenKinds, clientAddress)
+  const verification = await authority.verify(value, engine.tokenKinds, { clientAddress, connection })
   const { token } = verification
   if (token === undefined) return undefined
   const issued = engine.tokenKinds.get(token.kind)?.obtained.by === 'issue'

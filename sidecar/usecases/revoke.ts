@@ -76,7 +76,8 @@ async function revokeByValue(
   const isStatic = authority.recognize(value.reveal()) === 'control_panel'
   if (unknown && (presented || isStatic))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
-  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds)
+  const from = { connection: credentials.connection }
+  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds, from)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const { tokenId, scope, subject } = token
   if (token.authority !== undefined) {
@@ -99,13 +100,14 @@ async function revokeByValue(
 async function revokedByUserOfUpstream(
   services: RevokeServices,
   value: Secret,
-  { iamToken: [presented = '', ...more] }: PresentedCredentials,
+  { iamToken: [presented = '', ...more], connection }: PresentedCredentials,
 ): Promise<Revoked | undefined> {
   const { verifier, engine } = services
   if (more.length > 0) return undefined
-  const requester = await verifier.verify(presented, engine.tokenKinds)
+  const from = { connection }
+  const requester = await verifier.verify(presented, engine.tokenKinds, from)
   if (!requester.ok || requester.token.authority === undefined) return undefined
-  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds)
+  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds, from)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   if (token.authority !== requester.token.authority) throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
   return revokeUpstream(services, token, value, new Secret(presented))
@@ -127,9 +129,9 @@ const CREDENTIAL =
 /** The user of the one IAM token that was presented. */
 async function onlyUser(
   services: RevokeServices,
-  { iamToken: [value = '', ...more], clientAddress, from }: PresentedCredentials,
+  { iamToken: [value = '', ...more], clientAddress, connection, from }: PresentedCredentials,
 ): Promise<UserRequester | undefined> {
-  return more.length === 0 ? userByIamToken(services, { value, clientAddress, from }) : undefined
+  return more.length === 0 ? userByIamToken(services, { value, clientAddress, connection, from }) : undefined
 }
 
 /** Whoever holds the token, as the actor who revokes it. */

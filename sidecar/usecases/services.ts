@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import type { Authority, UpstreamRevocation, Verifier } from '../authority/authority.ts'
 import type { Health } from '../base/health.ts'
+import type { Turns } from '../base/turns.ts'
 import type { Routes } from '../routes/routes.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
@@ -25,6 +26,8 @@ export interface Services {
   readonly changeRates: ChangeRates
   /** Which requests are for which API; `undefined`: the configuration has no routes. */
   readonly routes: Routes | undefined
+  /** For costly parts of checks. */
+  readonly turns: Turns
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
   /** Wall clock, in milliseconds since the epoch. */
@@ -36,7 +39,7 @@ export interface Services {
 
 /** What use cases are given. A use case names those of them that it needs. */
 export interface CallServices
-  extends Omit<Services, 'rules' | 'routes' | 'cacheForMs' | 'log' | 'trace' | 'health'> {
+  extends Omit<Services, 'rules' | 'routes' | 'turns' | 'cacheForMs' | 'log' | 'trace' | 'health'> {
   /** One engine for the whole call. */
   readonly engine: Engine
 }

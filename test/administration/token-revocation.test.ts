@@ -222,6 +222,7 @@ describe('the right to revoke is looked at again inside the change', async () =>
           iamToken: [iam],
           certificateNames: [],
           clientAddress: '127.0.0.1',
+          connection: {},
           from: { protocol: 'grpc', address: '127.0.0.1' },
         },
       ),
@@ -229,6 +230,7 @@ describe('the right to revoke is looked at again inside the change', async () =>
       revokeSubject(services(meanwhile), {
         headers: [['x-auth-token', [iam]]],
         clientAddress: '127.0.0.1',
+        connection: {},
         subject,
         acceptExpired: false,
       }),

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
+import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext } from '../../sidecar/grpc/call.ts'
 import { checkHandlers } from '../../sidecar/grpc/check-handlers.ts'
 import { Rules } from '../../sidecar/rules.ts'
@@ -20,6 +21,7 @@ function batchUnder(verify: (index: number) => Verification | Promise<Verificati
     rules,
     verifier,
     authority: verifier,
+    turns: new Turns(),
     cacheForMs: 0,
     now: Date.now,
   } as unknown as Services

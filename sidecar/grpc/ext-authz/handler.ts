@@ -55,6 +55,7 @@ function answer(
     headers,
     header: (name: string) => valuesOf(headers, name),
     clientAddress: clientAddress(peer, headers, settings.trustedHops),
+    connection: call.connection,
   }
   const decided = decide(services, settings, request, () =>
     services.callers.find(callerCredentialsIn(call, reachable)),

@@ -16,6 +16,7 @@ import { KeyRing } from '../../../sidecar/authority/keys.ts'
 import type { Passwords } from '../../../sidecar/authority/password.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import { Turns } from '../../../sidecar/base/turns.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import { ANCESTORS_MAX, type Permission } from '../../../sidecar/directory/directory.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
@@ -344,6 +345,7 @@ class World {
     return new EmbeddedAuthority({
       store,
       signer: new IamTokenSigner(this.#ring),
+      turns: new Turns(),
       pepper: undefined as never,
       passwords,
       failedLogins: { admit: async () => () => {} },

@@ -116,6 +116,8 @@ export const ErrorReason = {
   ERROR_REASON_CHANGES_THROTTLED: 48,
   /** ERROR_REASON_WATCHES_EXHAUSTED - RESOURCE_EXHAUSTED: "too many watches of {whose}; try again later". Retry later. */
   ERROR_REASON_WATCHES_EXHAUSTED: 49,
+  /** ERROR_REASON_VERIFICATIONS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many tokens wait to be verified; try again later". Retry later. */
+  ERROR_REASON_VERIFICATIONS_EXHAUSTED: 50,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -172,5 +174,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_SCOPE_REQUIRED = typeof ErrorReason.ERROR_REASON_SCOPE_REQUIRED;
   export type ERROR_REASON_CHANGES_THROTTLED = typeof ErrorReason.ERROR_REASON_CHANGES_THROTTLED;
   export type ERROR_REASON_WATCHES_EXHAUSTED = typeof ErrorReason.ERROR_REASON_WATCHES_EXHAUSTED;
+  export type ERROR_REASON_VERIFICATIONS_EXHAUSTED = typeof ErrorReason.ERROR_REASON_VERIFICATIONS_EXHAUSTED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

@@ -1,0 +1,86 @@
+/**
+ * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are remembered apart, so that
+ * no number of forged ones displaces a genuine one.
+ */
+import { hash } from 'node:crypto'
+import type { TokenKind } from '../../engine/index.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Turns } from '../base/turns.ts'
+import type { TokenStatus } from '../directory/directory.ts'
+import { type IamTokenSigner, tokenOf } from './iam-token.ts'
+import type { SigningKey } from './keys.ts'
+import { LazyLruCache } from './lazy-lru-cache.ts'
+import type { VerifiedToken } from './verified-token.ts'
+
+/** A genuine token. Its status can change and is only valid for one version of the directory. */
+export interface GenuineToken {
+  readonly token: VerifiedToken
+  /** The kind that `status` was determined for. */
+  kind: TokenKind | undefined
+  status: TokenStatus | undefined
+  version: number | undefined
+}
+
+/** Most forged tokens that are remembered. Whoever makes new ones displaces those of other forgers alone. */
+const FORGED_MAX = 10_000
+
+const FORGED = {}
+
+export class SeenIamTokens {
+  readonly #signer: IamTokenSigner
+  readonly #turns: Turns
+  /** By SHA-256 of the token. */
+  readonly #genuine: LazyLruCache<GenuineToken>
+  readonly #forged = new LazyLruCache<object>(FORGED_MAX)
+  /** The keys that the signatures were verified with. When they change, all is forgotten: a key may have come or gone. */
+  #keys: readonly SigningKey[] = []
+
+  /** @param genuineMax most genuine tokens that are remembered */
+  constructor(signer: IamTokenSigner, turns: Turns, genuineMax: number) {
+    this.#signer = signer
+    this.#turns = turns
+    this.#genuine = new LazyLruCache(genuineMax)
+  }
+
+  /**
+   * The token, if a current key has signed it: at once if it was seen before, else when it is the connection's turn.
+   *
+   * @throws CallError if the keys cannot be read, or too many tokens wait
+   */
+  find(value: string, connection: object | undefined): MaybePromise<GenuineToken | undefined> {
+    const digest = hash('sha256', value, 'base64')
+    const seen = this.#seen(digest)
+    if (seen !== undefined) return isGenuine(seen) ? seen : undefined
+    if (!this.#signer.mayHaveSigned(value)) return undefined
+    return this.#turns.run(connection, () => this.#verify(value, digest, connection))
+  }
+
+  #seen(digest: string): GenuineToken | typeof FORGED | undefined {
+    const { keys } = this.#signer
+    if (keys !== this.#keys) {
+      this.#keys = keys
+      this.#genuine.clear()
+      this.#forged.clear()
+    }
+    return this.#genuine.get(digest) ?? this.#forged.get(digest)
+  }
+
+  #verify(value: string, digest: string, connection: object | undefined): GenuineToken | undefined {
+    // While this call waited, the keys may have changed, or another call may have verified the same token.
+    const seen = this.#seen(digest)
+    if (seen !== undefined) return isGenuine(seen) ? seen : undefined
+    const claims = this.#signer.verify(value)
+    if (claims === undefined) {
+      this.#forged.set(digest, FORGED)
+      this.#turns.suspect(connection)
+      return undefined
+    }
+    const genuine = { token: tokenOf(claims), kind: undefined, status: undefined, version: undefined }
+    this.#genuine.set(digest, genuine)
+    return genuine
+  }
+}
+
+function isGenuine(seen: GenuineToken | typeof FORGED): seen is GenuineToken {
+  return seen !== FORGED
+}

@@ -1,0 +1,146 @@
+/**
+ * Turns for work that is costly and cannot be interrupted: signatures, and parts of batches. Only so much of it is done in one turn
+ * of the event loop, and connections take turns. So it holds up nobody who asks for something cheap, and whoever asks for much
+ * waits behind their own work.
+ */
+import { callError } from './call-error.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+
+/** How long work may take in one turn of the event loop, in milliseconds. What began before the end is finished. */
+const TURN_MS = 0.5
+
+/** After this time of it the next connection has its turn, in milliseconds. Answers of one turn go out together, which is cheaper. */
+const CONNECTION_MS = 0.25
+
+/** Most work that waits. Connections share it equally. Each of them may wait for something, whatever the others do. */
+const WAITING_MAX = 4_000
+
+/** How long a connection is suspected after a forged token, in milliseconds. */
+const SUSPECTED_MS = 10_000
+
+/** While both wait, so many turns are for connections that are not suspected, and then one is for those that are. */
+const UNSUSPECTED_TURNS = 4
+
+/** What is known of a connection. */
+interface Requester {
+  /** Its work, which passes on what comes of it. */
+  readonly waiting: (() => void)[]
+  suspectedUntilMs: number
+}
+
+/** Whose turn it is where nobody says which connection asks. */
+const NOBODY = {}
+
+export class Turns {
+  readonly #requesters = new WeakMap<object, Requester>()
+  /** Connections for which work waits, in the order of their turns. */
+  readonly #unsuspected = new Set<Requester>()
+  readonly #suspected = new Set<Requester>()
+  #waiting = 0
+  /** Turns of the unsuspected since the last one of the suspected. */
+  #passed = 0
+  /** Whether work is being done. What it asks for is part of it. */
+  #working = false
+  /** When the work of this turn of the event loop ends; `undefined`: none has begun. */
+  #endsMs: number | undefined
+
+  /**
+   * Does the work: at once if nothing waits and this turn of the event loop has time, else when it is the connection's turn.
+   *
+   * @param connection any object that is the same for all that a connection asks for
+   * @throws CallError `VERIFICATIONS_EXHAUSTED` if more of its work waits than its share
+   */
+  run<T>(connection: object | undefined, work: () => T): MaybePromise<T> {
+    if (this.#working) return work()
+    if (this.#waiting === 0 && this.#hasTime()) return this.#work(work)
+    return this.#wait(this.#requester(connection), work)
+  }
+
+  /** A connection has sent a forged token. For a while, those that have not come first. */
+  suspect(connection: object | undefined): void {
+    this.#requester(connection).suspectedUntilMs = performance.now() + SUSPECTED_MS
+  }
+
+  #wait<T>(requester: Requester, work: () => T): Promise<T> {
+    const connections = this.#unsuspected.size + this.#suspected.size
+    if (requester.waiting.length * connections >= WAITING_MAX) throw callError('VERIFICATIONS_EXHAUSTED', {})
+    return new Promise((resolve, reject) => {
+      const length = requester.waiting.push(() => {
+        try {
+          resolve(this.#work(work))
+        } catch (error) {
+          reject(error)
+        }
+      })
+      this.#waiting++
+      if (length === 1) this.#lineUp(requester)
+    })
+  }
+
+  #lineUp(requester: Requester): void {
+    const suspected = requester.suspectedUntilMs > performance.now()
+    const line = suspected ? this.#suspected : this.#unsuspected
+    line.add(requester)
+  }
+
+  /** The turn of one connection. */
+  #runNext(): void {
+    const endsMs = performance.now() + CONNECTION_MS
+    const line = this.#nextLine()
+    for (const requester of line) {
+      line.delete(requester)
+      do {
+        this.#waiting--
+        requester.waiting.shift()?.()
+      } while (requester.waiting.length > 0 && performance.now() < endsMs)
+      // It goes behind the others, and with a forged token into the line of the suspected.
+      if (requester.waiting.length > 0) this.#lineUp(requester)
+      return
+    }
+  }
+
+  #nextLine(): Set<Requester> {
+    const passed = this.#passed < UNSUSPECTED_TURNS || this.#suspected.size === 0
+    if (passed && this.#unsuspected.size > 0) {
+      this.#passed++
+      return this.#unsuspected
+    }
+    this.#passed = 0
+    return this.#suspected
+  }
+
+  #work<T>(work: () => T): T {
+    this.#working = true
+    try {
+      return work()
+    } finally {
+      this.#working = false
+    }
+  }
+
+  #hasTime(): boolean {
+    if (this.#endsMs === undefined) this.#begin()
+    return performance.now() < (this.#endsMs as number)
+  }
+
+  #begin(): void {
+    this.#endsMs = performance.now() + TURN_MS
+    setImmediate(() => {
+      this.#endsMs = undefined
+      if (this.#waiting > 0) this.#runTurn()
+    })
+  }
+
+  #runTurn(): void {
+    while (this.#waiting > 0 && this.#hasTime()) this.#runNext()
+  }
+
+  #requester(connection: object = NOBODY): Requester {
+    let requester = this.#requesters.get(connection)
+    if (requester === undefined) {
+      requester = { waiting: [], suspectedUntilMs: 0 }
+      this.#requesters.set(connection, requester)
+    }
+    return requester
+  }
+}

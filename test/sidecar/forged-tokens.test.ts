@@ -1,0 +1,146 @@
+/** Forged tokens are remembered, which harms no genuine one; and many of them change no answer. */
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
+import { IamTokenSigner } from '../../sidecar/authority/iam-token.ts'
+import { KeyRing, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
+import { SeenIamTokens } from '../../sidecar/authority/seen-tokens.ts'
+import { Turns } from '../../sidecar/base/turns.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { issued, populate, runSidecar } from '../support/sidecar.ts'
+import { decodedPart, signedToken, signingKey, type TestKey } from '../support/signed-token.ts'
+
+const MINUTE_MS = 60_000
+const CLAIMS: IamClaims = {
+  ...{ kind: 'iam_token_account_scoped', account: '1', sub: 'user', name: 'user', type: 'service_user' },
+  ...{ gen: 1, jti: 'A'.repeat(22), iat: 1 },
+}
+
+/** Keys in a file, and what verifies with them. */
+function verifying() {
+  const folder = newFolder()
+  const path = join(folder, 'signing-keys.json')
+  const ring = new KeyRing(path, Date.now() - MINUTE_MS, { onRefused: () => {} })
+  whenTheFileEnds(() => ring.close())
+  const signer = new IamTokenSigner(ring)
+  const verified = vi.spyOn(signer, 'verify')
+  const turns = new Turns()
+  const seen = new SeenIamTokens(signer, turns, 100)
+  return {
+    path,
+    ring,
+    turns,
+    key: signingKey(folder),
+    verified,
+    find: (token: string) => seen.find(token, {}),
+  }
+}
+
+/** A key of somebody else, who says that it is this one. */
+function posingAs({ id }: TestKey): TestKey {
+  return { id, ...generateKeyPairSync('ed25519') }
+}
+
+/** The token with another signature, which is refused as fast as can be. */
+function damaged(token: string, index: number): string {
+  const signature = Buffer.alloc(64, 255)
+  signature.writeUInt32BE(index)
+  return `${token.slice(0, token.lastIndexOf('.'))}.${signature.toString('base64url')}`
+}
+
+test('the signature of a forged token is verified once', async () => {
+  const { key, verified, find } = verifying()
+  const forged = signedToken(posingAs(key), CLAIMS)
+  for (let times = 0; times < 3; times++) expect(await find(forged)).toBeUndefined()
+  expect(verified).toHaveBeenCalledTimes(1)
+})
+
+test('no number of forged tokens displaces a genuine one', async () => {
+  const { key, verified, find } = verifying()
+  const genuine = signedToken(key, CLAIMS)
+  expect(await find(genuine)).toBeDefined()
+  for (let index = 0; index < 10_001; index++) expect(await find(damaged(genuine, index))).toBeUndefined()
+  verified.mockClear()
+  expect(await find(genuine)).toBeDefined()
+  // A known token needs no turn: it is answered at once.
+  expect(find(genuine)).not.toBeInstanceOf(Promise)
+  expect(verified).not.toHaveBeenCalled()
+})
+
+test('a token that was refused counts as soon as a key makes it genuine', async () => {
+  const { path, ring, key, find } = verifying()
+  const other = posingAs(key)
+  const token = signedToken(other, CLAIMS)
+  expect(await find(token)).toBeUndefined()
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { keys: { key_id: string }[] }
+  const pem = {
+    public_key: other.publicKey.export({ type: 'spki', format: 'pem' }),
+    private_key: other.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  }
+  const keys = file.keys.map((each) => (each.key_id === key.id ? { ...each, ...pem } : each))
+  writeFileSync(path, JSON.stringify({ keys }))
+  ring.reload()
+  expect(await find(token)).toBeDefined()
+})
+
+test('a token of an unknown key is looked at anew each time, and costs no signature', async () => {
+  const { path, ring, verified, find } = verifying()
+  const elsewhere = join(newFolder(), 'signing-keys.json')
+  new KeyRing(elsewhere, Date.now() - MINUTE_MS, { onRefused: () => {} }).close()
+  const token = signedToken(signingKey(join(elsewhere, '..')), CLAIMS)
+  expect(find(token)).toBeUndefined()
+  expect(verified).not.toHaveBeenCalled()
+  writeFileSync(path, readFileSync(elsewhere))
+  ring.reload()
+  expect(await find(token)).toBeDefined()
+})
+
+test('a token whose key is withdrawn while it waits is refused', async () => {
+  const { path, ring, turns, key, find } = verifying()
+  rotateKeys(path, Date.now(), MINUTE_MS)
+  ring.reload()
+  turns.run({}, () => {
+    for (const end = performance.now() + 1; performance.now() < end; );
+  })
+  const found = find(signedToken(key, CLAIMS))
+  expect(found).toBeInstanceOf(Promise)
+  withdrawKey(path, key.id, Date.now())
+  ring.reload()
+  expect(await found).toBeUndefined()
+})
+
+describe.each(['grpc-js', 'sockets'])('%s: among many forged tokens', (transport) => {
+  test('each check, batch and stream gets the answers to its own tokens', async () => {
+    const running = await runSidecar({ flags: { 'grpc.transport': transport } })
+    const { value } = await issued(running, await populate(running))
+    const key = signingKey(running.folder)
+    const claims = decodedPart(value, 1)
+    const tokenOf = (signing: TestKey, index: number) =>
+      signedToken(signing, { ...claims, jti: String(index).padStart(22, 'A') })
+    // Every third one is genuine.
+    const forger = posingAs(key)
+    const question = (index: number) => ({
+      api: 'dedicated-servers',
+      credentials: [['X-Auth-Token', tokenOf(index % 3 === 0 ? key : forger, index)]] as [string, string][],
+    })
+    const expected = (index: number) => (index % 3 === 0 ? 'ALLOWED' : 'CREDENTIAL_INVALID')
+    const indices = (from: number) => Array.from({ length: 60 }, (_, index) => from + index)
+    const streamed = async (from: number) => {
+      const reasons: string[] = []
+      for await (const { reason } of running.client.checkStream(indices(from).map(question)))
+        reasons.push(reason)
+      return reasons
+    }
+    const [checks, ...others] = await Promise.all([
+      Promise.all(indices(0).map(async (index) => (await running.client.check(question(index))).reason)),
+      ...[60, 120, 180].map(async (from) =>
+        (await running.client.checkBatch(indices(from).map(question))).map(({ reason }) => reason),
+      ),
+      streamed(240),
+    ])
+    expect(checks).toEqual(indices(0).map(expected))
+    expect(others).toEqual([60, 120, 180, 240].map((from) => indices(from).map(expected)))
+  })
+})
