@@ -7,6 +7,7 @@ import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import type { IssueRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
 import { AuthorizationStub, DirectoryStub } from '../stubs.ts'
+import { type Forgeries, forge } from './forger.ts'
 
 /** What an attacker does. A row of a scenario. */
 export type Attack =
@@ -30,6 +31,7 @@ export type Attack =
       readonly project: string
       readonly iamToken: string
     }
+  | Forgeries
 
 /** What came of an attack: how many calls ended with which status and reason. */
 export type Outcome = Readonly<Record<string, number>>
@@ -40,19 +42,23 @@ const counts: Record<string, number> = {}
 let over = false
 let answers = 0
 /** After so many answers the attack is under way. */
-const ANSWERS_FIRST = 20
+const ANSWERS_FIRST = 5
 process.stdin.resume().on('end', () => {
   over = true
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0))
 })
 
+/** Counts how a call ended. */
+function count(how: string): void {
+  if (++answers === ANSWERS_FIRST) process.stdout.write('attacking\n')
+  counts[how] = (counts[how] ?? 0) + 1
+}
+
 /** Makes one call, and counts how it ended. */
 function counted(call: (done: (error: ServiceError | null) => void) => void): Promise<void> {
   return new Promise((resolve) => {
     call((error) => {
-      if (++answers === ANSWERS_FIRST) process.stdout.write('attacking\n')
-      const how = error === null ? 'OK' : `${error.code} ${error.details.replace(/\d+/g, 'N')}`
-      counts[how] = (counts[how] ?? 0) + 1
+      count(error === null ? 'OK' : `${error.code} ${error.details.replace(/\d+/g, 'N')}`)
       resolve()
     })
   })
@@ -62,7 +68,8 @@ function options() {
   return { 'grpc.use_local_subchannel_pool': 1 }
 }
 
-if (attack.type === 'logins') {
+if (attack.type === 'forgeries') forge(address, attack, count)
+else if (attack.type === 'logins') {
   const shared = new AuthorizationStub(address, ChannelCredentials.createInsecure(), options())
   for (let loop = 0; loop < attack.inFlight; loop++) {
     const client = attack.ownConnections

@@ -35,6 +35,10 @@ export interface Times {
 export interface Scene {
   readonly served: Served
   readonly secrets: Secrets
+  /** The data folder. */
+  readonly data: string
+  /** The token that the neighbour checks. */
+  readonly token: string
   /** The account that is attacked. */
   readonly account: string
   readonly operator: Client
@@ -59,21 +63,7 @@ export async function attackedSidecar(settings: object = {}, descriptors?: numbe
   const preparing = await runSidecar({ folder: data })
   const secrets = await populate(preparing)
   await preparing.sidecar.close()
-  const callerToken = 'a-caller-token-of-more-than-32-characters'
-  writeFileSync(join(folder, 'job.password'), secrets.passwordOf('alpha'), { mode: 0o600 })
-  writeFileSync(join(folder, 'caller.token'), callerToken, { mode: 0o600 })
-  const config = join(folder, 'portcullis.json')
-  writeFileSync(
-    config,
-    JSON.stringify({
-      ...settings,
-      data,
-      profiles: {
-        job: { account: ACCOUNT, user_name: 'alpha', password_file: join(folder, 'job.password') },
-      },
-      callers: [{ name: 'jobs', token_file: join(folder, 'caller.token'), profiles: ['job'] }],
-    }),
-  )
+  const config = writeConfig(folder, data, settings, secrets.passwordOf('alpha'))
   const served = await serve(['--http', '127.0.0.1:0', '--config', config], {
     launcher: ATTACKED,
     descriptors,
@@ -92,10 +82,12 @@ export async function attackedSidecar(settings: object = {}, descriptors?: numbe
   return {
     served,
     secrets,
+    data,
+    token: value,
     account: ACCOUNT,
     operator,
     anybody,
-    job: open({ callerToken }),
+    job: open({ callerToken: CALLER_TOKEN }),
     peakMegabytes: () => {
       const status = readFileSync(`/proc/${served.pid}/status`, 'utf8')
       return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024)
@@ -122,6 +114,24 @@ export async function attackedSidecar(settings: object = {}, descriptors?: numbe
       )
     },
   }
+}
+
+const CALLER_TOKEN = 'a-caller-token-of-more-than-32-characters'
+
+/** Writes a configuration with a profile and its caller. @returns its path */
+function writeConfig(folder: string, data: string, settings: object, password: string): string {
+  const [passwordFile, tokenFile] = [join(folder, 'job.password'), join(folder, 'caller.token')]
+  writeFileSync(passwordFile, password, { mode: 0o600 })
+  writeFileSync(tokenFile, CALLER_TOKEN, { mode: 0o600 })
+  const path = join(folder, 'portcullis.json')
+  const config = {
+    ...settings,
+    data,
+    profiles: { job: { account: ACCOUNT, user_name: 'alpha', password_file: passwordFile } },
+    callers: [{ name: 'jobs', token_file: tokenFile, profiles: ['job'] }],
+  }
+  writeFileSync(path, JSON.stringify(config))
+  return path
 }
 
 function logOf({ stderr }: Served): Record<string, unknown>[] {
