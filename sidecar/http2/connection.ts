@@ -265,8 +265,11 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
   }
 
   #ended(): void {
-    if (this.#session.streams.size === 0) this.#turn(() => this.#session.abandon())
-    else this.drain()
+    const { streams, draining, sender } = this.#session
+    if (streams.size === 0) this.#turn(() => this.#session.abandon())
+    else if (draining === 'no') this.drain()
+    // A client that no longer reads, either, is gone: its machine refuses what is sent.
+    else this.#turn(() => sender.control(FRAME.ping, FLAG.none, 0, SIGN_OF_LIFE))
   }
 
   #tellEnd(): void {

@@ -346,6 +346,18 @@ test('the peer that has read the first GOAWAY gets the second one at once, and i
   expect(peer.ended).toBe(true)
 })
 
+test('a peer that ends while the server stops is asked for a sign of life, which fails if it is gone', () => {
+  const server = new TestServer(constant(Buffer.from('hello')))
+  const peer = server.connect().send(PREFACE, open(1))
+  void server.http2.close(60_000)
+  const ping = peer.received().at(-1)
+  // It has nothing left to be told.
+  peer.send(frame(FRAME.ping, { flags: ACK, payload: ping?.payload ?? Buffer.alloc(8) }))
+  peer.received()
+  peer.socket.emit('end')
+  expect(peer.received().map(described)).toEqual(['PING'])
+})
+
 test('a silent peer is asked for a sign of life, and given up without one', () => {
   const server = new TestServer(constant(Buffer.from('hello')), {
     keepaliveMs: 10_000,
