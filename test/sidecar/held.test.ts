@@ -1,0 +1,114 @@
+/** What a client may hold, on both transports alike: connections, messages that do not end, answers that it does not read. */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { messageFrame, PREFACE } from '../support/http2-frames.ts'
+import { encoded } from '../support/protobuf-bytes.ts'
+import { eventually, whenTheFileEnds } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
+const BATCH = messageFrame(encoded('CheckBatchRequest', { checks: Array(200).fill(CLAIMS) }))
+
+const STREAMED = messageFrame(encoded('CheckStreamRequest', { id: '1', check: CLAIMS }))
+
+function open(address: string, initialWindowSize = 65_535): ClientHttp2Session {
+  const session = connectHttp2(`http://${address}`, { settings: { initialWindowSize } }).on('error', () => {})
+  whenTheFileEnds(() => session.destroy())
+  return session
+}
+
+function call(session: ClientHttp2Session, method: string, message: Buffer): ClientHttp2Stream {
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': `/portcullis.v1.AuthorizationService/${method}`,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  })
+  stream.on('error', () => {}).resume()
+  stream.write(message)
+  return stream
+}
+
+/** A message of so many bytes without its last one. */
+const unfinished = (bytes: number) => messageFrame(Buffer.alloc(bytes)).subarray(0, -1)
+
+describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
+  const run = (limits: Readonly<Record<string, number>> = {}) =>
+    runSidecar({
+      flags: {
+        'grpc.transport': transport,
+        // Whoever holds up its end fails the test.
+        drain_ms: 600_000,
+        ...Object.fromEntries(Object.entries(limits).map(([name, value]) => [`grpc.${name}`, value])),
+      },
+    })
+
+  test('beyond the bound of connections, the one that is idle for longest gives way', async () => {
+    const { address, client } = await run({ max_connections: 4 })
+    const [host = '', port = ''] = address.split(':')
+    const sockets = Array.from({ length: 8 }, () => {
+      const socket = connect(Number(port), host)
+        .on('error', () => {})
+        .resume()
+      whenTheFileEnds(() => void socket.destroy())
+      socket.write(PREFACE)
+      return socket
+    })
+    await eventually(() => sockets.filter(({ closed }) => closed).length === 4)
+    expect((await client.check(CLAIMS as never)).allowed).toBe(true)
+    await eventually(() => sockets.filter(({ closed }) => !closed).length === 3)
+  })
+
+  test('a message that does not arrive in time ends its call, and not the others', async () => {
+    const { address, logLines } = await run({ request_timeout_ms: 200 })
+    const session = open(address)
+    const late = call(session, 'Check', unfinished(10_000))
+    const streaming = call(session, 'CheckStream', Buffer.alloc(0))
+    await eventually(() => late.closed)
+    expect(streaming.closed).toBe(false)
+    expect(logLines.join()).toContain('"request_time":1')
+    session.destroy()
+  })
+
+  test('unfinished messages are refused beyond the bytes of a connection', async () => {
+    const { address } = await run({ max_message_bytes: 65_536, max_connection_buffer_bytes: 65_536 })
+    const session = open(address)
+    const streams = Array.from({ length: 10 }, () => call(session, 'Check', unfinished(60_000)))
+    // Twice the largest message has room, whatever the configuration says.
+    await eventually(() => streams.filter(({ rstCode }) => rstCode === 11).length >= 7)
+    expect(streams.filter(({ closed }) => !closed).length).toBeGreaterThan(0)
+    session.destroy()
+  })
+
+  test('who leaves an answer unread for long is disconnected', async () => {
+    const { address } = await run({ reader_timeout_ms: 200 })
+    const session = open(address, 0)
+    call(session, 'CheckBatch', BATCH).end()
+    await eventually(() => session.destroyed)
+  })
+
+  test('where all hold too much, connections end until it fits, and new ones are served', async () => {
+    const { address, client, logLines } = await run({ max_buffer_bytes: 1_048_576 })
+    const sessions = Array.from({ length: 10 }, () => open(address, 0))
+    for (const session of sessions)
+      for (let count = 0; count < 5; count++) call(session, 'CheckBatch', BATCH).end()
+    await eventually(() => sessions.some(({ destroyed }) => destroyed))
+    expect((await client.check(CLAIMS as never)).allowed).toBe(true)
+    expect(logLines.join()).toContain('"buffered_bytes"')
+    for (const session of sessions) session.destroy()
+  })
+  test.each(['before', 'while'])(
+    'a client that leaves %s the server stops keeps nothing open',
+    async (when) => {
+      const { address, sidecar } = await run()
+      const session = open(address)
+      call(session, 'Check', unfinished(10_000))
+      const streaming = call(session, 'CheckStream', STREAMED)
+      await new Promise((resolve) => streaming.once('data', resolve))
+      session.destroy()
+      if (when === 'before') await new Promise((resolve) => session.once('close', resolve))
+      await sidecar.close()
+    },
+  )
+})
