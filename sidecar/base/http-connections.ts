@@ -14,7 +14,7 @@ import {
 import type { ConnectionSource, Listener, Listening } from './connections.ts'
 
 /** What of a request and its response matters here, whichever version of HTTP they have. */
-type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'socket'>
+type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersionMajor' | 'socket'>
 type Response = Pick<ServerResponse, 'writableEnded' | 'once'>
 
 export interface HttpConnectionLimits {
@@ -31,12 +31,12 @@ export type HttpBound = TableBound | 'requests'
 const RESERVED_MAX = 16
 export const RESERVED_PART = 1 / 4
 
-/** Most requests of a connection that are not answered. HTTP/2 announces 100; clients of HTTP/1.1 send one at a time. */
+/** Most requests of a connection of HTTP/2 that are not answered. It announces that many. */
 const REQUESTS_MAX = 100
 
-/** Most requests of all connections, and how many a connection may have when there are more. */
-const ALL_REQUESTS_MAX = 4_096
+/** How many there may be on HTTP/1.1, whose clients send one at a time, and on HTTP/2 where all connections have many. */
 const FEW_REQUESTS = 4
+const ALL_REQUESTS_MAX = 4_096
 
 /** Time between two looks for connections without a request while the server closes, in milliseconds. */
 const CLOSING_POLL_MS = 20
@@ -96,12 +96,16 @@ export class HttpConnections {
       connection.sinceMs = performance.now()
       this.#requests--
     })
-    const { size } = connection.exchanges
-    if (size > REQUESTS_MAX || (this.#requests > ALL_REQUESTS_MAX && size > FEW_REQUESTS)) {
+    if (connection.exchanges.size > this.#requestsMax(request)) {
       this.#onExceeded('requests')
       connection.socket.destroy()
+      stopParsing(request.socket)
     }
     return !connection.reserved
+  }
+
+  #requestsMax({ httpVersionMajor }: Request): number {
+    return httpVersionMajor === 1 || this.#requests > ALL_REQUESTS_MAX ? FEW_REQUESTS : REQUESTS_MAX
   }
 
   /** Closes connections without a request until there are no more connections, or until that time. */
@@ -148,6 +152,14 @@ interface ConnectionOptions {
   readonly reserved: boolean
   readonly bodiesStream: boolean
   readonly onGone: () => void
+}
+
+/** What Node's parser of HTTP/1.1 takes for an error. */
+const REFUSED = -1
+
+/** A thousand requests can arrive in one read, and Node would begin them all, also on a connection that is closed. */
+function stopParsing({ parser }: Socket & { readonly parser?: { onIncoming?: unknown } | null }): void {
+  if (parser?.onIncoming) parser.onIncoming = () => REFUSED
 }
 
 class HttpConnection implements HeldConnection {

@@ -102,6 +102,6 @@ test('many tokens over one connection', async () => {
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
   const one = `HEAD ${TOKENS} HTTP/1.1\r\n${HOST}${lines}`
-  const received = await exchange(`${`${one}\r\n`.repeat(20)}${one}${CLOSE}\r\n`)
-  expect(received.match(/HTTP\/1.1 200 /g)).toHaveLength(21)
+  const received = await exchange(`${`${one}\r\n`.repeat(3)}${one}${CLOSE}\r\n`)
+  expect(received.match(/HTTP\/1.1 200 /g)).toHaveLength(4)
 })
