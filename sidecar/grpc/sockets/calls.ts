@@ -78,6 +78,7 @@ export abstract class OpenCall {
   /** The call is over, whoever ended it. */
   ended(): void {
     this.over = true
+    this.buffer.drop()
     clearTimeout(this.#timer)
   }
 

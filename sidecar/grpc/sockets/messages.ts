@@ -8,6 +8,11 @@ export const PREFIX_BYTES = 5
 /** Compressed messages that are read at the same time. Each may be as large as the largest message. */
 const INFLATIONS_MAX = 2
 
+const NOTHING = Buffer.alloc(0)
+
+/** Memory of so many bytes is given back by hand. */
+const RELEASED_BYTES = 65_536
+
 /** The message between the bytes if exactly one is there and it is not compressed: what most calls send. */
 export function soleMessage(bytes: Buffer, start: number, end: number): Buffer | undefined {
   if (end - start < PREFIX_BYTES || bytes[start] !== 0) return undefined
@@ -32,9 +37,11 @@ export function prefixOf(message: Buffer): Buffer {
 export class MessageBuffer {
   readonly #messageBytesMax: number
   readonly #gzip: boolean
-  #bytes: Buffer = Buffer.alloc(0)
+  #bytes: Buffer = NOTHING
   #start = 0
   #end = 0
+  /** Whether a message that was taken lies in the same memory. */
+  #lent = false
 
   /** @param gzip whether messages may be compressed */
   constructor(messageBytesMax: number, gzip: boolean) {
@@ -75,21 +82,42 @@ export class MessageBuffer {
     const from = this.#start + PREFIX_BYTES
     this.#start = from + bytes
     const message = this.#bytes.subarray(from, this.#start)
+    this.#lent = true
     return flag === 1 ? inflated(message, this.#messageBytesMax) : message
+  }
+
+  /** Forgets what is here. Messages that were taken stay. */
+  drop(): void {
+    this.#replace(NOTHING)
+    this.#start = 0
+    this.#end = 0
   }
 
   /** Makes room in new memory, because messages that were taken lie in the old one. */
   #grow(added: number): void {
     const needed = this.length + added
-    // Twice as much at a time, but no more than the message that has begun.
+    // Half more at a time, but no more than the message that has begun.
     const wanted =
       this.length >= PREFIX_BYTES ? PREFIX_BYTES + lengthAt(this.#bytes, this.#start) : PREFIX_BYTES
-    const larger = Buffer.allocUnsafe(Math.max(needed, Math.min(wanted, 2 * needed)))
+    const larger = Buffer.allocUnsafe(Math.max(needed, Math.min(wanted, Math.ceil(1.5 * needed))))
     this.#bytes.copy(larger, 0, this.#start, this.#end)
     this.#end -= this.#start
     this.#start = 0
-    this.#bytes = larger
+    this.#replace(larger)
   }
+
+  #replace(bytes: Buffer): void {
+    if (!this.#lent) release(this.#bytes)
+    this.#bytes = bytes
+    this.#lent = false
+  }
+}
+
+/** Gives memory back at once. A flood of unfinished messages is faster than the collection of garbage. */
+function release({ buffer, length }: Buffer): void {
+  // Small ones share their memory with others.
+  if (length >= RELEASED_BYTES && buffer.byteLength === length && buffer instanceof ArrayBuffer)
+    buffer.transfer(0)
 }
 
 /** The error for a message beyond the limit. */
