@@ -112,3 +112,19 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     },
   )
 })
+
+test('grpc-js: calls end whose answers are more than a connection may leave unread', async () => {
+  const { address, logLines } = await runSidecar({
+    flags: {
+      'grpc.transport': 'grpc-js',
+      'grpc.max_message_bytes': 65_536,
+      'grpc.max_connection_buffer_bytes': 65_536,
+    },
+  })
+  const session = open(address, 0)
+  const streams = Array.from({ length: 20 }, () => call(session, 'CheckBatch', BATCH).end())
+  await eventually(() => streams.some(({ rstCode }) => rstCode === 11))
+  expect(streams.filter(({ closed }) => !closed).length).toBeGreaterThan(0)
+  expect(logLines.join()).toContain('"buffered_bytes"')
+  session.destroy()
+})

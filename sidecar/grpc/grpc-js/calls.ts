@@ -1,4 +1,5 @@
 /** Runs handlers on grpc-js: what it calls a call becomes what they know (`../call.ts`). */
+import type { ServerHttp2Stream } from 'node:http2'
 import {
   Metadata,
   type ServerDuplexStream,
@@ -26,10 +27,17 @@ type WritableCall = ServerWritableStream<Buffer, Buffer>
 type DuplexCall = ServerDuplexStream<Buffer, Buffer>
 type AnyCall = Pick<UnaryCall, 'metadata' | 'getPeer' | 'getAuthContext'>
 
+/** What every call needs. */
+interface CallSettings {
+  readonly statusOf: StatusOf
+  /** Is told of each response before it is written. */
+  readonly onResponse: (stream: ServerHttp2Stream, bytes: number) => void
+}
+
 /** The methods as one service of grpc-js. Messages stay bytes: one encoded answer serves many calls. */
 export function serviceOf(
   methods: Methods,
-  statusOf: StatusOf,
+  settings: CallSettings,
 ): { definition: ServiceDefinition; implementation: UntypedServiceImplementation } {
   const entries = [...methods]
   return {
@@ -48,7 +56,7 @@ export function serviceOf(
       ]),
     ),
     implementation: Object.fromEntries(
-      entries.map(([path, method]) => [path, handlerOf(method, statusOf)]),
+      entries.map(([path, method]) => [path, handlerOf(method, settings)]),
     ) as UntypedServiceImplementation,
   }
 }
@@ -57,25 +65,27 @@ function identity(bytes: Buffer): Buffer {
   return bytes
 }
 
-function handlerOf(method: Method, statusOf: StatusOf): UntypedServiceImplementation[string] {
+function handlerOf(method: Method, settings: CallSettings): UntypedServiceImplementation[string] {
+  const { statusOf } = settings
   switch (method.type) {
     case 'unary':
       return (call: UnaryCall, callback: (error: object | null, response?: Buffer) => void) => {
+        const respond = (response: Buffer) => {
+          beforeResponse(settings, call, response)
+          callback(null, response)
+        }
         try {
           const response = method.handle(call.request, new Context(call))
           if (response instanceof Promise)
-            response.then(
-              (bytes) => callback(null, bytes),
-              (error) => callback(serviceError(statusOf(error))),
-            )
-          else callback(null, response)
+            response.then(respond, (error) => callback(serviceError(statusOf(error))))
+          else respond(response)
         } catch (error) {
           callback(serviceError(statusOf(error)))
         }
       }
     case 'server_stream':
       return (call: WritableCall) => {
-        const responses = new CallResponses(call, statusOf)
+        const responses = new CallResponses(call, settings)
         try {
           method.handle(call.request, responses, new Context(call))
         } catch (error) {
@@ -84,7 +94,7 @@ function handlerOf(method: Method, statusOf: StatusOf): UntypedServiceImplementa
       }
     case 'bidi':
       return (call: DuplexCall) => {
-        const responses = new CallResponses(call, statusOf)
+        const responses = new CallResponses(call, settings)
         try {
           const requests = method.handle(responses, new Context(call))
           takeAll(call, requests).catch((error) => responses.fail(error))
@@ -121,8 +131,8 @@ class Context implements CallContext {
 const connections = new WeakMap<object, ClientConnection>()
 
 function connectionOf(call: AnyCall): ClientConnection {
-  // grpc-js does not export what is the same for all calls of a connection. Without it the names are read for every call.
-  const session = (call as { call?: { stream?: { session?: object } } }).call?.stream?.session
+  // It is the same for all calls of a connection. Without it the names are read for every call.
+  const session = streamOf(call)?.session
   const known = session && connections.get(session)
   if (known !== undefined) return known
   const connection = {
@@ -138,18 +148,30 @@ export function peerAddress(peer: string): string | undefined {
   return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(peer)?.[1]
 }
 
+/** The stream of a call, which grpc-js does not export. */
+function streamOf(call: object): ServerHttp2Stream | undefined {
+  return (call as { call?: { stream?: ServerHttp2Stream } }).call?.stream
+}
+
+function beforeResponse({ onResponse }: CallSettings, call: object, { length }: Buffer): void {
+  const stream = streamOf(call)
+  if (stream !== undefined) onResponse(stream, length)
+}
+
 class CallResponses implements Responses {
   readonly #call: WritableCall | DuplexCall
-  readonly #statusOf: StatusOf
+  readonly #settings: CallSettings
   #over = false
 
-  constructor(call: WritableCall | DuplexCall, statusOf: StatusOf) {
+  constructor(call: WritableCall | DuplexCall, settings: CallSettings) {
     this.#call = call
-    this.#statusOf = statusOf
+    this.#settings = settings
   }
 
   write(response: Buffer): void {
-    if (!this.#over) this.#call.write(response)
+    if (this.#over) return
+    beforeResponse(this.#settings, this.#call, response)
+    this.#call.write(response)
   }
 
   get unread(): boolean {
@@ -165,7 +187,7 @@ class CallResponses implements Responses {
   fail(error: unknown): void {
     if (this.#over || this.#call.cancelled) return
     this.#over = true
-    this.#call.emit('error', serviceError(this.#statusOf(error)))
+    this.#call.emit('error', serviceError(this.#settings.statusOf(error)))
   }
 
   onEnd(listener: () => void): void {

@@ -77,6 +77,19 @@ export class Guard {
     return true
   }
 
+  /** A response is about to be written, or the call ends because its connection leaves too many bytes unread. */
+  responds(stream: ServerHttp2Stream, bytes: number): void {
+    const connection = this.#of(stream)
+    if (connection === undefined) return
+    connection.unsentBytes += bytes
+    if (connection.unsentBytes <= this.#connectionBytesMax) return
+    // Some of them may have been read since the last look.
+    connection.look(performance.now())
+    if (connection.unsentBytes + bytes <= this.#connectionBytesMax) return
+    this.#reports.add('buffered_bytes')
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+
   close(): void {
     unsubscribe(CREATED, this.#onCreated)
     clearInterval(this.#timer)
@@ -84,9 +97,13 @@ export class Guard {
     for (const connection of this.#table) connection.giveWay()
   }
 
-  #began({ stream, headers }: Created): void {
+  #of(stream: ServerHttp2Stream): GuardedConnection | undefined {
     const socket = stream.session?.socket
-    const connection = socket && this.#bySocket.get(socket)
+    return socket && this.#bySocket.get(socket)
+  }
+
+  #began({ stream, headers }: Created): void {
+    const connection = this.#of(stream)
     if (connection === undefined) return
     if (connection.unsentBytes > this.#connectionBytesMax) {
       this.#reports.add('buffered_bytes')
@@ -144,7 +161,7 @@ class GuardedConnection implements HeldConnection, Holder {
   readonly #calls = new Set<Call>()
   sinceMs = performance.now()
   #arrivedBytes = 0
-  /** Bytes of answers that wait for the client, as of the last look. */
+  /** Bytes of answers that wait for the client, as of the last look, and of those since then. */
   unsentBytes = 0
   #writtenBytes = 0
   #readMs = performance.now()

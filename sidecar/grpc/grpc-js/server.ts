@@ -40,12 +40,16 @@ export const startTransport: StartTransport = async (
     // Channelz would record every call, and nothing here reads its records.
     'grpc.enable_channelz': 0,
   })
-  const { definition, implementation } = serviceOf(methods, options.statusOf)
+  const guard = new Guard(methods, options)
+  const { statusOf } = options
+  const { definition, implementation } = serviceOf(methods, {
+    statusOf,
+    onResponse: (stream, bytes) => guard.responds(stream, bytes),
+  })
   server.addService(definition, implementation)
   const { certificates } = options
   const credentials =
     certificates === undefined ? ServerCredentials.createInsecure() : serverCredentials(certificates)
-  const guard = new Guard(methods, options)
   const listener = await listen(server, options, credentials, guard).catch((error: unknown) => {
     guard.close()
     throw error
