@@ -15,16 +15,20 @@ export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
 export function credentialForSearch(
   services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
   question: Omit<CredentialsQuestion, 'api'>,
+  connection?: object,
 ): MaybePromise<CredentialForSearch> {
   // The faults of a credential are the same for every API of the matrix, so any of them will do.
   const [api = ''] = services.engine.apis.keys()
-  return andThen(checkCredentials(services, { ...question, api }), ({ decision, token, verified }) => {
-    if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
-    const { target } = question
-    return {
-      token,
-      denial: undefined,
-      opens: (each) => checkVerified(services, token, { api: each, target }).allowed,
-    }
-  })
+  return andThen(
+    checkCredentials(services, { ...question, api }, connection),
+    ({ decision, token, verified }) => {
+      if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
+      const { target } = question
+      return {
+        token,
+        denial: undefined,
+        opens: (each) => checkVerified(services, token, { api: each, target }).allowed,
+      }
+    },
+  )
 }

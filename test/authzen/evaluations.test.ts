@@ -199,7 +199,13 @@ describe('with an authority that does what the test says', () => {
     let asked = 0
     const verifier = { recognize: () => 'issue', verify: () => verify(asked++) }
     const services = { engine, verifier, authority: verifier, now: Date.now } as unknown as CallServices
-    const asking: Asked = { services, cacheForMs: 0, evaluationsMax: 1000, explain: httpErrorOf }
+    const asking: Asked = {
+      services,
+      cacheForMs: 0,
+      evaluationsMax: 1000,
+      connection: {},
+      explain: httpErrorOf,
+    }
     const body = { subject: CREDENTIAL, action: CALL, ...YES, evaluations: Array(count).fill({}) }
     const { evaluations } = (await answerEvaluations(asking, {
       ...body,

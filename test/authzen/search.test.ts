@@ -274,6 +274,7 @@ describe('pages', () => {
       services: { engine: compile(smallMatrix(), { strict }) } as unknown as CallServices,
       cacheForMs: 0,
       evaluationsMax: 1,
+      connection: {},
       explain: () => ({ status: 500, message: '' }),
     })
     const { page } = (await answerSearch(asked(false), { ...first, page: { limit: 0 } }, 'subject')) as {

@@ -24,6 +24,8 @@ export interface Asked {
   readonly cacheForMs: number
   /** Most evaluations in one request. */
   readonly evaluationsMax: number
+  /** The same object for all requests of a connection. */
+  readonly connection: object
   /** What is said of an error, which is also logged. */
   readonly explain: (error: unknown) => HttpError
 }
@@ -94,7 +96,7 @@ function readSemantic({ options = {} }: Fields): string {
 
 /** @throws CallError where nothing can be decided */
 export function evaluate(
-  { services, cacheForMs }: Asked,
+  { services, cacheForMs, connection }: Asked,
   { subject, action, resource, clientAddress }: Entities,
 ): MaybePromise<Answer> {
   const { engine, now } = services
@@ -106,7 +108,7 @@ export function evaluate(
       return claimsAnswer(decideToken(services, subject, resource), cacheForMs)
     case 'credential':
       return andThen(
-        checkCredentials(services, { api, headers: subject.headers, target, clientAddress }),
+        checkCredentials(services, { api, headers: subject.headers, target, clientAddress }, connection),
         (outcome) => credentialsAnswer(outcome, cacheForMs, now()),
       )
     case 'unknown':

@@ -5,7 +5,7 @@ import { forCall, type Services } from '../../usecases/services.ts'
 import type { Site } from '../catalog.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
 import { jsonBodyOf, sendJson } from '../json.ts'
-import { addressOf } from '../question.ts'
+import { addressOf, connectionOf } from '../question.ts'
 import { logRefusal } from '../refusals.ts'
 import { expectFields, type Fields } from './entities.ts'
 import { type Asked, answerEvaluation, answerEvaluations } from './evaluations.ts'
@@ -58,7 +58,8 @@ export function addAuthzenRoutes(
   for (const { path, answer } of ENDPOINTS)
     server.post(path, { config, onRequest }, async (request, reply) => {
       const explain = (error: unknown) => explained(services, request, error)
-      const asked = { services: forCall(services), cacheForMs, evaluationsMax, explain }
+      const connection = connectionOf(request)
+      const asked = { services: forCall(services), cacheForMs, evaluationsMax, connection, explain }
       const body = expectFields(jsonBodyOf(request, JSON_TYPE), 'the body')
       return sendJson(identified(reply), 200, await answer(asked, body))
     })

@@ -80,7 +80,8 @@ async function candidatesOf(asked: Asked, entities: Entities, searched: Searched
         return { ids, permits: (api) => decideToken(services, subject, { ...resource, api }).allowed }
       const { headers } = subject
       const { target } = resource
-      const credential = await credentialForSearch(services, { headers, target, clientAddress })
+      const question = { headers, target, clientAddress }
+      const credential = await credentialForSearch(services, question, asked.connection)
       const { token, denial } = credential
       return {
         ids,
