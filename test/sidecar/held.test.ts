@@ -60,6 +60,16 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     await eventually(() => sockets.filter(({ closed }) => !closed).length === 3)
   })
 
+  test('an idle connection that gives way is told so, so that no call of its client is lost', async () => {
+    const { address } = await run({ max_connections: 1 })
+    const session = open(address)
+    const ending = new Promise((resolve) => session.once('goaway', resolve))
+    const check = call(session, 'Check', messageFrame(encoded('CheckRequest', CLAIMS))).end()
+    await eventually(() => check.closed)
+    open(address)
+    expect(await ending).toBe(0)
+  })
+
   test('a message that does not arrive in time ends its call, and not the others', async () => {
     const { address, logLines } = await run({ request_timeout_ms: 200 })
     const session = open(address)

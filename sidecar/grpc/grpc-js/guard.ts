@@ -3,7 +3,7 @@
  * Node's diagnostics tell of their streams. What is between the two stays without a bound: docs/security.md says what.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { BySocket } from '../../base/by-socket.ts'
 import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/connection-table.ts'
@@ -16,6 +16,9 @@ type Options = Pick<TransportOptions, 'bounds' | 'maxMessageBytes' | 'onExceeded
 
 /** Time between two looks at all streams, in milliseconds. */
 const LOOK_MS = 100
+
+/** How long a connection that gives way may take to close, in milliseconds. */
+const CLOSING_MS = 1_000
 
 /** What a stream costs, beside the bytes of its request and answer. */
 const STREAM_BYTES = 8_192
@@ -157,6 +160,8 @@ const NONE: readonly Call[] = []
 
 class GuardedConnection implements HeldConnection, Holder {
   readonly #socket: Socket
+  /** Known since the first call. */
+  #session: Http2Session | undefined
   readonly source: string
   readonly #calls = new Set<Call>()
   sinceMs = performance.now()
@@ -185,6 +190,7 @@ class GuardedConnection implements HeldConnection, Holder {
 
   begin(call: Call): void {
     this.#calls.add(call)
+    this.#session = call.stream.session
     this.sinceMs = call.beganMs
   }
 
@@ -220,8 +226,11 @@ class GuardedConnection implements HeldConnection, Holder {
     return nowMs - this.#readMs
   }
 
+  /** A client that may just have sent a call is told that it was not begun, so that it makes it again elsewhere. */
   giveWay(): void {
-    this.#socket.destroy()
+    if (this.use !== 'idle' || this.#session?.closed !== false) return void this.#socket.destroy()
+    this.#session.close()
+    setTimeout(() => this.#socket.destroy(), CLOSING_MS).unref()
   }
 
   releaseAll(): void {
