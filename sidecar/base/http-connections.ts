@@ -87,7 +87,7 @@ export class HttpConnections {
   began(request: Request, response: Response): boolean {
     const connection = this.#bySocket.get(request.socket)
     if (connection === undefined) return true
-    const exchange = { request, response }
+    const exchange: Exchange = { request, response, lasts: false }
     connection.exchanges.add(exchange)
     connection.sinceMs = performance.now()
     this.#requests++
@@ -102,6 +102,12 @@ export class HttpConnections {
       stopParsing(request.socket)
     }
     return !connection.reserved
+  }
+
+  /** The response may go on for ever, as one who watches wants it. The server is not at work on it, and its connection may give way. */
+  lasts(request: Request): void {
+    for (const exchange of this.#bySocket.get(request.socket)?.exchanges ?? [])
+      if (exchange.request === request) exchange.lasts = true
   }
 
   #requestsMax({ httpVersionMajor }: Request): number {
@@ -162,11 +168,19 @@ function stopParsing({ parser }: Socket & { readonly parser?: { onIncoming?: unk
   if (parser?.onIncoming) parser.onIncoming = () => REFUSED
 }
 
+/** A request and its response. */
+interface Exchange {
+  readonly request: Request
+  readonly response: Response
+  /** Whether the response may go on for ever. */
+  lasts: boolean
+}
+
 class HttpConnection implements HeldConnection {
   readonly socket: Socket
   readonly source: string
   readonly #options: ConnectionOptions
-  readonly exchanges = new Set<{ readonly request: Request; readonly response: Response }>()
+  readonly exchanges = new Set<Exchange>()
   sinceMs = performance.now()
 
   constructor(socket: Socket, source: string, options: ConnectionOptions) {
@@ -181,8 +195,10 @@ class HttpConnection implements HeldConnection {
 
   /** A client in the middle of its request, or that does not read its response, waits no less than one without a request. */
   get use(): 'idle' | 'working' {
-    for (const { request, response } of this.exchanges)
-      if (!response.writableEnded && (this.#options.bodiesStream || !isUnfinished(request))) return 'working'
+    for (const { request, response, lasts } of this.exchanges) {
+      const waits = lasts || (!this.#options.bodiesStream && isUnfinished(request))
+      if (!response.writableEnded && !waits) return 'working'
+    }
     return 'idle'
   }
 

@@ -48,6 +48,11 @@ export class Bounds {
     return { status: 503, message: 'too many connections; try again', retryAfterSeconds: 1 }
   }
 
+  /** The response to a request may go on for ever. */
+  lasts(request: FastifyRequest['raw']): void {
+    this.#connections.lasts(request)
+  }
+
   /** @throws Error if the address is in use, or cannot be bound */
   async listen(
     server: FastifyInstance,

@@ -118,13 +118,12 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) =>
     (reply.request.routeOptions.config?.sendError ?? sendError)(reply, error, site.identityUrl)
-
   server.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
-    const wrong =
-      bounds.problem(request, reply) ?? (asked ? undefined : hostProblem(request, hosts, options.contract))
+    const host = asked ? undefined : hostProblem(request, hosts, options.contract)
+    const wrong = bounds.problem(request, reply) ?? host
     if (wrong !== undefined) return void refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
     if (request.routeOptions.url === JWKS) return next()
@@ -157,7 +156,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   addHealthRoutes(server, services, () => ready)
   await addIdentityRoutes(server, services, options.identity, () => site)
   await addOptionalRoutes(server, services, options, () => site)
-  await options.contract?.addTo(server, (request) => tls?.letLast(request))
+  await addContract(server, options, bounds, tls)
 
   const { port, close } = await bounds.listen(server, options.address, options.connections)
   const host = withBrackets(parsed.host)
@@ -245,6 +244,18 @@ async function openProxies(
   log?: Services['log'],
 ): Promise<TrustedProxies | undefined> {
   return proxies && new (await import('./trusted-proxies.ts')).TrustedProxies(proxies, log)
+}
+
+async function addContract(
+  server: FastifyInstance,
+  { contract }: HttpOptions,
+  bounds: Bounds,
+  tls: SecureServers | undefined,
+): Promise<void> {
+  await contract?.addTo(server, (request) => {
+    tls?.letLast(request)
+    bounds.lasts(request)
+  })
 }
 
 function listenAddressOf(options: HttpOptions): { readonly host: string; readonly port: number } {

@@ -52,7 +52,9 @@ async function start({ connections = 3, bodiesStream = false } = {}) {
     const hasRoom = table.began(request, response)
     const answer = () => response.writeHead(hasRoom || request.url === '/healthz' ? 200 : 503).end()
     if (request.method === 'POST') request.resume().once('end', answer)
-    if (request.method === 'POST' || request.url === '/slow') slow.push(answer)
+    if (request.url === '/watch') table.lasts(request)
+    if (request.url === '/watch') response.writeHead(200).write('first')
+    else if (request.method === 'POST' || request.url === '/slow') slow.push(answer)
     else answer()
   }
   const server = createServer(handle)
@@ -71,6 +73,7 @@ test.each<[what: string, sent: string]>([
   ['that have sent nothing', ''],
   ['with unfinished headers', 'GET / HTTP/1.1\r\nHost'],
   ['with an unfinished body', post],
+  ['with a response that may go on for ever', get('/watch')],
 ])('of connections %s, the one that waits for longest gives way to a new one', async (_what, sent) => {
   const { open, bounds } = await start()
   const waiting: Client[] = []

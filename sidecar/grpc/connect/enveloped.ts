@@ -264,6 +264,7 @@ export class EnvelopedCall implements Responses {
     if (this.#over) return
     this.#over = true
     this.#hold(0)
+    this.#buffer.drop()
     this.#stopTimer?.()
     clearTimeout(this.#restTimer)
     for (const listener of this.#endListeners.splice(0)) listener()
