@@ -16,6 +16,8 @@ export interface HttpListener {
   close(): Promise<void>
 }
 
+const CONNECTIONS_MAX = 1_000
+
 /** Most bytes of unfinished bodies, of all clients. One body has `BODY_BYTES_MAX` at most. */
 const ARRIVING_BYTES_MAX = 33_554_432
 
@@ -30,19 +32,25 @@ export class Bounds {
   readonly #bodies = new Bodies(() => this.#reports.add('buffered_bytes'))
   readonly #reports: Reports
 
-  constructor({ log }: Pick<Services, 'log'>, connections: number) {
+  /** @param server has no routes yet */
+  constructor({ log }: Pick<Services, 'log'>, server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
+    // Who takes a request out of the server's hands before its body is read has bounds for it.
+    server.addHook('preParsing', (request, _reply, body, next) => {
+      if (isUnfinished(request.raw)) this.#bodies.add(request.raw)
+      next(null, body)
+    })
     this.#reports = new Reports((counts) =>
       log.info({ listener: 'http', exceeded: counts }, 'connections or requests were refused at a bound'),
     )
-    this.#connections = new HttpConnections({ connections, bodiesStream: false }, (bound) =>
-      this.#reports.add(bound),
+    this.#connections = new HttpConnections(
+      { connections: Math.min(CONNECTIONS_MAX, connectionsMax), bodiesStream: false },
+      (bound) => this.#reports.add(bound),
     )
   }
 
   /** Counts a request that begins. @returns what is wrong with it; undefined: nothing */
   problem({ raw, url }: FastifyRequest, reply: FastifyReply): HttpError | undefined {
     const hasRoom = this.#connections.began(raw, reply.raw)
-    if (isUnfinished(raw)) this.#bodies.add(raw)
     if (hasRoom || HEALTH.has(url)) return undefined
     reply.header('connection', 'close')
     return { status: 503, message: 'too many connections; try again', retryAfterSeconds: 1 }

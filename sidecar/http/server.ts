@@ -95,7 +95,6 @@ const OF_PROXIES: ReadonlySet<string> = new Set([...AUTHORIZE, EXT_AUTHZ])
 const JWKS = '/.well-known/jwks.json'
 
 const REQUESTS_PER_CONNECTION_MAX = 10_000
-const CONNECTIONS_MAX = 1_000
 
 /** No cache may store a response: it is only for one requester and one moment. */
 const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
@@ -112,7 +111,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const server = newServer(proxies, limits, tls)
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
-  const bounds = new Bounds(services, Math.min(CONNECTIONS_MAX, options.maxConnections ?? CONNECTIONS_MAX))
+  const bounds = new Bounds(services, server, options.maxConnections)
   let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
