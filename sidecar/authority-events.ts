@@ -1,7 +1,8 @@
-/** What the embedded authority tells the log and the health of the sidecar. */
+/** What the embedded authority and its directory tell the log and the health of the sidecar. */
 import type { Logger } from 'pino'
 import type { AuthorityEvents } from './authority/open.ts'
 import type { Health } from './base/health.ts'
+import type { Config } from './config/config.ts'
 
 /** Others on this machine can read a file with a secret. */
 export function warnOfExposure(log: Logger, file: string, problem: string): void {
@@ -47,5 +48,24 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         { static_tokens: count, pepper: pepperFile },
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
       ),
+  }
+}
+
+/** Logs whether notifications of the shared directory arrive, and whether its database can be reached. */
+export function directoryEvents({ directory }: Config, log: Logger, health: Health) {
+  return {
+    onListening: (on: boolean) => {
+      if (on) log.info('receiving notifications of changes on other hosts')
+      else
+        log.warn(
+          { staleness_ms: directory.staleness_ms },
+          'no notifications of changes on other hosts; such changes take effect after the staleness bound',
+        )
+    },
+    onReachable: (reachable: boolean) => {
+      health.set('directory_unreachable', !reachable)
+      if (reachable) log.info('the database of the directory answers again')
+      else log.error('the database of the directory does not answer; the sidecar is not ready until it does')
+    },
   }
 }

@@ -12,27 +12,47 @@ export interface RulesOptions {
   readonly pollMs: number
   /** Called if the changed file cannot be used. The last good rules stay in force. */
   readonly onRefused: (error: Error) => void
+  /** How long the rules may be in force when they are not known to be those of the file, in milliseconds; default, and 0: for ever. */
+  readonly maxAgeMs?: number
+  /** Called after each look at the file. */
+  readonly onLook?: (found: Look) => void
+}
+
+/** What a look at the matrix file showed. */
+export interface Look {
+  /** The file cannot be used, and the last good rules are in force. */
+  readonly refused: boolean
+  /** That has been so for longer than `maxAgeMs`. */
+  readonly stale: boolean
 }
 
 /** Holds the current engine. A caller reads `engine` once for each check, so that each answer comes from one matrix. */
 export class Rules {
   #engine: Engine
   readonly #file: WatchedFile<Engine> | undefined
+  readonly #timer: NodeJS.Timeout | undefined
+  readonly #maxAgeMs: number
+  readonly #onLook: ((found: Look) => void) | undefined
+  /** When the rules were last known to be those of the file. */
+  #confirmedAtMs = performance.now()
   readonly #watchers = new Set<(engine: Engine) => void>()
 
   /** @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve without valid rules */
-  constructor({ path, strict, pollMs, onRefused }: RulesOptions) {
+  constructor({ path, strict, pollMs, onRefused, maxAgeMs = 0, onLook }: RulesOptions) {
+    this.#maxAgeMs = maxAgeMs
+    this.#onLook = onLook
     if (path === undefined) this.#engine = compile(supportMatrix, { strict })
     else {
       const read = () => compile(readMatrix(path), { strict })
       this.#file = new WatchedFile({
         path,
-        pollMs,
+        pollMs: 0,
         read,
         onChanged: (engine) => this.#change(engine),
         onRefused,
       })
       this.#engine = this.#file.initial
+      if (pollMs > 0) this.#timer = setInterval(() => this.reload(), pollMs).unref()
     }
   }
 
@@ -42,7 +62,12 @@ export class Rules {
 
   /** Reads the file again if it has changed. If it cannot be used, the rules stay as they are. */
   reload(): void {
-    this.#file?.reload()
+    if (this.#file === undefined) return
+    const usable = this.#file.reload()
+    const nowMs = performance.now()
+    if (usable) this.#confirmedAtMs = nowMs
+    const stale = this.#maxAgeMs > 0 && nowMs - this.#confirmedAtMs > this.#maxAgeMs
+    this.#onLook?.({ refused: !usable, stale })
   }
 
   /** Calls `watcher` with every new engine from now on. Returns a function that ends this. */
@@ -52,6 +77,7 @@ export class Rules {
   }
 
   close(): void {
+    clearInterval(this.#timer)
     this.#file?.close()
     this.#watchers.clear()
   }

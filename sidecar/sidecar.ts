@@ -3,10 +3,10 @@ import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
 import { openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
-import { authorityEvents, warnOfExposure } from './authority-events.ts'
+import { authorityEvents, directoryEvents, warnOfExposure } from './authority-events.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { expectDescriptors } from './base/descriptors.ts'
-import { Health } from './base/health.ts'
+import { Health, type HealthState } from './base/health.ts'
 import { Turns } from './base/turns.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
 import {
@@ -24,14 +24,14 @@ import { expectPrivateFiles } from './config/secret-files.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
-import type { EgressServer } from './egress/server.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
-import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
-import { checkHttpOptions, type HttpServer, type HttpTimeLimits, startHttpServer } from './http/server.ts'
+import { startGrpcServer } from './grpc/server.ts'
+import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from './http/server.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
 import { type OpenCertificates, openCertificates } from './open-certificates.ts'
 import type { OpenEgress } from './open-egress.ts'
+import { checkHealthAddress, openHealth } from './open-health.ts'
 import { Rules } from './rules.ts'
 import { openRetention } from './usecases/audit-retention.ts'
 import { Callers } from './usecases/callers.ts'
@@ -47,6 +47,8 @@ export interface Serving {
   readonly httpAddress: string | undefined
   /** Address of egress: `HOST:PORT` or `unix:PATH`; `undefined` if it is off. */
   readonly egressAddress: string | undefined
+  /** Address of the health listener: `HOST:PORT` or `unix:PATH`; `undefined` if it is off. */
+  readonly healthAddress: string | undefined
   /** Digest of the current matrix. With workers it is the digest from the time when they became ready. */
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
@@ -64,6 +66,8 @@ export interface Sidecar extends Serving {
 }
 
 export interface StartOptions {
+  /** Is told the health at each change. */
+  readonly onHealth?: (state: HealthState) => void
   /** Destination of log lines; default: standard error. */
   readonly log?: Logger
   /** Wall clock, in milliseconds since the epoch. */
@@ -92,17 +96,19 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const now = options.now ?? Date.now
   const log = options.log ?? newLog(config.log_level)
   const { egressUnder } = await checkConfig(config, log)
-  const health = new Health()
+  const health = new Health(now, options.onHealth)
   await using opening = new AsyncDisposableStack()
+  const healthServer = await openHealth(config, health)
+  opening.defer(() => healthServer?.close())
   const certificates = openCertificates(config, log)
   opening.defer(() => certificates.close())
-  const rules = openRules(config, log)
+  const rules = openRules(config, log, health)
   opening.defer(() => rules.close())
   const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
   const { authority, administration, close } = await openEmbeddedAuthority({
     folder: config.data,
-    shared: sharedDirectory(config, options.siblings, log),
+    shared: sharedDirectory(config, options.siblings, directoryEvents(config, log, health)),
     tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
     tokenKinds: () => rules.engine.tokenKinds.values(),
     ...limitsOf(config, options, now),
@@ -133,11 +139,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   }
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
+  health.started()
   let closing: Promise<void> | undefined
   return {
-    grpcAddress: servers.grpc.address,
-    httpAddress: servers.http?.address,
-    egressAddress: servers.egress?.address,
+    ...servers.addresses,
+    healthAddress: healthServer?.address,
     get matrixDigest() {
       return rules.engine.digest
     },
@@ -147,10 +153,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     rules,
     administration,
     reload: () => {
-      rules.reload()
-      certificates.reload()
-      watch.reload()
-      servers.http?.reload()
+      for (const each of [rules, certificates, watch, servers]) each.reload()
     },
     close: () => {
       closing ??= servers.close().then(() => open.disposeAsync())
@@ -170,12 +173,22 @@ async function checkConfig(
   log: Logger,
 ): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {
   checkGrpcAddress(config.grpc)
+  checkHealthAddress(config)
+  checkMatrixAge(config)
   await checkHttpOptions(httpOptionsOf(config))
   const profiles = new Set(readProfiles(config).profiles.keys())
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
   checkClients(config, readCallers(config.callers ?? [], profiles))
   if (config.egress.address === 'off') return { egressUnder: undefined }
   return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
+}
+
+/** Without looks at the file, every matrix would be too old at some time. */
+function checkMatrixAge({ matrix_poll_ms: pollMs, max_matrix_age_ms: ageMs }: Config): void {
+  if (ageMs > 0 && (pollMs === 0 || ageMs < pollMs))
+    throw new ConfigError(
+      'max_matrix_age_ms: expected matrix_poll_ms above 0, and no less than matrix_poll_ms, because the sidecar learns from a look at the file whether it is stale',
+    )
 }
 
 /** The limits of logins, changes and unreadable keys. */
@@ -188,43 +201,42 @@ function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => num
   }
 }
 
-function openRules(config: Config, log: Logger): Rules {
+function openRules(config: Config, log: Logger, health: Health): Rules {
   const rules = new Rules({
     path: config.matrix,
     strict: config.strict,
     pollMs: config.matrix_poll_ms,
+    maxAgeMs: config.max_matrix_age_ms,
     onRefused: (error) =>
       log.error(
         { matrix: config.matrix, problem: error.message },
         'the matrix file cannot be used; the last good one stays in force',
       ),
+    onLook: ({ refused, stale }) => {
+      health.set('matrix_refused', refused)
+      if (stale && health.state.problems.matrix_stale === undefined)
+        log.error(
+          { max_matrix_age_ms: config.max_matrix_age_ms },
+          'the matrix in force has not been that of its file for too long; the sidecar is not ready until it is',
+        )
+      health.set('matrix_stale', stale)
+    },
   })
-  rules.watch((engine) =>
-    log.info({ matrix_digest: engine.digest, rules_digest: engine.rulesDigest }, 'a new matrix is in force'),
-  )
+  health.setMatrix(rules.engine.digest)
+  rules.watch((engine) => {
+    health.setMatrix(engine.digest)
+    log.info({ matrix_digest: engine.digest, rules_digest: engine.rulesDigest }, 'a new matrix is in force')
+  })
   return rules
 }
 
 function sharedDirectory(
   config: Config,
   siblings: Siblings | undefined,
-  log: Logger,
+  events: Pick<SharedDirectory, 'onListening' | 'onReachable'>,
 ): SharedDirectory | undefined {
   const shared = sharedDirectoryOf(config)
-  return (
-    shared && {
-      ...shared,
-      siblings,
-      onListening: (on) => {
-        if (on) log.info('receiving notifications of changes on other hosts')
-        else
-          log.warn(
-            { staleness_ms: shared.stalenessMs },
-            'no notifications of changes on other hosts; such changes take effect after the staleness bound',
-          )
-      },
-    }
-  )
+  return shared && { ...shared, siblings, ...events }
 }
 
 /** The callers, the operator of the data folder, the profiles and the upstreams, followed as their files change. */
@@ -288,9 +300,8 @@ function mayAnyClientCall({ grpc: { tls } }: Config, callers: readonly Configure
 const PROFILES_REFUSED = 'the profiles and upstreams cannot be read again; the last good ones stay in force'
 
 interface Servers {
-  readonly grpc: GrpcServer
-  readonly http: HttpServer | undefined
-  readonly egress: EgressServer | undefined
+  readonly addresses: Pick<Serving, 'grpcAddress' | 'httpAddress' | 'egressAddress'>
+  reload(): void
   close(): Promise<void>
 }
 
@@ -331,10 +342,17 @@ async function startServers(
   opening.defer(() => http?.close())
   const egress = await openEgress?.(config.egress.address, connections, room.egress, times?.http?.headersMs)
   opening.move()
-  const close = async () => {
-    http?.stopBeingReady()
-    await Promise.all([grpc, contract, egress].map((each) => each?.close(config.drain_ms)))
-    await http?.close()
+  return {
+    addresses: {
+      grpcAddress: grpc.address,
+      httpAddress: http?.address,
+      egressAddress: egress?.address,
+    },
+    reload: () => http?.reload(),
+    close: async () => {
+      services.health.stop()
+      await Promise.all([grpc, contract, egress].map((each) => each?.close(config.drain_ms)))
+      await http?.close()
+    },
   }
-  return { grpc, http, egress, close }
 }

@@ -36,7 +36,7 @@ export function isLoopback(host: string): boolean {
 
 /** A listener that could not start, and its address. */
 export interface TakenAddress {
-  readonly listener: 'grpc' | 'http' | 'egress'
+  readonly listener: 'grpc' | 'http' | 'egress' | 'health'
   readonly address: string
 }
 
@@ -48,7 +48,7 @@ export function addressInUse({ listener, address }: TakenAddress): Error {
 /** Reads an error of `addressInUse` from its message, because a worker only sends the message. */
 export function takenAddressOf(error: unknown): TakenAddress | undefined {
   const [, listener, address] =
-    /^(grpc|http|egress) address (.+) is in use$/.exec(String((error as Error)?.message)) ?? []
+    /^(grpc|http|egress|health) address (.+) is in use$/.exec(String((error as Error)?.message)) ?? []
   return listener === undefined || address === undefined
     ? undefined
     : { listener: listener as TakenAddress['listener'], address }

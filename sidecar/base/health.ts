@@ -1,22 +1,140 @@
-/** The problems because of which the sidecar must get no traffic, although it runs. Health checks report them. */
-export class Health {
-  readonly #problems = new Set<string>()
-  readonly #watchers = new Set<() => void>()
+/**
+ * The health of the sidecar: whether it should get traffic, and what an operator should look at. Health checks of every protocol
+ * report it, and say the same.
+ */
 
-  /** Stable codes, for example `signing_keys_unreadable`; empty: there is no problem. */
-  get problems(): readonly string[] {
-    return [...this.#problems]
+/**
+ * What can be wrong. Its code is stable. `ready: false`: the sidecar must get no traffic, although it runs. `ready: true`: it serves
+ * well, but somebody has to look.
+ */
+const PROBLEMS = {
+  signing_keys_unreadable: { check: 'signing_keys', ready: false },
+  directory_replaced: { check: 'directory', ready: false },
+  directory_unreachable: { check: 'directory', ready: false },
+  matrix_stale: { check: 'matrix', ready: false },
+  matrix_refused: { check: 'matrix', ready: true },
+} as const satisfies Readonly<Record<string, { readonly check: string; readonly ready: boolean }>>
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[]
+
+/** The health as plain data, which a worker can send. */
+export interface HealthState {
+  readonly phase: 'starting' | 'serving' | 'stopping'
+  /** The problems that there are, and since when, in milliseconds since the epoch. */
+  readonly problems: Readonly<Partial<Record<ProblemCode, number>>>
+  /** Digest of the matrix in force. Several: workers are about to change it. None: it is not read yet. */
+  readonly matrixDigests: readonly string[]
+}
+
+export class Health {
+  readonly #now: () => number
+  readonly #watchers = new Set<(state: HealthState) => void>()
+  #state: HealthState = { phase: 'starting', problems: {}, matrixDigests: [] }
+
+  /**
+   * @param now wall clock, in milliseconds since the epoch
+   * @param watcher as of `watch`
+   */
+  constructor(now: () => number, watcher?: (state: HealthState) => void) {
+    this.#now = now
+    if (watcher !== undefined) this.watch(watcher)
   }
 
-  set(problem: string, present: boolean): void {
-    if (this.#problems.has(problem) === present) return
-    if (present) this.#problems.add(problem)
-    else this.#problems.delete(problem)
-    for (const notify of this.#watchers) notify()
+  get state(): HealthState {
+    return this.#state
+  }
+
+  /** Whether the sidecar should get traffic. */
+  get ready(): boolean {
+    return isReady(this.#state)
+  }
+
+  set(problem: ProblemCode, present: boolean): void {
+    const { [problem]: since, ...others } = this.#state.problems
+    if ((since !== undefined) === present) return
+    this.#change({ problems: present ? { ...others, [problem]: this.#now() } : others })
+  }
+
+  setMatrix(digest: string): void {
+    this.#change({ matrixDigests: [digest] })
+  }
+
+  /** The start is complete. */
+  started(): void {
+    this.#change({ phase: 'serving' })
+  }
+
+  /** From now on the sidecar should get no traffic, because it is about to end. */
+  stop(): void {
+    if (this.#state.phase !== 'stopping') this.#change({ phase: 'stopping' })
   }
 
   /** Calls `notify` at each change from now on. */
-  watch(notify: () => void): void {
+  watch(notify: (state: HealthState) => void): void {
     this.#watchers.add(notify)
+  }
+
+  #change(changed: Partial<HealthState>): void {
+    this.#state = { ...this.#state, ...changed }
+    for (const notify of this.#watchers) notify(this.#state)
+  }
+}
+
+/** Whether somebody with that health should get traffic. */
+export function isReady({ phase, problems }: HealthState): boolean {
+  return phase === 'serving' && codesOf(problems, false).length === 0
+}
+
+/** What `/readyz` answers. Whoever reaches it may read it, so it has codes, times and digests alone. */
+export function readiness(state: HealthState, verbose: boolean): { readonly ready: boolean; body: object } {
+  const { phase, problems, matrixDigests } = state
+  const ready = isReady(state)
+  const failing = codesOf(problems, false)
+  const warnings = codesOf(problems, true)
+  const body = {
+    status: phase === 'serving' ? (ready ? 'ready' : 'not ready') : phase,
+    ...(failing.length > 0 && { problems: failing }),
+    ...(warnings.length > 0 && { warnings }),
+    ...(verbose && { checks: checksOf(problems), matrix_digests: matrixDigests }),
+  }
+  return { ready, body }
+}
+
+/** The codes of those problems with which the sidecar is ready, or of those with which it is not. */
+function codesOf(problems: HealthState['problems'], ready: boolean): ProblemCode[] {
+  return CODES.filter((code) => problems[code] !== undefined && PROBLEMS[code].ready === ready)
+}
+
+/** Every check with its result. */
+function checksOf(problems: HealthState['problems']): object[] {
+  const byCheck = Map.groupBy(CODES, (code) => PROBLEMS[code].check)
+  return Array.from(byCheck, ([name, codes]) => {
+    const found = codes.flatMap((code) => {
+      const since = problems[code]
+      return since === undefined ? [] : [{ code, since: new Date(since).toISOString() }]
+    })
+    const failing = found.some(({ code }) => !PROBLEMS[code].ready)
+    return { name, status: failing ? 'failing' : found.length > 0 ? 'warning' : 'ok', problems: found }
+  })
+}
+
+/**
+ * The health of several workers as one. They are ready if at least one of them serves, and none that serves has a problem: a worker
+ * that is being replaced gets no connections, but one with a problem gets its share.
+ */
+export function healthOfAll(workers: readonly HealthState[], stopping: boolean): HealthState {
+  const serving = workers.filter(({ phase }) => phase === 'serving')
+  const problems: Partial<Record<ProblemCode, number>> = {}
+  for (const worker of serving)
+    for (const code of CODES) {
+      const since = worker.problems[code]
+      if (since !== undefined) problems[code] = Math.min(since, problems[code] ?? since)
+    }
+  return {
+    phase: stopping ? 'stopping' : serving.length > 0 ? 'serving' : 'starting',
+    problems,
+    matrixDigests: [...new Set(serving.flatMap(({ matrixDigests }) => matrixDigests))],
   }
 }

@@ -8,6 +8,7 @@ import { addCheckCommand } from './check.ts'
 import { addCompletionCommands } from './completion.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
+import { addHealthCommand } from './health.ts'
 import { addHelpParts, GROUPS, title } from './help.ts'
 import { addIssueCommand, addTokenCommand } from './issue.ts'
 import { addKeysCommand } from './keys.ts'
@@ -41,6 +42,7 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   program.commandsGroup(GROUPS.run)
   for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
+  addHealthCommand(program)
   addProfileCommand(program)
   addRouteCommand(program)
   program.commandsGroup(GROUPS.administer)

@@ -99,6 +99,7 @@ async function serve(options: ServeOptions): Promise<void> {
       grpc: serving.grpcAddress,
       http: serving.httpAddress ?? 'off',
       ...(serving.egressAddress !== undefined && { egress: serving.egressAddress }),
+      ...(serving.healthAddress !== undefined && { health: serving.healthAddress }),
       matrix_digest: serving.matrixDigest,
       strict: config.strict,
       rules_digest: serving.rulesDigest,
@@ -120,13 +121,14 @@ async function starter(
 }
 
 function readyLine(
-  { grpcAddress, httpAddress, egressAddress, matrixDigest }: Serving,
+  { grpcAddress, httpAddress, egressAddress, healthAddress, matrixDigest }: Serving,
   { strict, workers }: Config,
 ): string {
   return [
     `ready: gRPC on ${grpcAddress}`,
     `HTTP ${httpAddress === undefined ? 'off' : `on ${httpAddress}`}`,
     ...(egressAddress === undefined ? [] : [`egress on ${egressAddress}`]),
+    ...(healthAddress === undefined ? [] : [`health on ${healthAddress}`]),
     `matrix ${matrixDigest}`,
     ...(strict ? ['strict'] : []),
     ...(workers > 1 ? [`${workers} workers`] : []),

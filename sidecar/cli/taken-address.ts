@@ -34,12 +34,12 @@ function placeOf(
   environment: Readonly<Record<string, string | undefined>>,
 ): string {
   const variable = `PORTCULLIS_${listener.toUpperCase()}_ADDRESS`
-  if (listener === 'egress' || sources[listener] === undefined) {
+  if (listener === 'egress' || listener === 'health' || sources[listener] === undefined) {
     if (environment[variable] !== undefined) return `in ${variable}`
     if (namesAddress(sources.config, listener)) return `in \`${listener}.address\` of ${sources.config}`
   }
-  // Egress has no flag: its routes are in the file.
-  if (listener === 'egress') return `in ${variable}`
+  // Neither has a flag: the routes of egress are in the file, and probes know the address of health.
+  if (listener === 'egress' || listener === 'health') return `in ${variable}`
   return `with --${listener} HOST:PORT (or ${listener === 'grpc' ? 'unix:PATH' : 'off'})`
 }
 

@@ -85,6 +85,7 @@ export interface Config {
       readonly max_concurrent?: number
     }[]
   }
+  readonly health: { readonly address: string }
   readonly routes?: readonly RouteSetting[]
   readonly tokens?: TokensConfig
   readonly data: string
@@ -97,6 +98,7 @@ export interface Config {
   readonly matrix?: string
   readonly keys_unreadable_ms: number
   readonly matrix_poll_ms: number
+  readonly max_matrix_age_ms: number
   readonly strict: boolean
   readonly cache_for_ms: number
   readonly passwords: { readonly concurrent: number; readonly waiting: number; readonly remember_ms: number }

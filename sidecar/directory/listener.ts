@@ -7,7 +7,12 @@ export interface ChangeWatcher {
   changed(): void
   /** Notifications of changes began to arrive (`on`) or ceased. */
   listening(on: boolean): void
+  /** The database cannot be reached any more, or can be again. */
+  reachable?(reachable: boolean): void
 }
+
+/** Time between two questions to the server whether it still answers, in milliseconds. */
+const HEARTBEAT_MS = 5_000
 
 /** The pause before the first reconnection. It doubles with each failure up to the maximum. */
 const RETRY_MS = 100
@@ -20,6 +25,8 @@ export class ChangeListener {
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
   #client: Client | undefined
+  /** What the watcher was told last. */
+  #told: boolean | undefined
 
   constructor(connection: ClientConfig, channel: string, watcher: ChangeWatcher) {
     this.#connection = connection
@@ -55,6 +62,7 @@ export class ChangeListener {
   async #listen(onListening: () => void): Promise<boolean> {
     const watcher = this.#watcher
     let listening = false
+    let heartbeat: NodeJS.Timeout | undefined
     try {
       const client = new Client(this.#connection)
       this.#client = client
@@ -69,15 +77,26 @@ export class ChangeListener {
       listening = true
       // Notifications from before this moment were missed.
       watcher.changed()
-      watcher.listening(true)
+      this.#tell(true)
       onListening()
+      // A server that hangs, or a network that drops packets, would close nothing for a long time.
+      heartbeat = setInterval(() => {
+        client.query('SELECT 1').catch(() => client.connection.stream.destroy())
+      }, HEARTBEAT_MS).unref()
       await disconnected
     } catch {
       // `#run` pauses and tries again.
     }
+    clearInterval(heartbeat)
     this.#disconnect()
-    if (listening && !this.#stop.signal.aborted) watcher.listening(false)
+    if (!this.#stop.signal.aborted) this.#tell(false)
     return listening
+  }
+
+  #tell(on: boolean): void {
+    if (on === this.#told) return
+    this.#told = on
+    this.#watcher.listening(on)
   }
 
   /** Closes the socket without the protocol's goodbye, because that would wait for a server that no longer answers. */

@@ -1,5 +1,6 @@
 /** Opens the directory: a file on this host, or a PostgreSQL database that several hosts share. */
 import type { Secret } from '../base/secret.ts'
+import type { ChangeWatcher } from './listener.ts'
 import { DirectoryStore } from './store.ts'
 import { DirectoryVerification } from './verification.ts'
 
@@ -17,6 +18,8 @@ export interface SharedDirectory {
    * here after `stalenessMs` at the latest.
    */
   readonly onListening?: (on: boolean) => void
+  /** Called when the database has not answered for `stalenessMs` (`false`), and when it answers again. */
+  readonly onReachable?: (reachable: boolean) => void
   /** Processes that are notified of a change before it is acknowledged. PostgreSQL notifies all others shortly after. */
   readonly siblings?: Siblings | undefined
 }
@@ -57,10 +60,12 @@ export async function openDirectory(
   const { CachedDirectory } = await import('./cached.ts')
   const database = await openPostgres(shared)
   const cached = new CachedDirectory(new DirectoryVerification(database), shared)
-  await database.watch({
+  const watcher: ChangeWatcher = {
     changed: () => cached.clear(),
     listening: (on) => shared.onListening?.(on),
-  })
+    reachable: (reachable) => shared.onReachable?.(reachable),
+  }
+  await database.watch(watcher, shared.stalenessMs)
   const { siblings } = shared
   siblings?.watch(() => cached.clear())
   return new DirectoryStore(database, now, {

@@ -19,6 +19,7 @@ import type { Database, Parameters, Queries } from './database.ts'
 import { ChangeListener, type ChangeWatcher } from './listener.ts'
 import { numberParameters } from './named-parameters.ts'
 import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
+import { Reachability } from './reachability.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 
 export interface PostgresOptions {
@@ -33,8 +34,12 @@ export interface PostgresOptions {
 }
 
 export interface PostgresDatabase extends Database {
-  /** Notifies the watcher of every change from now on. Resolves after the first attempt to listen, also if it failed. */
-  watch(watcher: ChangeWatcher): Promise<void>
+  /**
+   * Notifies the watcher of every change from now on. Resolves after the first attempt to listen, also if it failed.
+   *
+   * @param graceMs how long the database may not answer before it is not reachable, in milliseconds; default: 0
+   */
+  watch(watcher: ChangeWatcher, graceMs?: number): Promise<void>
 }
 
 /** Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of another process. */
@@ -99,6 +104,7 @@ class Postgres implements PostgresDatabase {
   readonly #oneAtATime = pLimit(1)
   readonly #listeners: ChangeListener[] = []
   readonly #watchers: ChangeWatcher[] = []
+  readonly #reachabilities: Reachability[] = []
   readonly #clients = new Set<PoolClient>()
   readonly #closeTimeoutMs: number
   readonly #changeTimeoutMs: number
@@ -143,12 +149,24 @@ class Postgres implements PostgresDatabase {
     })
   }
 
-  async watch(watcher: ChangeWatcher): Promise<void> {
+  async watch(watcher: ChangeWatcher, graceMs = 0): Promise<void> {
     this.#watchers.push(watcher)
+    const reachability = new Reachability(
+      () => this.all('SELECT 1'),
+      graceMs,
+      (reachable) => watcher.reachable?.(reachable),
+    )
+    this.#reachabilities.push(reachability)
     const listener = new ChangeListener(
       { ...this.#connection, application_name: 'portcullis listener' },
       CHANNEL,
-      watcher,
+      {
+        changed: () => watcher.changed(),
+        listening: (on) => {
+          reachability.listening(on)
+          watcher.listening(on)
+        },
+      },
     )
     this.#listeners.push(listener)
     await listener.start()
@@ -156,6 +174,7 @@ class Postgres implements PostgresDatabase {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
+      for (const reachability of this.#reachabilities) reachability.close()
       await Promise.all(this.#listeners.map((listener) => listener.close()))
       // Waiting changes finish first.
       await this.#oneAtATime(() => this.#end())

@@ -12,7 +12,7 @@ import { decoded } from './handler.ts'
 import { Topic, type Watches } from './watches.ts'
 
 /**
- * Makes the methods. All services serve until `stopServing`, but not while there is a problem. Watches are notified.
+ * Makes the methods. All services serve while the sidecar is ready. Watches are notified.
  *
  * @param names names of the services; '' means the whole server
  */
@@ -20,18 +20,20 @@ export function healthMethods(
   names: readonly string[],
   health: Health,
   watches: Watches,
-): { methods: [path: string, Method][]; stopServing: () => void } {
+): [path: string, Method][] {
   const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus
   const known = new Set(names)
-  let stopped = false
-  const current = () => ({
-    status: stopped || health.problems.length > 0 ? NOT_SERVING : SERVING,
-  })
+  const current = () => ({ status: health.ready ? SERVING : NOT_SERVING })
   const topic = new Topic(watches, () => encoded(current()))
   // A service that is not known stays unknown.
   const unknown = new Topic(watches, () => encoded({ status: SERVICE_UNKNOWN }))
-  health.watch(() => topic.changed())
-  const methods = methodsOf(HealthService, {
+  let told = health.ready
+  health.watch(() => {
+    if (health.ready === told) return
+    told = health.ready
+    topic.changed()
+  })
+  return methodsOf(HealthService, {
     check: (request) => {
       const service = serviceIn(request)
       if (known.has(service)) return encoded(current())
@@ -48,13 +50,6 @@ export function healthMethods(
     watch: (request, responses, context) =>
       (known.has(serviceIn(request)) ? topic : unknown).open(context, responses),
   })
-  return {
-    methods,
-    stopServing: () => {
-      stopped = true
-      topic.changed()
-    },
-  }
 }
 
 function serviceIn(request: Buffer): string {

@@ -26,7 +26,7 @@ export interface GrpcServer {
   readonly address: string
   /** The methods, for whoever reaches them. Other transports can carry them too. */
   readonly methods: Methods
-  /** Notifies health checks, ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
+  /** Ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   }
 }
 
-/** Every method of every service. `stop` tells health checks that the server stops, and ends streams that never end. */
+/** Every method of every service. `stop` ends streams that never end. */
 function methodsOfAll(
   services: Services,
   { maxBatchLength, certificates }: GrpcOptions,
@@ -64,19 +64,15 @@ function methodsOfAll(
     batchLengthMax: maxBatchLength,
     ...{ reachable, intake, watches },
   })
-  const health = healthMethods(['', ...SERVICES], services.health, watches)
   return {
     methods: new Map([
       ...authorization.methods,
       ...directoryMethods(services, reachable, intake),
       ...extAuthzMethods(services, reachable),
-      ...health.methods,
+      ...healthMethods(['', ...SERVICES], services.health, watches),
       ...reflectionMethods(),
     ]),
-    stop: () => {
-      health.stopServing()
-      authorization.endStreams()
-    },
+    stop: authorization.endStreams,
   }
 }
 

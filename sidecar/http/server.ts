@@ -10,6 +10,7 @@ import Fastify, {
 import { isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
+import { readiness } from '../base/health.ts'
 import type { Services } from '../usecases/services.ts'
 import type { AuthzenOptions } from './authzen/routes.ts'
 import { Bounds } from './bounds.ts'
@@ -69,8 +70,6 @@ export interface HttpTimeLimits {
 export interface HttpServer {
   /** The address with the port that was bound. */
   readonly address: string
-  /** From now on `/readyz` answers 503. */
-  stopBeingReady(): void
   /** Reads the secrets of the proxies again. */
   reload(): void
   close(): Promise<void>
@@ -112,7 +111,6 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
   const bounds = new Bounds(services, server, options.maxConnections)
-  let ready = true
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) =>
@@ -152,7 +150,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
-  addHealthRoutes(server, services, () => ready)
+  addHealthRoutes(server, services)
   await addIdentityRoutes(server, services, options.identity, () => site)
   await addOptionalRoutes(server, services, options, () => site)
   await addContract(server, options, bounds, tls)
@@ -166,9 +164,6 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   for (const name of [...own, publicUrl].flatMap(hostsOf)) hosts.add(name)
   return {
     address: `${host}:${port}`,
-    stopBeingReady: () => {
-      ready = false
-    },
     reload: () => proxies?.reload(),
     close,
   }
@@ -191,14 +186,12 @@ function hostProblem(
   return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 
-/** @param isReady whether the server takes further requests */
-function addHealthRoutes(server: FastifyInstance, { health }: Services, isReady: () => boolean): void {
+/** The same answers as on the health listener. */
+function addHealthRoutes(server: FastifyInstance, { health }: Services): void {
   server.get('/healthz', async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
-  server.get('/readyz', async (_request, reply) => {
-    if (!isReady()) return sendJson(reply, 503, { status: 'stopping' })
-    return health.problems.length === 0
-      ? sendJson(reply, 200, { status: 'ready' })
-      : sendJson(reply, 503, { status: 'not ready', problems: health.problems })
+  server.get('/readyz', async ({ query }, reply) => {
+    const { ready, body } = readiness(health.state, Object.hasOwn(query as object, 'verbose'))
+    return sendJson(reply, ready ? 200 : 503, body)
   })
 }
 

@@ -2,6 +2,7 @@
 import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
 import type { CallErrorReason } from '../base/call-error.ts'
 import type { Listener } from '../base/connections.ts'
+import type { HealthState } from '../base/health.ts'
 import { Secret } from '../base/secret.ts'
 import type { Config } from '../config/config.ts'
 
@@ -10,6 +11,8 @@ export type FromWorker =
   /** The worker now listens to its channel. Messages that are sent earlier are lost. */
   | { readonly type: 'hello' }
   | { readonly type: 'ready'; readonly serving: WorkerServing }
+  /** The health of the worker has changed. */
+  | { readonly type: 'health'; readonly state: HealthState }
   /** The worker cannot serve. It waits for `stop` before it ends, so that this message is not lost. */
   | { readonly type: 'start_failed'; readonly message: string }
   | ListenRequest

@@ -9,8 +9,11 @@ import type { Logger } from 'pino'
 import { FailedLogins } from '../authority/throttle.ts'
 import { expectDescriptors } from '../base/descriptors.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
+import type { HealthServer } from '../health/server.ts'
 import { newLog } from '../log.ts'
+import { checkHealthAddress, openHealth } from '../open-health.ts'
 import type { Serving } from '../sidecar.ts'
+import { GroupHealth } from './group-health.ts'
 import { type ListenRequest, sentConfig, type WorkerServing } from './messages.ts'
 import { SharedListener } from './shared-listener.ts'
 import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
@@ -45,13 +48,14 @@ export async function startWorkers(config: Config, onFailed: (error: Error) => v
   // If this process exits without closing the pool, the workers must not outlive it.
   process.once('exit', () => pool.kill())
   try {
-    const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = await pool.start()
+    const serving = await pool.start()
     return {
-      grpcAddress,
-      httpAddress,
-      egressAddress,
-      matrixDigest,
-      rulesDigest,
+      grpcAddress: serving.grpcAddress,
+      httpAddress: serving.httpAddress,
+      egressAddress: serving.egressAddress,
+      healthAddress: pool.healthAddress,
+      matrixDigest: serving.matrixDigest,
+      rulesDigest: serving.rulesDigest,
       reload: () => pool.reload(),
       close: () => pool.close(),
     }
@@ -69,6 +73,8 @@ class Pool {
   readonly #workers = new Set<WorkerProcess>()
   /** The shared listeners, each from the first request for it. */
   readonly #listeners = new Map<string, Promise<SharedListener>>()
+  readonly #health = new GroupHealth()
+  #healthServer: HealthServer | undefined
   #probing: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
 
@@ -79,7 +85,13 @@ class Pool {
     this.#onFailed = onFailed
   }
 
+  get healthAddress(): string | undefined {
+    return this.#healthServer?.address
+  }
+
   async start(): Promise<WorkerServing> {
+    checkHealthAddress(this.#config)
+    this.#healthServer = await openHealth(this.#config, this.#health)
     // The first worker starts alone. So an error in the configuration is reported once, and a free port is chosen once.
     this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
     const first = this.#fork()
@@ -111,6 +123,7 @@ class Pool {
   async #close(): Promise<void> {
     // No more probes: the last calls may keep a worker too busy to answer them, and the time limit below is enough.
     clearInterval(this.#probing)
+    this.#health.stop()
     for (const listener of this.#listeners.values())
       void listener.then(
         (opened) => opened.closeWhenUnused(),
@@ -120,6 +133,7 @@ class Pool {
     const timer = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
     await Promise.all([...this.#workers].map((worker) => worker.ended))
     clearTimeout(timer)
+    this.#healthServer?.close()
   }
 
   /**
@@ -155,10 +169,14 @@ class Pool {
         failedLogins: this.#failedLogins,
         clearOtherCaches: (changer, token) => this.#clearOtherCaches(changer, token),
         listen: (request) => this.#listen(request),
+        health: (reporter, state) => this.#health.report(reporter, state),
       },
     )
     this.#workers.add(worker)
-    void worker.ended.then(() => this.#workers.delete(worker))
+    void worker.ended.then(() => {
+      this.#workers.delete(worker)
+      this.#health.remove(worker)
+    })
     worker.ready.then(
       () => this.#log.info({ worker: worker.pid }, 'a worker is ready'),
       // The worker ends now, and `#keep` reports that.
@@ -191,6 +209,8 @@ function shareOf(config: Config): Config {
   const { passwords, directory } = config
   return {
     ...config,
+    // The primary has that listener, and answers for all workers.
+    health: { ...config.health, address: 'off' },
     passwords: {
       ...passwords,
       concurrent: share(passwords.concurrent, 1),

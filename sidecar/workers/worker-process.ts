@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LoginThrottle } from '../authority/throttle.ts'
 import type { Listener } from '../base/connections.ts'
+import type { HealthState } from '../base/health.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
@@ -17,6 +18,8 @@ export interface SharedServices {
   readonly clearOtherCaches: (changer: WorkerProcess, token?: string) => Promise<void>
   /** Listens on an address for all workers. @throws Error if the address is in use */
   readonly listen: (request: ListenRequest) => Promise<SharedListener>
+  /** Takes note of a worker's health. */
+  readonly health: (worker: WorkerProcess, state: HealthState) => void
 }
 
 /**
@@ -132,7 +135,8 @@ export class WorkerProcess implements Receiver {
     if (message.type === 'ready') {
       this.#served = true
       this.#ready.resolve(message.serving)
-    } else if (message.type === 'listen') await this.#listen(message)
+    } else if (message.type === 'health') this.#shared.health(this, message.state)
+    else if (message.type === 'listen') await this.#listen(message)
     else if (message.type === 'connection_taken') this.#listeners.get(message.listener)?.taken(this)
     else if (message.type === 'connection_refused' || message.type === 'listener_closed')
       this.#listeners.get(message.listener)?.remove(this)

@@ -50,6 +50,7 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       failedLogins,
       siblings,
       connections,
+      onHealth: (state) => send({ type: 'health', state }),
     })
     const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = sidecar
     send({ type: 'ready', serving: { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } })

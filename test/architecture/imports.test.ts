@@ -114,6 +114,16 @@ const ROOMS: readonly Room[] = [
     imports: ['engine/', 'sidecar/base/', 'sidecar/usecases/', 'node:', 'pino', 'undici'],
   },
   {
+    room: 'sidecar/health/',
+    purpose: 'the listener for probes',
+    imports: ['sidecar/base/', 'node:'],
+  },
+  {
+    room: 'sidecar/open-health.ts',
+    purpose: 'opens the listener for probes, where it is configured',
+    imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/health/'],
+  },
+  {
     room: 'sidecar/log.ts',
     purpose: 'the log',
     imports: ['sidecar/base/', 'sidecar/config/', 'node:', 'pino'],
@@ -147,23 +157,17 @@ const ROOMS: readonly Room[] = [
   },
   {
     room: 'sidecar/authority-events.ts',
-    purpose: 'what the embedded authority tells the log',
-    imports: ['sidecar/base/', 'sidecar/authority/', 'pino'],
+    purpose: 'what the embedded authority and its directory tell the log and health checks',
+    imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'pino'],
   },
   {
     room: 'sidecar/sidecar.ts',
     purpose: 'opens everything that a sidecar is made of',
     imports: [
       ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/rules.ts'],
-      ...[
-        'sidecar/usecases/',
-        'sidecar/credentials.ts',
-        'sidecar/grpc/',
-        'sidecar/http/',
-        'sidecar/egress/',
-        'sidecar/log.ts',
-      ],
-      ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/http-options.ts'],
+      ...['sidecar/usecases/', 'sidecar/credentials.ts', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/log.ts'],
+      ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/open-health.ts'],
+      ...['sidecar/http-options.ts'],
       ...['sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
       ...['sidecar/authority-events.ts', 'pino'],
     ],
@@ -178,7 +182,8 @@ const ROOMS: readonly Room[] = [
     purpose: 'several processes that serve as one',
     imports: [
       ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/log.ts'],
-      ...['sidecar/credentials.ts', 'sidecar/sidecar.ts', 'node:', 'pino'],
+      ...['sidecar/credentials.ts', 'sidecar/health/', 'sidecar/open-health.ts', 'sidecar/sidecar.ts'],
+      ...['node:', 'pino'],
     ],
   },
   {

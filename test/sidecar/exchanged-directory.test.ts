@@ -12,7 +12,14 @@ test('every worker stops answering, is not ready, and acknowledges no revocation
   const base = await runSidecar({ folder })
   const { value } = await issued(base, await populate(base))
   await base.sidecar.close()
-  const served = await serve(['--data', folder, '--workers', '2', '--http', '127.0.0.1:0'])
+  const served = await serve(['--data', folder, '--workers', '2', '--http', '127.0.0.1:0'], {
+    environment: { PORTCULLIS_HEALTH_ADDRESS: '127.0.0.1:0' },
+  })
+  const readiness = async (address: string | undefined) => {
+    const answer = await fetch(`http://${address}/readyz`, { headers: { connection: 'close' } })
+    return [answer.status, await answer.json()]
+  }
+  expect(await readiness(served.ready.health)).toEqual([200, { status: 'ready' }])
   // Each client has a connection of its own, so that together they reach both workers.
   const clients = Array.from({ length: 8 }, () => connect(served.ready.grpc, { deadlineMs: 100_000 }))
   whenTheFileEnds(() => {
@@ -32,13 +39,14 @@ test('every worker stops answering, is not ready, and acknowledges no revocation
     await expect(client.revoke({ value })).rejects.toMatchObject(refused)
   }
   // A worker that nobody asked looks once a second.
-  const ready = await eventually(async () => {
-    const answer = await fetch(`http://${served.ready.http}/readyz`, { headers: { connection: 'close' } })
-    return answer.status === 503 && answer
-  })
-  expect([ready.status, await ready.json()]).toEqual([
-    503,
-    { status: 'not ready', problems: ['directory_replaced'] },
-  ])
+  const unready = [503, { status: 'not ready', problems: ['directory_replaced'] }]
+  // The primary answers for both workers, and HTTP for the one that has the connection.
+  for (const address of [served.ready.http, served.ready.health]) {
+    const found = await eventually(async () => {
+      const answer = await readiness(address)
+      return answer[0] === 503 && answer
+    })
+    expect(found).toEqual(unready)
+  }
   expect(served.stderr()).toContain('the directory file was exchanged while it was open')
 })

@@ -169,6 +169,7 @@ export interface Ready {
   readonly event: 'ready'
   readonly grpc: string
   readonly http: string
+  readonly health?: string
   readonly matrix_digest: string
   /** With `--dev`. */
   readonly demo?: Demo

@@ -2,15 +2,15 @@
 // @ts-nocheck
 var W=Object.getOwnPropertyNames,z=(g,a)=>function(){try{return a||(0,g[W(g)[0]])((a={exports:{}}).exports,a),
 a.exports}catch(w){throw a=0,w}},B=z({"node_modules/ajv/dist/runtime/ucs2length.js"(g){"use strict";Object.defineProperty(
-g,"__esModule",{value:!0});function a(L){const w=L.length;let P=0,v=0,e;for(;v<w;)P++,e=L.charCodeAt(v++),e>=55296&&
-e<=56319&&v<w&&(e=L.charCodeAt(v),(e&64512)===56320&&v++);return P}g.default=a}}),Z=z({"node_modules/fast-deep\
--equal/index.js"(g,a){"use strict";a.exports=function L(w,P){if(w===P)return!0;if(w&&P&&typeof w=="object"&&typeof P==
-"object"){if(w.constructor!==P.constructor)return!1;var v,e,i;if(Array.isArray(w)){if(v=w.length,v!=P.length)return!1;
-for(e=v;e--!==0;)if(!L(w[e],P[e]))return!1;return!0}if(w.constructor===RegExp)return w.source===P.source&&w.flags===
-P.flags;if(w.valueOf!==Object.prototype.valueOf)return w.valueOf()===P.valueOf();if(w.toString!==Object.prototype.
-toString)return w.toString()===P.toString();if(i=Object.keys(w),v=i.length,v!==Object.keys(P).length)return!1;
-for(e=v;e--!==0;)if(!Object.prototype.hasOwnProperty.call(P,i[e]))return!1;for(e=v;e--!==0;){var T=i[e];if(!L(
-w[T],P[T]))return!1}return!0}return w!==w&&P!==P}}}),Q=z({"node_modules/ajv/dist/runtime/equal.js"(g){"use str\
+g,"__esModule",{value:!0});function a(L){const w=L.length;let k=0,v=0,e;for(;v<w;)k++,e=L.charCodeAt(v++),e>=55296&&
+e<=56319&&v<w&&(e=L.charCodeAt(v),(e&64512)===56320&&v++);return k}g.default=a}}),Z=z({"node_modules/fast-deep\
+-equal/index.js"(g,a){"use strict";a.exports=function L(w,k){if(w===k)return!0;if(w&&k&&typeof w=="object"&&typeof k==
+"object"){if(w.constructor!==k.constructor)return!1;var v,e,i;if(Array.isArray(w)){if(v=w.length,v!=k.length)return!1;
+for(e=v;e--!==0;)if(!L(w[e],k[e]))return!1;return!0}if(w.constructor===RegExp)return w.source===k.source&&w.flags===
+k.flags;if(w.valueOf!==Object.prototype.valueOf)return w.valueOf()===k.valueOf();if(w.toString!==Object.prototype.
+toString)return w.toString()===k.toString();if(i=Object.keys(w),v=i.length,v!==Object.keys(k).length)return!1;
+for(e=v;e--!==0;)if(!Object.prototype.hasOwnProperty.call(k,i[e]))return!1;for(e=v;e--!==0;){var $=i[e];if(!L(
+w[$],k[$]))return!1}return!0}return w!==w&&k!==k}}}),Q=z({"node_modules/ajv/dist/runtime/equal.js"(g){"use str\
 ict";Object.defineProperty(g,"__esModule",{value:!0});var a=Z();g.default=a}}),V=F,s={$schema:"https://json-sc\
 hema.org/draft/2020-12/schema",title:"Portcullis configuration",description:"A YAML or JSON file. Environment \
 variables override it, and flags override both.",type:"object",additionalProperties:!1,properties:{grpc:{type:"\
@@ -99,7 +99,10 @@ ives the old one.",enum:["off","unscoped","any"],default:"off"},default_domain:{
 eant where a login names no domain, or the domain with the id `default` or the name `Default`. Default: none.",
 type:"string",minLength:1,maxLength:64},list_scopes:{description:"Whether users can list the projects and the \
 account that they can get tokens for (`GET /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/projects`, `/\
-v3/domains/ID`).",type:"boolean",default:!1}}}}},egress:{type:"object",additionalProperties:!1,properties:{address:{
+v3/domains/ID`).",type:"boolean",default:!1}}}}},health:{type:"object",additionalProperties:!1,properties:{address:{
+description:"Address of the health listener, which answers `/healthz` and `/readyz` in plain HTTP and nothing \
+else: HOST:PORT, unix:PATH, or off. Other machines may reach it, because nothing that it answers is secret.",type:"\
+string",minLength:1,maxLength:300,default:"off"}}},egress:{type:"object",additionalProperties:!1,properties:{address:{
 description:"Address that egress listens on, for applications of this machine: HOST:PORT, unix:PATH, or off.",
 type:"string",minLength:1,maxLength:300,default:"off"},routes:{description:"Where egress forwards requests, an\
 d with whose token.",type:"array",maxItems:1e3,items:{type:"object",additionalProperties:!1,required:["path","\
@@ -145,52 +148,55 @@ matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$
 description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
 sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
 matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
-only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},strict:{description:"Strict mode: deny ev\
-ery combination of API and token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{
-description:"How long a client may reuse an answer, in milliseconds. For that time the client may not notice a\
- revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,
-properties:{concurrent:{description:"Most password checks at the same time (argon2id, 19 MiB each), divided am\
-ong the workers, at least one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"\
-Most password checks that wait in each lane, divided among the workers, at least one per worker. Beyond that, \
-whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{
-description:"How long the result of a password check is used for the same password again, in milliseconds; 0: \
-every login is hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,
-properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
-ins are refused for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,
-maximum:1e3,default:10},source_failures:{description:"Number of failed logins of one source, with whatever nam\
-es, after which further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{
-description:"Most logins of one user from one source that wait because failures may follow. Further ones are r\
-efused.",type:"integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused \
-after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"\
-object",additionalProperties:!1,properties:{waiting:{description:"Most changes of the directory that wait in e\
-ach lane. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,
-default:1e3},burst:{description:"Most changes that one user or caller makes at once. Operators and changes tha\
-t only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{
-description:"Changes a minute that an administrator of an account may make after the first `burst`.",type:"int\
-eger",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes a minute that a user may make \
-for themselves after the first `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,
-default:60}}},audit:{type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long record\
-s of the audit trail stay in the directory, in days. Older ones are moved to files, which are never deleted. D\
-efault: all stay.",type:"integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Defaul\
-t: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `s\
-erve` that share the addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},
-worker_heartbeat_timeout_ms:{description:"A worker that does not respond for this time is replaced, in millise\
-conds.",type:"integer",minimum:300,maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress\
- may continue after SIGTERM, in milliseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"\
-Lowest level of the log lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal",
-"silent"],default:"info"},upstreams:{description:"Identity endpoints of others, by name. Profiles obtain token\
-s there, and Check can verify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-\
-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{
-auth_url:{description:"URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/iden\
-tity/v3` is appended, where it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
-ca:{description:"PEM file with the certificates that sign the certificate of the endpoint. Default: those that\
- Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, \
-attempts included, in milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"\
-Check verifies tokens at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,
-required:["profile"],properties:{profile:{description:"Profile of this upstream, whose user may validate token\
-s there.",type:"string",minLength:1},project:{description:"Project of the token that validates. Default: a tok\
-en for the account.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token\
- is believed without asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
+only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},max_matrix_age_ms:{description:"How long \
+the sidecar stays ready with a matrix that is no longer known to be that of its file, because the file is inva\
+lid or cannot be read, in milliseconds; 0: for ever. It needs `matrix_poll_ms`.",type:"integer",minimum:0,maximum:2592e6,
+default:0},strict:{description:"Strict mode: deny every combination of API and token kind that a conflict of t\
+he matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may reuse an answer,\
+ in milliseconds. For that time the client may not notice a revocation.",type:"integer",minimum:0,maximum:36e5,
+default:5e3},passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"Most passwo\
+rd checks at the same time (argon2id, 19 MiB each), divided among the workers, at least one per worker.",type:"\
+integer",minimum:1,maximum:64,default:2},waiting:{description:"Most password checks that wait in each lane, di\
+vided among the workers, at least one per worker. Beyond that, whoever has most of them waiting gets RESOURCE_\
+EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long the result of\
+ a password check is used for the same password again, in milliseconds; 0: every login is hashed.",type:"integ\
+er",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{failures:{
+description:"Number of failed logins of one user from one source after which further logins are refused for a \
+time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,default:10},
+source_failures:{description:"Number of failed logins of one source, with whatever names, after which further \
+logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"Most l\
+ogins of one user from one source that wait because failures may follow. Further ones are refused.",type:"inte\
+ger",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused after the last fail\
+ure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,
+properties:{waiting:{description:"Most changes of the directory that wait in each lane. Beyond that, whoever h\
+as most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"\
+Most changes that one user or caller makes at once. Operators and changes that only take rights away have no s\
+uch limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a\
+ minute that an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,
+default:1200},user_per_minute:{description:"Changes a minute that a user may make for themselves after the fir\
+st `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},audit:{
+type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit trail \
+stay in the directory, in days. Older ones are moved to files, which are never deleted. Default: all stay.",type:"\
+integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Default: `audit-archive` in the\
+ data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `serve` that share the addr\
+esses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
+description:"A worker that does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,
+maximum:36e5,default:3e4},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
+liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log \
+lines (JSON, on standard error).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},
+upstreams:{description:"Identity endpoints of others, by name. Profiles obtain tokens there, and Check can ver\
+ify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
+additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"\
+URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, w\
+here it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"\
+PEM file with the certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"\
+#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in\
+ milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies toke\
+ns at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profi\
+le"],properties:{profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"\
+string",minLength:1},project:{description:"Project of the token that validates. Default: a token for the accou\
+nt.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token is believed wit\
+hout asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
 description:"How long a refused token is refused without asking again, in milliseconds. Default: 5000.",type:"\
 integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that this upstream vouches for. Defau\
 lt: every account that neither the directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,
@@ -234,20 +240,20 @@ maxLength:255}},targetSource:{description:"Exactly one of segment (the name of a
 segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"\
 string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,
 maxLength:4096},j={description:"URL of the service for clients. It may contain %(project_id)s; the endpoint is\
- then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},$={description:"\
+ then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},T={description:"\
 Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},S={description:"Interf\
 aces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","inter\
-nal","admin"]}},k={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={
+nal","admin"]}},P={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={
 description:"Exactly one of segment (the name of a segment of the path), header (the name of a request header)\
  and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,
 maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},
 b={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.
-hasOwnProperty,d=B().default,R=Q().default,H=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),E=new RegExp(
+hasOwnProperty,d=B().default,H=Q().default,R=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),E=new RegExp(
 "^https?://\\S+$","u"),G=new RegExp("^https?://[a-z0-9.\\[\\]:-]+$","u"),I=new RegExp("^[!-~]+$","u"),J=new RegExp(
 "^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),X=new RegExp("^[\\x21-\\x7e]+$",
 "u"),K=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),Y=new RegExp("^[0-9a-f]{64}$","u");function F(g,{instancePath:a="",
-parentData:L,parentDataProperty:w,rootData:P=g,dynamicAnchors:v={}}={}){let e=null,i=0;const T=F.evaluated;if(T.
-dynamicProps&&(T.props=void 0),T.dynamicItems&&(T.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
+parentData:L,parentDataProperty:w,rootData:k=g,dynamicAnchors:v={}}={}){let e=null,i=0;const $=F.evaluated;if($.
+dynamicProps&&($.props=void 0),$.dynamicItems&&($.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
 if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalPro\
 perties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
 data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(
@@ -497,7 +503,7 @@ parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[r]:e.push(r),i
 let t=n.public_url;if(typeof t=="string"){if(d(t)>2048){const r={instancePath:a+"/http/public_url",schemaPath:"\
 #/properties/http/properties/public_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT h\
 ave more than 2048 characters",schema:2048,parentSchema:s.properties.http.properties.public_url,data:t};e===null?
-e=[r]:e.push(r),i++}if(!H.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/properties/http/pr\
+e=[r]:e.push(r),i++}if(!R.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/properties/http/pr\
 operties/public_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
 must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
 properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/htt\
@@ -592,11 +598,11 @@ parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:
 #/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.region!==void 0){let o=m.region;if(typeof o=="string"){if(d(o)>255){
 const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",
-params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:$,data:o};e===null?
+params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:T,data:o};e===null?
 e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region\
-/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,
+/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,
 data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/\
-$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,
+$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,parentSchema:T,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.interfaces!==void 0){let o=m.interfaces;if(Array.isArray(o)){if(o.length<
 1){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
 minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:o};e===null?
@@ -604,7 +610,7 @@ e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(!(f==="p
 dmin")){const x={instancePath:a+"/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",
 keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allowed values",schema:S.
 items.enum,parentSchema:S.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){e:for(;h--;)for(l=
-h;l--;)if(R(o[h],o[l])){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interface\
+h;l--;)if(H(o[h],o[l])){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interface\
 s/uniqueItems",keyword:"uniqueItems",params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" a\
 nd "+h+" are identical)",schema:!0,parentSchema:S,data:o};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={
 instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"\
@@ -635,11 +641,11 @@ log/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"ty
 must be string",schema:j.type,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}if(l.region!==void 0){let u=l.
 region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
 schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
-255 characters",schema:255,parentSchema:$,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
+255 characters",schema:255,parentSchema:T,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
 "/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLength",params:{
-limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,data:u};e===null?e=[f]:e.push(
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,data:u};e===null?e=[f]:e.push(
 f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/t\
-ype",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,data:u};e===null?
+ype",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,parentSchema:T,data:u};e===null?
 e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(u)){if(u.length<1){const N={
 instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
 minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:u};e===null?
@@ -647,7 +653,7 @@ e=[N]:e.push(N),i++}const f=u.length;for(let N=0;N<f;N++){let q=u[N];if(!(q==="p
 dmin")){const D={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces/"+N,schemaPath:"#/$defs/interf\
 aces/items/enum",keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allow\
 ed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[D]:e.push(D),i++}}let x=u.length,O;if(x>
-1){e:for(;x--;)for(O=x;O--;)if(R(u[x],u[O])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
+1){e:for(;x--;)for(O=x;O--;)if(H(u[x],u[O])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
 rfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:x,j:O},message:"must NOT h\
 ave duplicate items (items ## "+O+" and "+x+" are identical)",schema:!0,parentSchema:S,data:u};e===null?e=[N]:
 e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"\
@@ -671,58 +677,58 @@ ties/http/properties/roles/additionalProperties",keyword:"additionalProperties",
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.roles,data:t};
 e===null?e=[p]:e.push(p),i++}if(t.account!==void 0){let r=t.account;if(Array.isArray(r)){if(r.length>100){const c={
 instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},
-message:"must NOT have more than 100 items",schema:100,parentSchema:k,data:r};e===null?e=[c]:e.push(c),i++}const p=r.
+message:"must NOT have more than 100 items",schema:100,parentSchema:P,data:r};e===null?e=[c]:e.push(c),i++}const p=r.
 length;for(let c=0;c<p;c++){let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/role\
 s/account/"+c,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
-ust NOT have more than 255 characters",schema:255,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(
+ust NOT have more than 255 characters",schema:255,parentSchema:P.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(
 h)<1){const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:k.items,data:h};
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:P.items,data:h};
 e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNa\
-mes/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:k.items.type,parentSchema:k.
+mes/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.
 items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
 "string"){if(typeof c[h]=="number"){o=c[h];const l={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
 oleNames/uniqueItems",keyword:"uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+
-o+" and "+m+" are identical)",schema:!0,parentSchema:k,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{
+o+" and "+m+" are identical)",schema:!0,parentSchema:P,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{
 const p={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"\
-array"},message:"must be array",schema:k.type,parentSchema:k,data:r};e===null?e=[p]:e.push(p),i++}}if(t.projects!==
+array"},message:"must be array",schema:P.type,parentSchema:P,data:r};e===null?e=[p]:e.push(p),i++}}if(t.projects!==
 void 0){let r=t.projects;if(Array.isArray(r)){if(r.length>100){const c={instancePath:a+"/http/roles/projects",
 schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than\
- 100 items",schema:100,parentSchema:k,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
+ 100 items",schema:100,parentSchema:P,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
 let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#\
 /$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 \
-characters",schema:255,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(h)<1){const l={instancePath:a+
+characters",schema:255,parentSchema:P.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(h)<1){const l={instancePath:a+
 "/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},
-message:"must NOT have fewer than 1 characters",schema:1,parentSchema:k.items,data:h};e===null?e=[l]:e.push(l),
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:P.items,data:h};e===null?e=[l]:e.push(l),
 i++}}else{const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:k.items.type,parentSchema:k.items,data:h};e===null?
+type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.items,data:h};e===null?
 e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h=="string"){if(typeof c[h]==
 "number"){o=c[h];const l={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
 uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+o+" and "+m+" are identical)",
-schema:!0,parentSchema:k,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/h\
+schema:!0,parentSchema:P,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/h\
 ttp/roles/projects",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be \
-array",schema:k.type,parentSchema:k,data:r};e===null?e=[p]:e.push(p),i++}}if(t.by_role!==void 0){let r=t.by_role;
+array",schema:P.type,parentSchema:P,data:r};e===null?e=[p]:e.push(p),i++}}if(t.by_role!==void 0){let r=t.by_role;
 if(r&&typeof r=="object"&&!Array.isArray(r)){if(Object.keys(r).length>100){const p={instancePath:a+"/http/role\
 s/by_role",schemaPath:"#/properties/http/properties/roles/properties/by_role/maxProperties",keyword:"maxProper\
 ties",params:{limit:100},message:"must NOT have more than 100 properties",schema:100,parentSchema:s.properties.
 http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r){let m=r[p];if(Array.
 isArray(m)){if(m.length>100){const l={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1"),schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have mor\
-e than 100 items",schema:100,parentSchema:k,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
+e than 100 items",schema:100,parentSchema:P,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
 o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
 /~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{
-limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:k.items,data:u};e===null?e=
+limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:P.items,data:u};e===null?e=
 [f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},message:"must \
-NOT have fewer than 1 characters",schema:1,parentSchema:k.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
+NOT have fewer than 1 characters",schema:1,parentSchema:P.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
 instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleN\
-ames/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:k.items.type,parentSchema:k.
+ames/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.
 items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u==
 "string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
 replace(/\//g,"~1"),schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"\
-must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:k,data:m};e===null?
+must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:P,data:m};e===null?
 e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
-/\//g,"~1"),schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:k.
-type,parentSchema:k,data:m};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
+/\//g,"~1"),schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:P.
+type,parentSchema:P,data:m};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
 schemaPath:"#/properties/http/properties/roles/properties/by_role/type",keyword:"type",params:{type:"object"},
 message:"must be object",schema:s.properties.http.properties.roles.properties.by_role.type,parentSchema:s.properties.
 http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"\
@@ -800,7 +806,21 @@ ies/compatibility/type",keyword:"type",params:{type:"object"},message:"must be o
 properties.compatibility.type,parentSchema:s.properties.http.properties.compatibility,data:t};e===null?e=[r]:e.
 push(r),i++}}}else{const t={instancePath:a+"/http",schemaPath:"#/properties/http/type",keyword:"type",params:{
 type:"object"},message:"must be object",schema:s.properties.http.type,parentSchema:s.properties.http,data:n};e===
-null?e=[t]:e.push(t),i++}}if(g.egress!==void 0){let n=g.egress;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)
+null?e=[t]:e.push(t),i++}}if(g.health!==void 0){let n=g.health;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)
+if(t!=="address"){const r={instancePath:a+"/health",schemaPath:"#/properties/health/additionalProperties",keyword:"\
+additionalProperties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+properties.health,data:n};e===null?e=[r]:e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="st\
+ring"){if(d(t)>300){const r={instancePath:a+"/health/address",schemaPath:"#/properties/health/properties/addre\
+ss/maxLength",keyword:"maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,
+parentSchema:s.properties.health.properties.address,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+
+"/health/address",schemaPath:"#/properties/health/properties/address/minLength",keyword:"minLength",params:{limit:1},
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.health.properties.address,data:t};
+e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/health/address",schemaPath:"#/properties/health/p\
+roperties/address/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.health.
+properties.address.type,parentSchema:s.properties.health.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}}else{
+const t={instancePath:a+"/health",schemaPath:"#/properties/health/type",keyword:"type",params:{type:"object"},
+message:"must be object",schema:s.properties.health.type,parentSchema:s.properties.health,data:n};e===null?e=[
+t]:e.push(t),i++}}if(g.egress!==void 0){let n=g.egress;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)
 if(!(t==="address"||t==="routes")){const r={instancePath:a+"/egress",schemaPath:"#/properties/egress/additiona\
 lProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"must NOT have additional pr\
 operties",schema:!1,parentSchema:s.properties.egress,data:n};e===null?e=[r]:e.push(r),i++}if(n.address!==void 0){
@@ -1200,10 +1220,19 @@ data:n};e===null?e=[t]:e.push(t),i++}if(typeof n=="number"&&isFinite(n)){if(n>86
 message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.matrix_poll_ms,data:n};e===null?e=[t]:e.push(
 t),i++}if(n<0||isNaN(n)){const t={instancePath:a+"/matrix_poll_ms",schemaPath:"#/properties/matrix_poll_ms/min\
 imum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.
-matrix_poll_ms,data:n};e===null?e=[t]:e.push(t),i++}}}if(g.strict!==void 0){let n=g.strict;if(typeof n!="boole\
-an"){const t={instancePath:a+"/strict",schemaPath:"#/properties/strict/type",keyword:"type",params:{type:"bool\
-ean"},message:"must be boolean",schema:s.properties.strict.type,parentSchema:s.properties.strict,data:n};e===null?
-e=[t]:e.push(t),i++}}if(g.cache_for_ms!==void 0){let n=g.cache_for_ms;if(!(typeof n=="number"&&!(n%1)&&!isNaN(
+matrix_poll_ms,data:n};e===null?e=[t]:e.push(t),i++}}}if(g.max_matrix_age_ms!==void 0){let n=g.max_matrix_age_ms;
+if(!(typeof n=="number"&&!(n%1)&&!isNaN(n)&&isFinite(n))){const t={instancePath:a+"/max_matrix_age_ms",schemaPath:"\
+#/properties/max_matrix_age_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.
+properties.max_matrix_age_ms.type,parentSchema:s.properties.max_matrix_age_ms,data:n};e===null?e=[t]:e.push(t),
+i++}if(typeof n=="number"&&isFinite(n)){if(n>2592e6||isNaN(n)){const t={instancePath:a+"/max_matrix_age_ms",schemaPath:"\
+#/properties/max_matrix_age_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:2592e6},message:"must \
+be <= 2592000000",schema:2592e6,parentSchema:s.properties.max_matrix_age_ms,data:n};e===null?e=[t]:e.push(t),i++}
+if(n<0||isNaN(n)){const t={instancePath:a+"/max_matrix_age_ms",schemaPath:"#/properties/max_matrix_age_ms/mini\
+mum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.
+max_matrix_age_ms,data:n};e===null?e=[t]:e.push(t),i++}}}if(g.strict!==void 0){let n=g.strict;if(typeof n!="bo\
+olean"){const t={instancePath:a+"/strict",schemaPath:"#/properties/strict/type",keyword:"type",params:{type:"b\
+oolean"},message:"must be boolean",schema:s.properties.strict.type,parentSchema:s.properties.strict,data:n};e===
+null?e=[t]:e.push(t),i++}}if(g.cache_for_ms!==void 0){let n=g.cache_for_ms;if(!(typeof n=="number"&&!(n%1)&&!isNaN(
 n)&&isFinite(n))){const t={instancePath:a+"/cache_for_ms",schemaPath:"#/properties/cache_for_ms/type",keyword:"\
 type",params:{type:"integer"},message:"must be integer",schema:s.properties.cache_for_ms.type,parentSchema:s.properties.
 cache_for_ms,data:n};e===null?e=[t]:e.push(t),i++}if(typeof n=="number"&&isFinite(n)){if(n>36e5||isNaN(n)){const t={
@@ -1413,7 +1442,7 @@ data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let p=r.auth_url;if
 const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/prope\
 rties/upstreams/additionalProperties/properties/auth_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
 must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.upstreams.additionalProperties.
-properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}if(!H.test(p)){const m={instancePath:a+"/upstreams/"+
+properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}if(!R.test(p)){const m={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/properties/upstreams/additionalProperties/p\
 roperties/auth_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
 must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
