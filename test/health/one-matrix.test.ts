@@ -1,0 +1,86 @@
+/** A matrix that is exchanged while checks wait for an upstream: each answer is wholly that of one matrix, whose digest it names. */
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { compile, type Matrix } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import type { Verification } from '../../sidecar/authority/authority.ts'
+import type { CallContext } from '../../sidecar/grpc/call.ts'
+import { checkHandlers } from '../../sidecar/grpc/check-handlers.ts'
+import { Rules } from '../../sidecar/rules.ts'
+import type { Services } from '../../sidecar/usecases/services.ts'
+import { messageType } from '../support/black-box.ts'
+import { newFolder } from '../support/resources.ts'
+
+interface Answer {
+  readonly allowed: boolean
+  readonly reason: string
+  readonly digest: string
+}
+
+const OPEN = supportMatrix as Matrix
+/** The same with no API called `balance`. */
+const RENAMED: Matrix = {
+  ...OPEN,
+  apis: OPEN.apis.map((api) => (api.id === 'balance' ? { ...api, id: 'balances' } : api)),
+  statements: JSON.parse(JSON.stringify(OPEN.statements).replaceAll('"balance"', '"balances"')),
+}
+const OF_OPEN = { allowed: true, reason: 'REASON_ALLOWED', digest: compile(OPEN).digest }
+const OF_RENAMED = { allowed: false, reason: 'REASON_UNKNOWN_API', digest: compile(RENAMED).digest }
+
+const TOKEN: Verification = {
+  ok: true,
+  token: {
+    ...{ kind: 'iam_token_account_scoped', scope: { account: '1' }, tokenId: 'a', issuedAtMs: 0 },
+    ...{ subject: { id: 'a', name: 'a', type: 'service_user' }, expiresAtMs: undefined },
+  },
+}
+
+test('checks that began before an exchange end with the matrix that they began with', async () => {
+  const path = join(newFolder(), 'matrix.json')
+  const replace = (matrix: Matrix) => {
+    writeFileSync(`${path}.new`, JSON.stringify(matrix))
+    renameSync(`${path}.new`, path)
+  }
+  replace(OPEN)
+  const rules = new Rules({ path, strict: false, pollMs: 0, onRefused: () => {} })
+  const waiting: ((verification: Verification) => void)[] = []
+  const verifier = {
+    recognize: () => 'issue',
+    verify: () => new Promise<Verification>((resolve) => waiting.push(resolve)),
+  }
+  const services = {
+    rules,
+    verifier,
+    authority: verifier,
+    cacheForMs: 0,
+    now: Date.now,
+  } as unknown as Services
+  const { check, checkBatch } = checkHandlers(services, 10)
+  const question = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value: 'a' }] } }
+  const context = {} as CallContext
+  const one = async () =>
+    messageType('CheckResponse').deserialize(
+      await check(Buffer.from(messageType('CheckRequest').serialize(question)), context),
+    ) as Answer
+  const several = async () => {
+    const request = messageType('CheckBatchRequest').serialize({ checks: [question, question] })
+    const response = messageType('CheckBatchResponse').deserialize(
+      await checkBatch(Buffer.from(request), context),
+    )
+    return (response as { results: Answer[] }).results
+  }
+
+  const before = [one(), several()]
+  replace(RENAMED)
+  rules.reload()
+  expect(await one()).toMatchObject(OF_RENAMED)
+  replace(OPEN)
+  rules.reload()
+  const after = one()
+  for (const resolve of waiting) resolve(TOKEN)
+  expect(waiting).toHaveLength(4)
+  expect(await Promise.all(before)).toMatchObject([OF_OPEN, [OF_OPEN, OF_OPEN]])
+  expect(await after).toMatchObject(OF_OPEN)
+  rules.close()
+})
