@@ -60,6 +60,7 @@ const ROWS_HERE: readonly Row[] = [
       explanations.map(({ decision }) => [decision, 'CheckResponse'] as const),
   },
   { args: ['lint'] },
+  { args: ['health'] },
   {
     args: ['directory', 'show', ...data],
     parts: ({ accounts }: { readonly accounts: readonly Listed[] }) =>
