@@ -168,7 +168,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
  * @returns what opens egress under the services; `undefined`: it is off, and nothing is loaded for it
  * @throws ConfigError, or an Error that names the address or the file
  */
-async function checkConfig(
+export async function checkConfig(
   config: Config,
   log: Logger,
 ): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {

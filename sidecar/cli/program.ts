@@ -6,6 +6,7 @@ import { addAgentCommand } from './agent.ts'
 import { addCallerCommand } from './caller.ts'
 import { addCheckCommand } from './check.ts'
 import { addCompletionCommands } from './completion.ts'
+import { addConfigCommand } from './config.ts'
 import { addDirectoryCommand } from './directory.ts'
 import { addExplainCommand } from './explain.ts'
 import { addHealthCommand } from './health.ts'
@@ -43,6 +44,7 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
   addHealthCommand(program)
+  addConfigCommand(program)
   addProfileCommand(program)
   addRouteCommand(program)
   program.commandsGroup(GROUPS.administer)

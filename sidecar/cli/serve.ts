@@ -8,7 +8,8 @@ import { addHelpParts } from './help.ts'
 import { whenNpmEnds } from './npm.ts'
 import { print, printJson } from './output.ts'
 
-interface ServeOptions {
+/** The options that say how a sidecar is configured. */
+export interface SidecarOptions {
   readonly grpc?: string
   readonly http?: string
   readonly data?: string
@@ -16,14 +17,16 @@ interface ServeOptions {
   readonly strict?: boolean
   readonly workers?: number
   readonly config?: string
+}
+
+interface ServeOptions extends SidecarOptions {
   readonly dev?: boolean
   readonly json?: boolean
 }
 
-export function addServeCommand(program: Command): void {
-  const command = program
-    .command('serve')
-    .description('Run the sidecar until it is stopped.')
+/** Adds the options to a command that reads the configuration as `serve` does. */
+export function addSidecarOptions(command: Command): Command {
+  return command
     .option('--grpc <addr>', 'gRPC address: HOST:PORT (port 0: a free one) or unix:PATH')
     .option('--http <addr>', 'HTTP address: HOST:PORT, or off')
     .option('--data <dir>', 'data folder of the embedded authority')
@@ -31,6 +34,28 @@ export function addServeCommand(program: Command): void {
     .option('--strict', 'deny every cell that a conflict of the source names')
     .option('--workers <n>', 'number of processes that serve the same addresses (default: 1)', workersOf)
     .option('--config <file>', 'configuration file, YAML or JSON')
+}
+
+/** Where the configuration comes from: the file, the environment, and these options. */
+export function sourcesOf(options: SidecarOptions) {
+  return {
+    file: options.config,
+    environment: process.env,
+    flags: {
+      'grpc.address': options.grpc,
+      'http.address': options.http,
+      data: options.data,
+      matrix: options.matrix,
+      strict: options.strict,
+      workers: options.workers,
+    },
+  }
+}
+
+export function addServeCommand(program: Command): void {
+  const command = addSidecarOptions(
+    program.command('serve').description('Run the sidecar until it is stopped.'),
+  )
     .option('--dev', 'run a development sidecar: a demo account in a new data folder, removed at the end')
     .option('--json', 'print one line of JSON when ready, and errors as JSON')
   addHelpParts(command, {
@@ -51,15 +76,9 @@ async function serve(options: ServeOptions): Promise<void> {
   // A Unix socket exists before its mode can be set. Until then, too, only the owner and the group may connect.
   process.umask(process.umask() | 0o007)
   const { readConfig } = await import('../config/config.ts')
-  const flags = {
-    'grpc.address': options.grpc,
-    'http.address': options.http,
-    data: options.data,
-    matrix: options.matrix,
-    strict: options.strict,
-    workers: options.workers,
-  }
-  const config = readConfig({ file: options.config, environment: process.env, flags })
+  const sources = sourcesOf(options)
+  const { flags } = sources
+  const config = readConfig(sources)
   const json = options.json === true
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined

@@ -1,5 +1,5 @@
 /** The files of a configuration that hold secrets, or that give rights: nobody else may change them, and few may read them. */
-import { type ExpectedPrivacy, exposureOf } from '../base/exposure.ts'
+import { type ExpectedPrivacy, type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'
 import { readSecretText } from './credentials.ts'
@@ -17,11 +17,25 @@ interface SecretFile extends ExpectedPrivacy {
  * @throws ConfigError where others can change one
  */
 export function expectPrivateFiles(config: Config, onExposed: (path: string, problem: string) => void): void {
-  for (const { key, path, ...expected } of secretFilesOf(config)) {
-    const exposure = exposureIfThere(path, expected)
-    if (exposure?.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)
-    if (exposure !== undefined) onExposed(path, exposure.problem)
+  for (const { key, path, exposure } of exposedFiles(config)) {
+    if (exposure.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)
+    onExposed(path, exposure.problem)
   }
+}
+
+export interface ExposedFile {
+  /** What the configuration calls it. */
+  readonly key: string
+  readonly path: string
+  readonly exposure: Exposure
+}
+
+/** The files that others can read or change although they should not. */
+export function exposedFiles(config: Config): ExposedFile[] {
+  return secretFilesOf(config).flatMap(({ key, path, ...expected }) => {
+    const exposure = exposureIfThere(path, expected)
+    return exposure === undefined ? [] : [{ key, path, exposure }]
+  })
 }
 
 function secretFilesOf(config: Config): SecretFile[] {

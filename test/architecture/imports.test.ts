@@ -207,6 +207,8 @@ const ROOMS: readonly Room[] = [
         'sidecar/authority/',
         'sidecar/upstream/',
         'sidecar/rules.ts',
+        'sidecar/usecases/',
+        'sidecar/open-certificates.ts',
       ],
       ...['sidecar/grpc/', 'sidecar/log.ts', 'sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/'],
       ...['sidecar/agent/', 'node:', 'commander'],

@@ -61,6 +61,8 @@ const ROWS_HERE: readonly Row[] = [
   },
   { args: ['lint'] },
   { args: ['health'] },
+  { args: ['config', 'show', ...data] },
+  { args: ['config', 'validate', ...data] },
   {
     args: ['directory', 'show', ...data],
     parts: ({ accounts }: { readonly accounts: readonly Listed[] }) =>
@@ -128,7 +130,7 @@ test('keys rotate', async () => {
 
 test('there is no other command with --json', () => {
   const path = ({ args }: { readonly args: readonly string[] }) =>
-    ['directory', 'keys', 'caller', 'profile', 'route'].includes(args[0] ?? '')
+    ['directory', 'keys', 'caller', 'config', 'profile', 'route'].includes(args[0] ?? '')
       ? args.slice(0, 2).join(' ')
       : args[0]
   const held = [

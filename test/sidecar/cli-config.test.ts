@@ -1,0 +1,178 @@
+/** `config show` says what is in effect and where it is from; `config validate` finds what would keep a sidecar from starting. */
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { scalarKeys } from '../../sidecar/config/config.ts'
+import { effectiveConfig } from '../../sidecar/config/effective.ts'
+import { command } from '../support/command-line.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+
+const CANARY = 'canary-5ec2e7'
+
+function configFile(config: object): string {
+  const path = newFile(JSON.stringify(config), 'portcullis.json')
+  chmodSync(path, 0o600)
+  return path
+}
+
+/** The rows of `config show`, by key. */
+async function shown(...args: string[]): Promise<Record<string, { value: unknown; source: string }>> {
+  const { code, stdout, stderr } = await command(['config', 'show', '--json', ...args])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { values } = JSON.parse(stdout) as { values: { key: string; value: unknown; source: string }[] }
+  return Object.fromEntries(values.map(({ key, value, source }) => [key, { value, source }]))
+}
+
+beforeEach(() => void vi.stubEnv('PORTCULLIS_DATA', join(newFolder(), 'data')))
+afterEach(() => void vi.unstubAllEnvs())
+
+describe('config show', () => {
+  test('has every key, with the source that won', async () => {
+    const file = configFile({ drain_ms: 1, log_level: 'debug', grpc: { address: 'unix:/a' } })
+    vi.stubEnv('PORTCULLIS_LOG_LEVEL', 'warn')
+    vi.stubEnv('PORTCULLIS_GRPC_ADDRESS', 'unix:/b')
+    const values = await shown('--config', file, '--grpc', 'unix:/c', '--strict')
+    expect(Object.keys(values)).toEqual(scalarKeys.map(({ path }) => path.join('.')))
+    expect(values).toMatchObject({
+      drain_ms: { value: 1, source: `file ${file}` },
+      log_level: { value: 'warn', source: 'environment PORTCULLIS_LOG_LEVEL' },
+      'grpc.address': { value: 'unix:/c', source: 'flag' },
+      strict: { value: true, source: 'flag' },
+      cache_for_ms: { value: 5000, source: 'default' },
+      matrix: { value: null, source: 'unset' },
+    })
+  })
+
+  // The source is worked out apart from the merging. This holds the two together.
+  test.each(scalarKeys.filter((key) => key.type === 'integer' && key.default !== undefined))(
+    'says of $variable what is in force, from each source',
+    ({ path, variable, default: preset }) => {
+      const key = path.join('.')
+      const [inFile, inEnvironment, inFlag] = [1, 2, 3].map((more) => Number(preset) + more)
+      const nested = path.reduceRight<unknown>((value, name) => ({ [name]: value }), inFile)
+      const sources = [
+        {},
+        { file: configFile(nested as object) },
+        { environment: { [variable]: String(inEnvironment) } },
+        { flags: { [key]: inFlag } },
+      ]
+      let all = {}
+      const expected = [preset, inFile, inEnvironment, inFlag]
+      for (const [index, source] of sources.entries()) {
+        all = { ...all, ...source }
+        const { config, values } = effectiveConfig(all)
+        const inForce = path.reduce<unknown>((tree, name) => (tree as Record<string, unknown>)[name], config)
+        expect(inForce).toBe(expected[index])
+        expect(values.find((each) => each.key === key)?.value).toBe(inForce)
+      }
+    },
+  )
+
+  test('shows no secret', async () => {
+    vi.stubEnv('PORTCULLIS_DIRECTORY_URL', `postgres://portcullis:${CANARY}@127.0.0.1/directory`)
+    const file = configFile({
+      callers: [{ name: 'job', token_sha256: 'ca'.repeat(32) }],
+      profiles: {
+        nightly: { account: '1', user_name: 'a', password_command: ['read-secret', CANARY] },
+      },
+      http: { catalog: [{ type: 'a', name: 'b', url: `https://user:${CANARY}@a.example/` }] },
+    })
+    const values = await shown('--config', file)
+    expect(JSON.stringify(values)).not.toContain(CANARY)
+    expect(JSON.stringify(values)).not.toContain('caca')
+    expect(values).toMatchObject({
+      'directory.url': { value: '[hidden]', source: 'environment PORTCULLIS_DIRECTORY_URL' },
+      'callers[0].name': { value: 'job', source: `file ${file}` },
+      'callers[0].token_sha256': { value: '[hidden]' },
+      'profiles.nightly.password_command': { value: '[hidden]' },
+      'http.catalog[0].url': { value: 'https://[hidden]@a.example/' },
+    })
+    const { stdout } = await command(['config', 'show', '--config', file])
+    expect(stdout).not.toContain(CANARY)
+  })
+
+  test('--set leaves the defaults out', async () => {
+    expect(Object.keys(await shown('--set', '--strict'))).toEqual(['data', 'strict'])
+  })
+})
+
+describe('config validate', () => {
+  test.each<[what: string, config: object, problem: RegExp | undefined]>([
+    ['an empty configuration', {}, undefined],
+    ['a key that is none', { drain: 1 }, /drain/],
+    [
+      'routes and egress that fit the matrix',
+      {
+        routes: [{ path: '/', api: 'balance' }],
+        profiles: { job: { account: '1', user_name: 'a', password_command: ['true'] } },
+        egress: {
+          address: '127.0.0.1:0',
+          routes: [
+            {
+              path: '/a/',
+              url: 'https://a.example/',
+              api: 'balance',
+              profile: 'job',
+              callers: 'anyone',
+            },
+          ],
+        },
+      },
+      undefined,
+    ],
+    ['an address beyond loopback without TLS', { grpc: { address: '0.0.0.0:50051' } }, /grpc\.(address|tls)/],
+    ['a matrix that is missing', { matrix: '/nowhere/matrix.json' }, /matrix: \/nowhere\/matrix\.json/],
+    [
+      'a token file that is missing',
+      { callers: [{ name: 'a', token_file: '/nowhere/token' }] },
+      /callers\[0\]\.token_file: \/nowhere\/token/,
+    ],
+    ['a route to an unknown API', { routes: [{ path: '/', api: 'nothing' }] }, /routes\[0\]/],
+    [
+      'certificates that are missing',
+      { http: { tls: { certificate: '/nowhere/a', key: '/nowhere/b' } } },
+      /http\.tls\.certificate: \/nowhere\/a/,
+    ],
+    [
+      'an egress route to an unknown API',
+      {
+        profiles: { job: { account: '1', user_name: 'a', password_command: ['true'] } },
+        egress: {
+          address: '127.0.0.1:0',
+          routes: [
+            {
+              path: '/a/',
+              url: 'https://a.example/',
+              api: 'none',
+              profile: 'job',
+              callers: 'anyone',
+            },
+          ],
+        },
+      },
+      /egress\.routes\[0\]\.api/,
+    ],
+  ])('finds in %s what is wrong', async (_what, config, problem) => {
+    const ended = await command(['config', 'validate', '--json', '--config', configFile(config)])
+    const { problems } = JSON.parse(ended.stdout) as { problems: string[] }
+    expect({ code: ended.code, problems }).toEqual(
+      problem === undefined
+        ? { code: 0, problems: [] }
+        : { code: 1, problems: [expect.stringMatching(problem)] },
+    )
+  })
+
+  test('names every problem at once, warns of a readable secret, and quotes none', async () => {
+    const token = newFile(`${CANARY}${'x'.repeat(32)}`)
+    chmodSync(token, 0o644)
+    const file = configFile({
+      matrix: '/nowhere/matrix.json',
+      http: { tls: { certificate: '/nowhere/a', key: '/nowhere/b' } },
+      callers: [{ name: 'a', token_file: token }],
+    })
+    const { code, stdout } = await command(['config', 'validate', '--config', file])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^problem: http\.tls.*\nproblem: matrix: .*\nwarning: .*0644.*\n2 problems\n$/)
+    expect(stdout).not.toContain(CANARY)
+  })
+})
