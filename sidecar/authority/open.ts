@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
 import {
   ADMINISTRATOR_TOKEN_FILE,
+  DIRECTORY_FILE,
   expectPrivateIn,
   openDataFolder,
   PEPPER_FILE,
@@ -80,8 +81,6 @@ export interface ForeignStaticTokens {
   /** The file with this host's pepper. */
   readonly pepperFile: string
 }
-
-const DIRECTORY_FILE = 'directory.sqlite'
 
 const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, DIRECTORY_FILE]
 

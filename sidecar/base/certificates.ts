@@ -95,7 +95,7 @@ function readCertificates(at: string, files: CertificateFiles): Certificates {
   const clientCa = files.client_ca === undefined ? undefined : readPem(`${at}.client_ca`, files.client_ca)
   if (clientCa !== undefined)
     check(`${at}.client_ca: ${files.client_ca}`, () => {
-      for (const [pem] of clientCa.toString('latin1').matchAll(CERTIFICATE)) new X509Certificate(pem)
+      certificatesIn(clientCa)
       // Without any certificate, the file would shut out every client, and nothing else would say why.
       new X509Certificate(clientCa)
     })
@@ -103,6 +103,11 @@ function readCertificates(at: string, files: CertificateFiles): Certificates {
     createSecureContext({ cert: certificate, key, ca: clientCa }),
   )
   return { certificate, key, clientCa }
+}
+
+/** The certificates of a PEM file, in its order. @throws Error where one cannot be read */
+export function certificatesIn(pem: Buffer): X509Certificate[] {
+  return Array.from(pem.toString('latin1').matchAll(CERTIFICATE), ([each]) => new X509Certificate(each))
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g

@@ -30,6 +30,9 @@ export const ADMINISTRATOR_TOKEN_FILE = 'administrator-token'
 /** The file in the data folder with the key of the hashes of static tokens. */
 export const PEPPER_FILE = 'static-token-pepper'
 
+/** The file in the data folder with the directory, where no directory is shared. */
+export const DIRECTORY_FILE = 'directory.sqlite'
+
 /** The file in the data folder with the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 

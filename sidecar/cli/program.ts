@@ -8,6 +8,7 @@ import { addCheckCommand } from './check.ts'
 import { addCompletionCommands } from './completion.ts'
 import { addConfigCommand } from './config.ts'
 import { addDirectoryCommand } from './directory.ts'
+import { addDoctorCommand } from './doctor.ts'
 import { addExplainCommand } from './explain.ts'
 import { addHealthCommand } from './health.ts'
 import { addHelpParts, GROUPS, title } from './help.ts'
@@ -45,6 +46,7 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
     add(program, terminal)
   addHealthCommand(program)
   addConfigCommand(program)
+  addDoctorCommand(program)
   addProfileCommand(program)
   addRouteCommand(program)
   program.commandsGroup(GROUPS.administer)

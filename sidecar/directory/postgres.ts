@@ -54,16 +54,15 @@ const CONNECTION_LIFETIME_SECONDS = 300
 const CONNECTION_IDLE_MS = 60_000
 
 /** Every change and every migration takes this lock. Its number is made of the letters `portcull`. */
-const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull').toString('hex')}`)})`
-const CHANNEL = 'portcullis_directory'
+export const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull').toString('hex')}`)})`
+export const CHANNEL = 'portcullis_directory'
 
-/** Connects, and migrates the directory to the current schema. @throws Error that names the key of the configuration */
-export async function openPostgres({
+/** How every connection is made. @throws Error where it would send a password to another machine in plaintext */
+export function connectionTo({
   url,
-  poolSize,
   timeoutMs,
   changeTimeoutMs = 10_000,
-}: PostgresOptions): Promise<PostgresDatabase> {
+}: Omit<PostgresOptions, 'poolSize'>): ClientConfig {
   const connection: ClientConfig = {
     application_name: 'portcullis',
     connectionTimeoutMillis: timeoutMs,
@@ -78,6 +77,13 @@ export async function openPostgres({
     connectionString: url.reveal(),
   }
   refuseSilentPlaintext(connection)
+  return connection
+}
+
+/** Connects, and migrates the directory to the current schema. @throws Error that names the key of the configuration */
+export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
+  const { poolSize, timeoutMs, changeTimeoutMs = 10_000 } = options
+  const connection = connectionTo(options)
   const pool = new Pool({
     ...connection,
     max: poolSize,
@@ -278,7 +284,7 @@ function refuseSilentPlaintext(connection: ClientConfig): void {
 }
 
 /** The key of the configuration, for error messages. */
-const URL_KEY = 'directory.url'
+export const URL_KEY = 'directory.url'
 const VERSION = 'SELECT version FROM schema_version'
 
 /** The migration steps to run. Without a row the version is 0. */

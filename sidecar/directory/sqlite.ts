@@ -8,6 +8,7 @@ import { AlreadyExists, type Database, type Parameters, type Queries } from './d
 import { DirectoryFiles } from './directory-files.ts'
 import { numberParameters } from './named-parameters.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
+import { damageOf } from './sqlite-snapshot.ts'
 
 /** How long a write waits for a write of another process, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
@@ -185,16 +186,9 @@ class Connection implements Queries {
    * @throws Error if the file is damaged
    */
   expectWhole(path: string): void {
-    let found: unknown
-    try {
-      found = this.#database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
-    } catch (error) {
-      found = (error as Error).message
-    }
-    if (found === 'ok') return
-    throw new Error(
-      `${path}: the directory is damaged (${String(found).split('\n').at(-1)}); restore a backup`,
-    )
+    const problem = damageOf(this.#database)
+    if (problem !== undefined)
+      throw new Error(`${path}: the directory is damaged (${problem}); restore a backup`)
   }
 
   /** Number of the last change. */

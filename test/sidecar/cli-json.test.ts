@@ -63,6 +63,7 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['health'] },
   { args: ['config', 'show', ...data] },
   { args: ['config', 'validate', ...data] },
+  { args: ['doctor', ...data] },
   {
     args: ['directory', 'show', ...data],
     parts: ({ accounts }: { readonly accounts: readonly Listed[] }) =>

@@ -1,0 +1,97 @@
+/** Looks at the directory, and compares the clock of this host with it. It is read, and neither changed nor migrated. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
+import { type Config, sharedDirectoryOf } from '../../config/config.ts'
+import { type DirectoryState, inspectDirectory } from '../../directory/inspect.ts'
+import { type Finding, findingsOf } from './finding.ts'
+
+/** A token that seems to be issued further in the future is not genuine. */
+const CLOCK_MS_MAX = 60_000
+const CLOCK_MS_WORTH_SAYING = 2_000
+
+/** @param pepper fingerprint of the pepper of this host, where there is one */
+export async function directoryFindings(
+  config: Config,
+  pepper: string | undefined,
+  now: () => number,
+): Promise<Finding[]> {
+  const { ok, warning, error } = findingsOf('directory')
+  const shared = sharedDirectoryOf(config)
+  const file = join(config.data, DIRECTORY_FILE)
+  const subject = shared === undefined ? file : 'directory.url'
+  if (shared === undefined && !existsSync(file))
+    return [
+      warning(
+        subject,
+        'it is missing; the next start makes an empty one, with no accounts and no users',
+        'portcullis restore FILE, unless this folder is new',
+      ),
+    ]
+  let state: DirectoryState
+  const beforeMs = now()
+  try {
+    state = await inspectDirectory({ file, shared }, { pepper, whole: true })
+  } catch (caught) {
+    const mend =
+      shared === undefined
+        ? 'stop the sidecar, then portcullis restore FILE --replace'
+        : 'see that PostgreSQL runs and can be reached from here, and that the URL is right'
+    // Its errors quote neither the URL nor a row.
+    return [error(subject, (caught as Error).message, mend)]
+  }
+  const { version, expectedVersion, foreignStaticTokens } = state
+  const versions = () => {
+    if (version > expectedVersion)
+      return error(
+        subject,
+        `version ${version}, this Portcullis reads ${expectedVersion} or earlier`,
+        'install the newer Portcullis that wrote it',
+      )
+    return version < expectedVersion
+      ? warning(
+          subject,
+          `version ${version}; the next start upgrades it to ${expectedVersion}`,
+          'portcullis backup FILE, then portcullis migrate',
+        )
+      : ok(subject, `version ${version}, whole`)
+  }
+  return [
+    versions(),
+    ...(foreignStaticTokens > 0
+      ? [
+          findingsOf('pepper').error(
+            join(config.data, PEPPER_FILE),
+            `${foreignStaticTokens} static tokens were hashed with another pepper, and are denied here`,
+            'copy the file from the host where they were created, or from a backup, and restart',
+          ),
+        ]
+      : []),
+    ...clockFindings(state, beforeMs, now()),
+  ]
+}
+
+/** @param beforeMs when the database was asked @param afterMs when it had answered */
+function clockFindings(
+  { clockMs, lastChangeAtMs }: DirectoryState,
+  beforeMs: number,
+  afterMs: number,
+): Finding[] {
+  const { ok, warning, error } = findingsOf('clock')
+  const mend = 'synchronise the clocks, for example with chrony'
+  if (clockMs !== undefined) {
+    const apartMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0)
+    const text = `the clocks of this host and of PostgreSQL are ${(apartMs / 1000).toFixed(1)} s apart`
+    if (apartMs > CLOCK_MS_MAX) return [error('directory.url', `${text}; new tokens may be denied`, mend)]
+    return [(apartMs > CLOCK_MS_WORTH_SAYING ? warning : ok)('directory.url', text, mend)]
+  }
+  if (lastChangeAtMs === undefined || lastChangeAtMs <= afterMs + CLOCK_MS_MAX)
+    return [ok('this host', 'not behind the last change of the directory')]
+  return [
+    error(
+      'this host',
+      `it is ${new Date(afterMs).toISOString()}, and the last change of the directory is from ${new Date(lastChangeAtMs).toISOString()}`,
+      mend,
+    ),
+  ]
+}

@@ -1,0 +1,40 @@
+/** What `doctor` finds: one line for each thing that it looked at. */
+
+export interface Finding {
+  readonly severity: 'ok' | 'warning' | 'error'
+  /** What kind of thing was looked at. */
+  readonly check: Check
+  /** The file, address or key of the configuration. */
+  readonly subject: string
+  readonly message: string
+  /** What a person can do about it. */
+  readonly mend?: string
+}
+
+export type Check =
+  | 'configuration'
+  | 'permissions'
+  | 'disk'
+  | 'keys'
+  | 'pepper'
+  | 'directory'
+  | 'clock'
+  | 'matrix'
+  | 'certificates'
+  | 'reachability'
+  | 'sidecar'
+
+/** Makes findings of one check. */
+export function findingsOf(check: Check) {
+  return {
+    ok: (subject: string, message: string): Finding => ({ severity: 'ok', check, subject, message }),
+    warning: (subject: string, message: string, mend: string): Finding => ({
+      ...{ severity: 'warning', check, subject, message, mend },
+    }),
+    error: (subject: string, message: string, mend: string): Finding => ({
+      ...{ severity: 'error', check, subject, message, mend },
+    }),
+  }
+}
+
+export const DAY_MS = 86_400_000

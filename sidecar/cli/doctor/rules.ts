@@ -1,0 +1,69 @@
+/** Looks at the matrix, and at the sidecar that serves with this configuration, if one does. */
+import { statSync } from 'node:fs'
+import type { Engine } from '../../../engine/index.ts'
+import { lintMatrix, supportMatrix } from '../../../matrix/index.ts'
+import { parseAddress } from '../../base/address.ts'
+import { connect } from '../../client/index.ts'
+import type { Config } from '../../config/config.ts'
+import { readMatrix } from '../../rules.ts'
+import { readRules } from '../rules.ts'
+import { DAY_MS, type Finding, findingsOf } from './finding.ts'
+
+/** How long a sidecar on this machine may take to answer, in milliseconds. */
+const ANSWER_MS = 2_000
+
+/** @returns the engine as well, where the matrix is valid */
+export function matrixFindings(config: Config, nowMs: number): { findings: Finding[]; engine?: Engine } {
+  const { ok, error, warning } = findingsOf('matrix')
+  const { matrix: file } = config
+  const subject = file ?? 'the shipped matrix'
+  try {
+    const { engine } = readRules(config)
+    const { problems } = lintMatrix(file === undefined ? supportMatrix : readMatrix(file))
+    const age =
+      file === undefined ? '' : `, ${Math.floor((nowMs - statSync(file).mtimeMs) / DAY_MS)} days old`
+    const conflicts = `${engine.conflicts.length} conflicts${config.strict ? ', all denied (strict)' : ''}`
+    const findings =
+      problems.length > 0
+        ? [
+            warning(
+              subject,
+              `${problems.length} problems: the conflicts that it declares are not those that it has`,
+              `portcullis lint ${file ?? ''}`.trim(),
+            ),
+          ]
+        : [ok(subject, `valid, ${conflicts}${age}`)]
+    return { findings, engine }
+  } catch (caught) {
+    const mend = 'portcullis lint FILE; a running sidecar goes on with the last good matrix'
+    return { findings: [error(subject, (caught as Error).message.split('\n')[0] ?? '', mend)] }
+  }
+}
+
+/** Asks the sidecar which rules are in force. */
+export async function sidecarFindings(
+  { grpc: { address, tls } }: Config,
+  engine: Engine | undefined,
+): Promise<Finding[]> {
+  const { ok, warning } = findingsOf('sidecar')
+  const parsed = parseAddress('grpc.address', address)
+  // The command line does not speak TLS, and a free port is known to the sidecar alone.
+  if (tls !== undefined || (parsed.type !== 'unix' && parsed.port === 0)) return []
+  const client = connect(address, { deadlineMs: ANSWER_MS })
+  try {
+    const { rulesDigest } = await client.getMatrix()
+    return [
+      engine === undefined || rulesDigest === engine.rulesDigest
+        ? ok(address, 'a sidecar answers')
+        : warning(
+            address,
+            'a sidecar answers, and decides by other rules than the matrix that is configured',
+            'send it SIGHUP, or restart it where `strict` or the file was changed',
+          ),
+    ]
+  } catch {
+    return [ok(address, 'no sidecar answers')]
+  } finally {
+    client.close()
+  }
+}

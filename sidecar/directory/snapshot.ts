@@ -1,0 +1,23 @@
+/** A directory as it is at one moment. */
+import type { Secret } from '../base/secret.ts'
+import type { Dialect } from './schema.ts'
+
+export type SnapshotRow = Readonly<Record<string, unknown>>
+
+export interface Snapshot {
+  readonly dialect: Dialect
+  /** Version of its schema; 0: it has no tables yet. */
+  readonly version: number
+  all(sql: string): Promise<SnapshotRow[]>
+  /** The rows of a query that may be very long. */
+  rows(sql: string): AsyncIterable<SnapshotRow> | Iterable<SnapshotRow>
+  /** Compares the tables with their second copies. @throws Error if the directory is damaged */
+  expectWhole(): Promise<void>
+}
+
+/** Where a directory is. */
+export interface DirectoryPlace {
+  /** SQLite file, used if no directory is shared. */
+  readonly file: string
+  readonly shared?: { readonly url: Secret; readonly timeoutMs: number } | undefined
+}
