@@ -84,7 +84,7 @@ export class KeyRing {
     this.#options = options
     this.#pollMs = options.pollMs ?? POLL_MS
     this.#unreadableMs = options.unreadableMs ?? UNREADABLE_MS
-    readOrCreate(path, () => serializeKeys([newKey('active', nowMs), newKey('staged', nowMs)]))
+    createKeys(path, nowMs)
     const onChanged = (keys: readonly SigningKey[]) => {
       this.#keys = keys
     }
@@ -125,6 +125,11 @@ export class KeyRing {
     clearInterval(this.#timer)
     this.#file.close()
   }
+}
+
+/** Creates the file with an active and a staged key where it is missing. */
+export function createKeys(path: string, nowMs: number): void {
+  readOrCreate(path, () => serializeKeys([newKey('active', nowMs), newKey('staged', nowMs)]))
 }
 
 /** Reads the keys of a file. */
@@ -232,7 +237,8 @@ function serializeKeys(keys: readonly SigningKey[]): string {
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
 
-function parseKeys(text: string, path: string): SigningKey[] {
+/** @param path for the error @throws Error if Portcullis cannot have written the text, which the error does not quote */
+export function parseKeys(text: string, path: string): SigningKey[] {
   try {
     const keys = (JSON.parse(text) as KeyFile).keys.map(
       ({ key_id, state, since_ms, public_key, private_key }) => {

@@ -1,5 +1,5 @@
 /** Opens the embedded authority of a data folder: its directory, its signing keys and its pepper. */
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
@@ -20,7 +20,7 @@ import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
-import { fingerprintOf } from './static-token.ts'
+import { fingerprintOf, pepperOf } from './static-token.ts'
 import type { LoginThrottle } from './throttle.ts'
 
 export interface OpenedAuthority {
@@ -104,10 +104,8 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   opening.defer(() => keys.close())
   const signer = new IamTokenSigner(keys, options.onUnknownKey, options.tokenNames)
   const pepperFile = join(folder, PEPPER_FILE)
-  const pepperBytes = Buffer.from(readOrCreate(pepperFile, randomHex), 'hex')
-  if (pepperBytes.length !== 32) throw new Error(`${pepperFile}: expected 64 hex digits`)
-  // Converted to a key object once: a conversion on every check would cost five times as much as the hash.
-  const pepper = createSecretKey(pepperBytes)
+  // A key object, made once: a conversion on every check would cost five times as much as the hash.
+  const pepper = pepperOf(readOrCreate(pepperFile, randomHex), pepperFile)
   const store = await openDirectory(directoryFile, options.shared, now, {
     onReplaced: () => options.onDirectoryReplaced(directoryFile),
     changesWaiting: options.changesWaiting,

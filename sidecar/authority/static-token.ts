@@ -2,7 +2,7 @@
  * Static tokens: 256 random bits after a prefix that secret scanners recognise. A checksum shows without a query
  * whether a token was mistyped or truncated. The directory stores only a keyed hash.
  */
-import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** Every static token begins with this prefix. */
@@ -35,6 +35,13 @@ export function isWellFormedStaticToken(value: string): boolean {
 /** The hash that is stored instead of the token: HMAC-SHA-256 with a pepper that is not in the store. */
 export function hashStaticToken(value: string, pepper: KeyObject): Buffer {
   return createHmac('sha256', pepper).update(value).digest()
+}
+
+/** The key that is in a pepper file. @throws Error that names the file and does not quote the text */
+export function pepperOf(text: string, path: string): KeyObject {
+  const bytes = Buffer.from(text, 'hex')
+  if (bytes.length !== 32) throw new Error(`${path}: expected 64 hex digits`)
+  return createSecretKey(bytes)
 }
 
 /** Identifies a pepper without revealing it: the keyed hash of a fixed text that is not a token. */

@@ -230,7 +230,8 @@ function readIfExists(path: string): string | undefined {
   }
 }
 
-function syncFolder(folder: string): void {
+/** Makes the names in a folder last. */
+export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {
     fsyncSync(descriptor)

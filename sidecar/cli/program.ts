@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
 import { addAdministrationCommands, OPERATOR_NOTE } from './administration.ts'
 import { addAgentCommand } from './agent.ts'
+import { addBackupCommands } from './backup.ts'
 import { addCallerCommand } from './caller.ts'
 import { addCheckCommand } from './check.ts'
 import { addCompletionCommands } from './completion.ts'
@@ -16,6 +17,7 @@ import { addIssueCommand, addTokenCommand } from './issue.ts'
 import { addKeysCommand } from './keys.ts'
 import { addLintCommand } from './lint.ts'
 import { addMatrixCommand } from './matrix.ts'
+import { addMigrateCommand } from './migrate.ts'
 import { addPlanCommand } from './plan.ts'
 import { addProfileCommand } from './profile.ts'
 import { addRevokeCommand } from './revoke.ts'
@@ -45,6 +47,8 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
   addHealthCommand(program)
+  addBackupCommands(program, terminal)
+  addMigrateCommand(program)
   addConfigCommand(program)
   addDoctorCommand(program)
   addProfileCommand(program)

@@ -1,6 +1,6 @@
 /** A directory in PostgreSQL as it is at one moment. */
 import { Client } from 'pg'
-import { connectionTo, URL_KEY } from './postgres.ts'
+import { connectionTo, GRACE_MS, URL_KEY } from './postgres.ts'
 import { serverCode, toOpenError } from './postgres-errors.ts'
 import type { DirectoryPlace, Snapshot, SnapshotRow } from './snapshot.ts'
 
@@ -21,7 +21,12 @@ export async function ofPostgres<T>(shared: Shared, work: (snapshot: Snapshot) =
 
 /** Runs `work` on a connection. @throws Error that names `directory.url`, with the server's code alone */
 export async function withClient<T>(shared: Shared, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client(connectionTo({ ...shared, changeTimeoutMs: IDLE_MS_MAX }))
+  const statementMs = shared.statementMs ?? shared.timeoutMs
+  const client = new Client({
+    ...connectionTo({ ...shared, changeTimeoutMs: IDLE_MS_MAX }),
+    statement_timeout: statementMs,
+    query_timeout: statementMs + GRACE_MS,
+  })
   // The query that fails reports it.
   client.on('error', () => {})
   try {

@@ -45,7 +45,7 @@ export interface PostgresDatabase extends Database {
 /** Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of another process. */
 const MIGRATION_STATEMENT_MS = 600_000
 /** How much longer than the server's time limit we wait: the server's own report of a timeout is more precise. */
-const GRACE_MS = 500
+export const GRACE_MS = 500
 /** Most queries and most changes that wait for a connection. Further ones are refused. */
 const QUERIES_WAITING_MAX = 10_000
 const CHANGES_WAITING_MAX = 1_000

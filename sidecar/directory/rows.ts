@@ -23,3 +23,7 @@ export function optionalNumber(value: unknown): number | undefined {
 export function lines(value: unknown): string[] {
   return typeof value === 'string' ? value.split(NEWLINE).sort() : []
 }
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

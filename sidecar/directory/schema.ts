@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 /** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
@@ -138,7 +138,22 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE users ADD COLUMN validator INTEGER NOT NULL DEFAULT 0;
   {copy_with_validator}
   `,
+  `
+  -- Restorations of backups. IAM tokens that were issued between the last change of the backup (after_change) and the restoration
+  -- (change) are revoked for good: what happened to them meanwhile is lost. All columns are in the key, so there is a copy of them.
+  CREATE TABLE restorations (
+    after_change {integer} NOT NULL,
+    change {integer} NOT NULL,
+    PRIMARY KEY (after_change, change)
+  ) {strict};
+  `,
 ]
+
+/** Every table with records, each after those that it refers to; with the version that it came with. */
+export const TABLES: readonly { readonly name: string; readonly since: number }[] = [
+  ...['accounts', 'projects', 'users', 'user_roles', 'account_permissions', 'project_permissions'],
+  ...['static_tokens', 'panel_tokens', 'revocations', 'address_rules', 'audit', 'restorations'],
+].map((name) => ({ name, since: name === 'restorations' ? 6 : 1 }))
 
 const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   sqlite: {
@@ -197,13 +212,27 @@ export const AUDIT_PROTECTION: Readonly<
   },
 }
 
-/** The migration steps from a version to the current one. @throws Error if a newer Portcullis wrote the directory */
-export function migrationsFrom(version: number, dialect: Dialect, place: string): string[] {
+/**
+ * The migration steps from a version to another, by default to the current one.
+ *
+ * @throws Error if a newer Portcullis wrote the directory
+ */
+export function migrationsFrom(
+  version: number,
+  dialect: Dialect,
+  place: string,
+  to = SCHEMA_VERSION,
+): string[] {
+  expectKnownVersion(version, place)
+  return MIGRATIONS.slice(version, to).map((step) =>
+    step.replace(/\{(\w+)\}/g, (_placeholder, word: string) => WORDS[dialect][word] ?? ''),
+  )
+}
+
+/** @throws Error if a newer Portcullis wrote the directory */
+export function expectKnownVersion(version: number, place: string): void {
   if (version > SCHEMA_VERSION)
     throw new Error(
       `${place}: expected a directory of version ${SCHEMA_VERSION} or earlier, found ${version}; a newer Portcullis wrote it`,
     )
-  return MIGRATIONS.slice(version).map((step) =>
-    step.replace(/\{(\w+)\}/g, (_placeholder, word: string) => WORDS[dialect][word] ?? ''),
-  )
 }

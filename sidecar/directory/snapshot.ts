@@ -19,5 +19,13 @@ export interface Snapshot {
 export interface DirectoryPlace {
   /** SQLite file, used if no directory is shared. */
   readonly file: string
-  readonly shared?: { readonly url: Secret; readonly timeoutMs: number } | undefined
+  readonly shared?:
+    | {
+        readonly url: Secret
+        /** How long the database may take to answer, in milliseconds. */
+        readonly timeoutMs: number
+        /** Longest time of a statement, in milliseconds; default: `timeoutMs`. */
+        readonly statementMs?: number
+      }
+    | undefined
 }

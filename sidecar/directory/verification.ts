@@ -146,6 +146,7 @@ function hasPermission(project: ':project' | 'projects.id'): string {
 const IS_ACTIVE = `
   users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
   AND accounts.since <= :change
+  AND NOT EXISTS (SELECT 1 FROM restorations WHERE after_change < :change AND change > :change)
   AND (CAST(:project AS TEXT) IS NULL OR EXISTS
         (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL AND since <= :change))
   AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`

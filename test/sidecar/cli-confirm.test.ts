@@ -303,6 +303,8 @@ test('the commands that may ask are those with --yes', () => {
   const asking = [
     ...CASES.map(([line]) => line.split(' ').slice(0, 2).join(' ')),
     ...['revoke', 'keys rotate', 'keys withdraw', 'keys rotate-administrator-token', 'directory apply'],
+    // test/sidecar/restore-refused.test.ts
+    'restore',
   ]
   const having = everyCommand(buildProgram())
     .filter((each) => each.options.some(({ long }) => long === '--yes'))

@@ -29,6 +29,7 @@ const profiles = newFile(
   }),
 )
 
+const backup = join(newFolder(), 'directory.backup')
 const routes = newFile(JSON.stringify({ routes: [{ path: '/', api: 'balance' }] }))
 
 interface Row {
@@ -64,6 +65,9 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['config', 'show', ...data] },
   { args: ['config', 'validate', ...data] },
   { args: ['doctor', ...data] },
+  { args: ['migrate', ...data] },
+  { args: ['backup', backup, ...data] },
+  { args: ['restore', backup, '--check', ...data] },
   {
     args: ['directory', 'show', ...data],
     parts: ({ accounts }: { readonly accounts: readonly Listed[] }) =>

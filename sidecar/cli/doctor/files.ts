@@ -1,9 +1,8 @@
 /** Looks at the data folder: who may read it, whether there is room, and whether its keys and its pepper can be used. */
-import { createSecretKey } from 'node:crypto'
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readKeys, type SigningKey } from '../../authority/keys.ts'
-import { fingerprintOf } from '../../authority/static-token.ts'
+import { fingerprintOf, pepperOf } from '../../authority/static-token.ts'
 import {
   ADMINISTRATOR_TOKEN_FILE,
   DIRECTORY_FILE,
@@ -133,9 +132,8 @@ export function pepperFindings(folder: string): { findings: Finding[]; fingerpri
       ],
     }
   try {
-    const bytes = Buffer.from(readFileSync(file, 'utf8'), 'hex')
-    if (bytes.length !== 32) return { findings: [error(file, 'expected 64 hex digits', back)] }
-    return { findings: [ok(file, 'it can be used')], fingerprint: fingerprintOf(createSecretKey(bytes)) }
+    const fingerprint = fingerprintOf(pepperOf(readFileSync(file, 'utf8'), file))
+    return { findings: [ok(file, 'it can be used')], fingerprint }
   } catch (caught) {
     return { findings: [error(file, (caught as Error).message, back)] }
   }

@@ -79,6 +79,7 @@ export function processesContract(subject: () => Subject): void {
     'CREATE INDEX revocations_forget ON revocations (forget_at_ms)',
     'ALTER TABLE static_tokens DROP COLUMN pepper',
     'ALTER TABLE users DROP COLUMN validator',
+    'DROP TABLE restorations',
   ]
 
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {

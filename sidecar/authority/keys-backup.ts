@@ -1,0 +1,104 @@
+/** The backup of what only this folder has: the keys that sign IAM tokens, and the pepper of the static tokens' hashes. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PEPPER_FILE, readOrCreate, replaceFile, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
+import { expectSealed, linesOfSealed, writeSealed } from '../base/sealed-file.ts'
+import { parseKeys, readKeys, type SigningKey } from './keys.ts'
+import { fingerprintOf, pepperOf } from './static-token.ts'
+
+/** The content of the two files. */
+export interface BackedUpKeys {
+  readonly createdAt: string
+  readonly keys: readonly SigningKey[]
+  /** Identifies the pepper without revealing it. */
+  readonly pepperFingerprint: string
+  readonly texts: { readonly signing_keys: string; readonly pepper: string }
+}
+
+/** @throws Error if a file of the folder cannot be used, or the new one exists */
+export async function backUpKeys(
+  path: string,
+  folder: string,
+  { version, nowMs }: { readonly version: string; readonly nowMs: number },
+): Promise<readonly SigningKey[]> {
+  const keysFile = join(folder, SIGNING_KEYS_FILE)
+  const signingKeys = readFileSync(keysFile, 'utf8')
+  const keys = parseKeys(signingKeys, keysFile)
+  const pepper = readFileSync(join(folder, PEPPER_FILE), 'utf8')
+  pepperOf(pepper, join(folder, PEPPER_FILE))
+  await writeSealed(path, 'keys', (append) =>
+    append({ created_at: new Date(nowMs).toISOString(), version, signing_keys: signingKeys, pepper }),
+  )
+  return keys
+}
+
+/** @throws Error that does not quote the file */
+export async function readBackedUpKeys(path: string): Promise<BackedUpKeys> {
+  await expectSealed(path, 'keys')
+  for await (const line of linesOfSealed(path)) {
+    const { created_at: createdAt, signing_keys, pepper } = line as Record<string, unknown>
+    if (typeof createdAt !== 'string' || typeof signing_keys !== 'string' || typeof pepper !== 'string') break
+    const keys = parseKeys(signing_keys, path)
+    const pepperFingerprint = fingerprintOf(pepperOf(pepper, path))
+    return { createdAt, keys, pepperFingerprint, texts: { signing_keys, pepper } }
+  }
+  throw new Error(`${path}: expected the backup of keys`)
+}
+
+/** How the keys of a folder change where a backup takes their place. */
+export interface KeyDifference {
+  /** Keys of the backup that the folder lacks: they were withdrawn after the backup, or dropped when their tokens had expired. */
+  readonly returning: readonly string[]
+  /** Keys of the folder that the backup lacks: their tokens are denied. */
+  readonly lost: readonly string[]
+}
+
+/**
+ * @param replace whether keys may be replaced by others
+ * @throws Error if there are other keys, or another pepper, and they must not be replaced
+ */
+export function differenceTo(backup: BackedUpKeys, folder: string, replace: boolean): KeyDifference {
+  const [keysFile, pepperFile] = [join(folder, SIGNING_KEYS_FILE), join(folder, PEPPER_FILE)]
+  for (const [file, text] of [
+    [keysFile, backup.texts.signing_keys],
+    [pepperFile, backup.texts.pepper],
+  ] as const)
+    if (!replace && existsSync(file) && readFileSync(file, 'utf8') !== text)
+      throw new Error(`${file} exists and is another one; give --replace to put the backup in its place`)
+  if (!existsSync(keysFile)) return { returning: [], lost: [] }
+  const ids = (keys: readonly SigningKey[]) => keys.map(({ keyId }) => keyId)
+  const restored = ids(backup.keys)
+  let current: string[]
+  try {
+    current = ids(readKeys(keysFile))
+  } catch {
+    // One that cannot be read has no keys to lose.
+    return { returning: [], lost: [] }
+  }
+  return {
+    returning: restored.filter((id) => !current.includes(id)),
+    lost: current.filter((id) => !restored.includes(id)),
+  }
+}
+
+/** Writes both files. A running sidecar follows the keys within a second, and the pepper at its next start. */
+export function installKeys({ texts }: BackedUpKeys, folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const [name, text] of [
+    [PEPPER_FILE, texts.pepper],
+    [SIGNING_KEYS_FILE, texts.signing_keys],
+  ] as const) {
+    const file = join(folder, name)
+    if (readOrCreate(file, () => text) !== text) replaceFile(file, text)
+  }
+}
+
+/** Identifies the pepper of a folder; `undefined`: it has none that can be used. */
+export function pepperFingerprintIn(folder: string): string | undefined {
+  const file = join(folder, PEPPER_FILE)
+  try {
+    return fingerprintOf(pepperOf(readFileSync(file, 'utf8'), file))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+/** What is in the backup of a directory: one line that describes it, then a line for each row. It is the same for both stores. */
+import { isObject } from '../rows.ts'
+import { type Dialect, expectKnownVersion, TABLES } from '../schema.ts'
+
+/** The first line. */
+export interface BackupDetails {
+  readonly created_at: string
+  /** Version of the Portcullis that wrote it. */
+  readonly version: string
+  readonly schema_version: number
+  readonly store: Dialect
+  /** Number of the last change that is in it. */
+  readonly last_change: number
+  /** How many rows each table has, in the order of the lines. */
+  readonly rows: Readonly<Record<string, number>>
+}
+
+/** A further line. Bytes are `{ base64 }`. */
+export type BackupRow = readonly [table: string, row: Readonly<Record<string, unknown>>]
+
+/** The directory that is replaced. */
+export interface Replaced {
+  readonly lastChange: number
+  /** Revocations of it that the backup did not have; they are kept. */
+  readonly revocations: number
+  /** Its changes of after the backup, which are undone; `undefined`: it has another history, so they cannot be told. */
+  readonly undone: readonly { readonly action: string; readonly count: number }[] | undefined
+  /** Why it cannot be read; its revocations of after the backup are lost then. */
+  readonly unreadable?: string
+}
+
+/** The tables of a version. */
+export function tablesOf(version: number): string[] {
+  return TABLES.filter(({ since }) => since <= version).map(({ name }) => name)
+}
+
+export function encoded(row: Readonly<Record<string, unknown>>): BackupRow[1] {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value,
+    ]),
+  )
+}
+
+export type StoredValue = string | number | null | Buffer
+
+/** @throws Error if it is no value of a row */
+export function decoded(value: unknown): StoredValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value
+  if (isObject(value) && typeof value.base64 === 'string') return Buffer.from(value.base64, 'base64')
+  throw new Error('expected a text, a number or bytes')
+}
+
+/** @throws Error if it is not the first line of a backup, or a newer Portcullis wrote it */
+export function detailsOf(line: unknown, path: string): BackupDetails {
+  const details = line as BackupDetails
+  const valid =
+    isObject(line) &&
+    !Number.isNaN(Date.parse(details.created_at)) &&
+    Number.isSafeInteger(details.schema_version) &&
+    details.schema_version >= 1 &&
+    Number.isSafeInteger(details.last_change) &&
+    isObject(details.rows)
+  if (!valid) throw new Error(`${path}: expected the backup of a directory`)
+  expectKnownVersion(details.schema_version, path)
+  return details
+}

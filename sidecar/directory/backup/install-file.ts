@@ -1,0 +1,83 @@
+/** Makes a complete file the directory of a data folder, at once. */
+import { chownSync, linkSync, renameSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { syncFolder } from '../../base/data-folder.ts'
+import type { Replaced } from './content.ts'
+import type { Scratch } from './scratch.ts'
+
+/** @returns where the file is that was there before @throws Error if a process uses it */
+export function installFile(
+  scratch: Scratch,
+  file: string,
+  replaced: Replaced | undefined,
+  nowMs: number,
+): string | undefined {
+  scratch.finish()
+  giveAway(scratch.path, file)
+  using _held = holdAlone(file, replaced)
+  const keptAs = `${file}.replaced-${new Date(nowMs).toISOString().replaceAll(':', '')}`
+  const kept = keep(file, keptAs)
+  renameSync(scratch.path, file)
+  syncFolder(dirname(file))
+  return kept
+}
+
+/** The new file belongs to whom the old one belonged, or else the folder: root may restore. */
+function giveAway(path: string, file: string): void {
+  const { uid, gid } = statSync(file, { throwIfNoEntry: false }) ?? statSync(dirname(file))
+  const made = statSync(path)
+  if (process.geteuid?.() === 0 && (made.uid !== uid || made.gid !== gid)) chownSync(path, uid, gid)
+}
+
+/** A second name: the file is there under the first one all the time. */
+function keep(file: string, keptAs: string): string | undefined {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
+  linkSync(file, keptAs)
+  return keptAs
+}
+
+/**
+ * Keeps others from opening the file. The log beside it is emptied and removed, because it would be taken for that of the new file.
+ *
+ * @throws Error if a process has it open, or has changed it since it was read
+ */
+function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return { [Symbol.dispose]: () => {} }
+  const database = new DatabaseSync(file, { timeout: 0 })
+  const release = { [Symbol.dispose]: () => database.close() }
+  try {
+    // SQLite leaves the mode of a write-ahead log only where nobody else has the file open.
+    const mode = database.prepare('PRAGMA journal_mode = DELETE').get()?.journal_mode
+    if (mode !== 'delete') throw inUse(file)
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    if (replaced?.unreadable !== undefined) return release
+    const { last } = database.prepare(LAST_CHANGE).get() as { last: number }
+    if (last !== (replaced?.lastChange ?? 0))
+      throw new Error(`${file}: the directory was changed meanwhile; nothing was restored`)
+  } catch (error) {
+    const { errcode } = error as { errcode?: number }
+    // One that cannot be read is nobody's.
+    if (
+      errcode !== undefined &&
+      errcode !== SQLITE_BUSY &&
+      (replaced?.unreadable !== undefined || lacksTables(error))
+    )
+      return release
+    release[Symbol.dispose]()
+    throw errcode === SQLITE_BUSY ? inUse(file) : error
+  }
+  return release
+}
+
+const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit'
+const SQLITE_BUSY = 5
+
+/** The file is empty: a process has created it and no more. */
+function lacksTables(error: unknown): boolean {
+  return (error as Error).message.startsWith('no such table')
+}
+
+function inUse(file: string): Error {
+  return new Error(`${file}: a process uses the directory; stop the sidecar, then restore`)
+}

@@ -1,0 +1,144 @@
+/**
+ * Puts a backup in the place of a directory. What was revoked after the backup is not in it. So the IAM tokens that were issued after
+ * it are revoked for good, and the revocations of the directory that is replaced are kept, where it can be read.
+ */
+import { existsSync, mkdirSync } from 'node:fs'
+import { expectSealed, linesOfSealed } from '../../base/sealed-file.ts'
+import { number, text } from '../rows.ts'
+import { SCHEMA_VERSION } from '../schema.ts'
+import type { DirectoryPlace, Snapshot } from '../snapshot.ts'
+import { withSnapshot } from '../take-snapshot.ts'
+import { type BackupDetails, detailsOf, type Replaced } from './content.ts'
+import { recordQuery, Scratch } from './scratch.ts'
+
+export interface RestoreOptions {
+  readonly path: string
+  readonly place: DirectoryPlace
+  /** Folder for a new file, which becomes the directory if none is shared. */
+  readonly folder: string
+  /** Whether a directory with records may be replaced. */
+  readonly replace: boolean
+  /** Whether every IAM token is revoked, and not only those of after the backup. */
+  readonly endTokens: boolean
+  /** Who restores, for the audit trail. */
+  readonly actor: string
+  /** Fingerprint of the pepper that the directory is going to be used with. */
+  readonly pepper: string | undefined
+  readonly nowMs: number
+}
+
+export interface Restored {
+  readonly details: BackupDetails
+  /** Number of the restoration among the changes. */
+  readonly change: number
+  /** What was there before. */
+  readonly replaced: Replaced | undefined
+  /** Where the file is that was replaced; `undefined`: there was none, or the directory is shared. */
+  readonly keptAs: string | undefined
+  /** Active static tokens that were hashed with another pepper. */
+  readonly foreignStaticTokens: number
+}
+
+/** The first line of a backup whose digest is right. @throws Error if it cannot be used */
+export async function readBackup(path: string): Promise<BackupDetails> {
+  await expectSealed(path, 'directory')
+  for await (const line of linesOfSealed(path)) return detailsOf(line, path)
+  throw new Error(`${path}: expected the backup of a directory`)
+}
+
+/** Everything is verified and prepared before the directory is touched, and then it is replaced at once. */
+export async function restoreDirectory(options: RestoreOptions): Promise<Restored> {
+  const { path, place, folder, nowMs } = options
+  const { created_at: createdAt } = await readBackup(path)
+  if (Date.parse(createdAt) > nowMs)
+    throw new Error(
+      `${path}: the backup is from ${createdAt}, which is in the future; set the clock of this host`,
+    )
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  using scratch = await Scratch.load(path, folder)
+  const replaced = await readReplaced(scratch, options)
+  const { details } = scratch
+  // Larger than every number that was ever given: a directory has far fewer changes than one a millisecond.
+  const change = Math.max(nowMs, details.last_change + 1, (replaced?.lastChange ?? 0) + 1)
+  scratch.record(change, options.endTokens ? -1 : details.last_change, {
+    atMs: nowMs,
+    actor: options.actor,
+    details: {
+      after: details.last_change,
+      revocations_kept: replaced?.revocations ?? 0,
+      ...(options.endTokens && { tokens_ended: true }),
+    },
+  })
+  const foreignStaticTokens = options.pepper === undefined ? 0 : scratch.foreignStaticTokens(options.pepper)
+  const keptAs = await install(scratch, place, replaced, nowMs)
+  return { details, change, replaced, keptAs, foreignStaticTokens }
+}
+
+async function install(
+  scratch: Scratch,
+  place: DirectoryPlace,
+  replaced: Replaced | undefined,
+  nowMs: number,
+): Promise<string | undefined> {
+  if (place.shared === undefined) {
+    const { installFile } = await import('./install-file.ts')
+    return installFile(scratch, place.file, replaced, nowMs)
+  }
+  const { installRows } = await import('./install-rows.ts')
+  await installRows(scratch, place.shared, replaced?.lastChange ?? 0)
+  return undefined
+}
+
+/** Looks at what is there, and takes its revocations over. @throws Error if it has records and must not be replaced */
+async function readReplaced(
+  scratch: Scratch,
+  { place, replace }: RestoreOptions,
+): Promise<Replaced | undefined> {
+  if (place.shared === undefined && !existsSync(place.file)) return undefined
+  const name = place.shared === undefined ? place.file : 'directory.url'
+  try {
+    return await withSnapshot(place, async (snapshot) => {
+      if (snapshot.version === 0) return undefined
+      const [last] = await snapshot.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
+      const lastChange = number(last?.last)
+      if (lastChange === 0) return undefined
+      if (!replace) throw new NotEmpty(name)
+      await snapshot.expectWhole()
+      return {
+        lastChange,
+        undone: await undoneIn(snapshot, scratch),
+        revocations: await takeRevocations(snapshot, scratch),
+      }
+    })
+  } catch (error) {
+    // A database that cannot be read cannot be written either.
+    if (error instanceof NotEmpty || place.shared !== undefined) throw error
+    if (!replace) throw new NotEmpty(name)
+    const unreadable = (error as Error).message
+    return { lastChange: 0, revocations: 0, undone: undefined, unreadable }
+  }
+}
+
+async function takeRevocations(snapshot: Snapshot, scratch: Scratch): Promise<number> {
+  let count = 0
+  for await (const row of snapshot.rows('SELECT token_id, revoked_at_ms FROM revocations'))
+    count += scratch.revoke(text(row.token_id), number(row.revoked_at_ms))
+  return count
+}
+
+async function undoneIn(snapshot: Snapshot, scratch: Scratch): Promise<Replaced['undone']> {
+  const { last_change: after } = scratch.details
+  if (snapshot.version > SCHEMA_VERSION) return undefined
+  const [record = null] = await snapshot.all(recordQuery(after))
+  if (JSON.stringify(record) !== scratch.recordOf(after)) return undefined
+  const rows = await snapshot.all(
+    `SELECT action, COUNT(*) AS count FROM audit WHERE sequence > ${after} GROUP BY action ORDER BY action`,
+  )
+  return rows.map(({ action, count }) => ({ action: text(action), count: number(count) }))
+}
+
+class NotEmpty extends Error {
+  constructor(name: string) {
+    super(`${name}: the directory is not empty; give --replace to put the backup in its place`)
+  }
+}

@@ -1,0 +1,137 @@
+/** A backup that cannot be used, or that must not be restored, leaves the directory as it is. */
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { restoreDirectory } from '../../sidecar/directory/backup/restore.ts'
+import { contentOf, done, newBackup, reasonOf, refused, scene, stopped } from '../support/backup.ts'
+import { command, FakeTerminal } from '../support/command-line.ts'
+import { newFolder } from '../support/resources.ts'
+
+describe('a restoration is refused, and changes nothing,', () => {
+  interface Refusal {
+    readonly what: string
+    readonly spoil?: (backup: string) => void
+    readonly folder?: 'same' | 'new'
+    readonly message: RegExp
+  }
+  const edit = (change: (text: string) => string) => (backup: string) =>
+    writeFileSync(backup, change(readFileSync(backup, 'utf8')))
+  const REFUSALS: readonly Refusal[] = [
+    { what: 'over a directory with records', folder: 'same', message: /is not empty; give --replace/ },
+    {
+      what: 'of a file that was cut off',
+      spoil: edit((text) => text.slice(0, -50)),
+      message: /damaged or was cut off/,
+    },
+    {
+      what: 'of a file without its last line',
+      spoil: edit((text) => text.replace(/\n[^\n]+\n$/, '\n')),
+      message: /damaged or was cut off/,
+    },
+    {
+      what: 'of a file with a flipped bit',
+      spoil: edit((text) => text.replace('"enabled":1', '"enabled":0')),
+      message: /damaged or was cut off/,
+    },
+    {
+      what: 'of a header of another content',
+      spoil: edit((text) => text.replace(/"sha256":"./, (start) => `${start.slice(0, -1)}x`)),
+      message: /damaged or was cut off/,
+    },
+    {
+      what: 'of another file',
+      spoil: (backup) => writeFileSync(backup, 'canary'),
+      message: /expected a backup that/,
+    },
+    {
+      what: 'of a newer format',
+      spoil: edit((text) => text.replace('"format":1', '"format":2')),
+      message: /expected a backup of format 1, found 2; a newer Portcullis wrote it/,
+    },
+    { what: 'of a missing file', spoil: (backup) => rmSync(backup), message: /ENOENT/ },
+    {
+      what: 'into a folder without keys',
+      folder: 'new',
+      message: /expected signing-keys\.json, without which every IAM token is denied; give --keys FILE/,
+    },
+  ]
+
+  test.each(REFUSALS)('$what', async ({ spoil, folder = 'same', message }) => {
+    const { folder: same, backup } = await stopped()
+    spoil?.(backup)
+    const before = contentOf(same)
+    const place = folder === 'same' ? same : join(newFolder(), 'data')
+    const said = await refused('restore', backup, '--data', place)
+    expect(said).toMatch(message)
+    expect(said).not.toContain('canary')
+    expect(contentOf(same)).toEqual(before)
+    if (spoil !== undefined) await refused('restore', backup, '--data', place, '--replace')
+    expect(contentOf(same)).toEqual(before)
+  })
+
+  test('where somebody is asked and does not say yes', async () => {
+    const { folder, backup, data } = await stopped()
+    const before = contentOf(folder)
+    const terminal = new FakeTerminal('n', 'y')
+    const restore = ['restore', backup, '--replace', ...data]
+    expect(await command(restore, terminal)).toMatchObject({ code: 2, stdout: '' })
+    expect(contentOf(folder)).toEqual(before)
+    expect(await command(restore, terminal)).toMatchObject({ code: 0 })
+    expect(terminal.questions[0]).toBe(
+      `Replace the directory by ${backup}? What was changed after the backup is undone. [y/N] `,
+    )
+  })
+
+  test('while a sidecar uses the file, which goes on', async () => {
+    const { running, token, data } = await scene()
+    const backup = newBackup()
+    await done('backup', backup, ...data)
+    const before = readdirSync(running.folder).sort()
+    expect(await refused('restore', backup, '--replace', ...data)).toMatch(
+      /a process uses the directory; stop the sidecar, then restore/,
+    )
+    expect(readdirSync(running.folder).sort()).toEqual(before)
+    await running.client.revoke({ value: token })
+    expect(await reasonOf(running, token)).toBe('CREDENTIAL_REVOKED')
+  })
+
+  test('of a backup of a newer version, and of one from the future', async () => {
+    const { backup } = await stopped()
+    const folder = join(newFolder(), 'data')
+    const options = {
+      ...{ path: backup, folder, replace: true, endTokens: false, actor: 'a test', pepper: undefined },
+      place: { file: join(folder, 'directory.sqlite') },
+    }
+    await expect(restoreDirectory({ ...options, nowMs: Date.now() - 3_600_000 })).rejects.toThrow(
+      /which is in the future; set the clock/,
+    )
+    sealAgain(backup, (text) => text.replace(/"schema_version":\d+/, '"schema_version":99'))
+    await expect(restoreDirectory({ ...options, nowMs: Date.now() })).rejects.toThrow(
+      /expected a directory of version \d+ or earlier, found 99; a newer Portcullis wrote it$/,
+    )
+  })
+
+  test.each<[what: string, change: (text: string) => string]>([
+    ['a table that is none', (text) => text.replace('["users",', '["sqlite_master",')],
+    ['a column that is SQL', (text) => text.replace('"account_id":', '"name) SELECT (1":')],
+    ['a row too few', (text) => text.replace(/\n\["users",[^\n]+/, '')],
+    ['a row that refers to none', (text) => text.replace(/("account_id":")[0-9a-f]{4}/, '$10000')],
+    ['a value that is an object', (text) => text.replace('"enabled":1', '"enabled":{"a":1}')],
+  ])('of a well-formed file with %s', async (_what, change) => {
+    const { folder, backup, data } = await stopped()
+    sealAgain(backup, change)
+    const before = contentOf(folder)
+    expect(await refused('restore', backup, '--replace', ...data)).toMatch(/the backup cannot be loaded \(/)
+    expect(contentOf(folder)).toEqual(before)
+  })
+})
+
+/** Changes a backup as somebody who can compute its digest. */
+function sealAgain(backup: string, change: (text: string) => string): void {
+  const [header = '', ...lines] = readFileSync(backup, 'utf8').split('\n')
+  const body = change(lines.join('\n'))
+  expect(body).not.toBe(lines.join('\n'))
+  const sha256 = hash('sha256', body)
+  writeFileSync(backup, `${header.replace(/[0-9a-f]{64}/, sha256)}\n${body}`)
+}
