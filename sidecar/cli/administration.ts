@@ -2,9 +2,10 @@
 import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
+import { addAuditExportCommand } from './audit-export.ts'
 import { addConfirmOption, confirm } from './confirm.ts'
 import { addHelpParts } from './help.ts'
-import { addConnectionOptions, collect, DATA_DEFAULT } from './output.ts'
+import { addConnectionOptions, addIdentityOptions, collect } from './output.ts'
 import { placeholderOf } from './placeholders.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -24,18 +25,13 @@ export function addAdministrationCommands(program: Command, terminal: Terminal):
     const command = parent.command(verb).description(description)
     for (const name of names) command.argument(name, argumentText(group, name))
     addFlags(command, row)
-    command
-      .option('--data <dir>', `data folder with the operator's token ${DATA_DEFAULT}`)
-      .option('--caller-token-file <file>', "file with a caller token, instead of the operator's")
-      .option(
-        '--iam-token-file <file>',
-        "file with a user's account-scoped IAM token, instead of a caller token",
-      )
-    addConnectionOptions(command)
+    addConnectionOptions(addIdentityOptions(command))
     if (question !== undefined) addConfirmOption(command)
     addHelpParts(command, { examples: [exampleOf(row)] })
     command.action((...given: unknown[]) => administer(row, command, given, terminal))
   }
+  const audit = groups.get('audit')
+  if (audit !== undefined) addAuditExportCommand(audit)
 }
 
 /** Who an operator is; said once in the help of each group. */

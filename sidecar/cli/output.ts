@@ -48,8 +48,24 @@ export function collect(value: string, earlier: readonly string[] = []): string[
   return [...earlier, value]
 }
 
-/** The options of every command that asks a sidecar. */
+/** The options of every command that asks a sidecar, and prints its answer as text or as JSON. */
 export function addConnectionOptions(command: Command): Command {
+  return addAddressOptions(command).option('--json', 'print the answer, or the error, as one line of JSON')
+}
+
+/** Who asks. */
+export function addIdentityOptions(command: Command): Command {
+  return command
+    .option('--data <dir>', `data folder with the operator's token ${DATA_DEFAULT}`)
+    .option('--caller-token-file <file>', "file with a caller token, instead of the operator's")
+    .option(
+      '--iam-token-file <file>',
+      "file with a user's account-scoped IAM token, instead of a caller token",
+    )
+}
+
+/** Which sidecar is asked. */
+export function addAddressOptions(command: Command): Command {
   return command
     .option(
       '--address <addr>',
@@ -57,7 +73,6 @@ export function addConnectionOptions(command: Command): Command {
     )
     .option('--deadline <ms>', 'how long to wait for the answer, in milliseconds', millisecondsOf, 5_000)
     .option('--allow-plaintext', 'send tokens and passwords in plaintext to a sidecar on another machine')
-    .option('--json', 'print the answer, or the error, as one line of JSON')
 }
 
 export interface ConnectionOptions {

@@ -1,9 +1,11 @@
-/** Old records of the audit trail go to files, as the configuration says. */
-import { readFileSync } from 'node:fs'
+/** Old records of the audit trail go to files, as the configuration says, and all of them can be exported. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
+import { command } from '../support/command-line.ts'
 import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { populate, runSidecar } from '../support/sidecar.ts'
+import { OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
 test('with `audit.keep_days`, older records are in files in the data folder, and the log names them', async () => {
   const clock = { aheadMs: 0 }
@@ -23,4 +25,51 @@ test('with `audit.keep_days`, older records are in files in the data folder, and
   expect(readFileSync(file, 'utf8')).toContain('"action":"account.create"')
   const left = await running.sidecar.administration.audit('', { after: '0', size: 100 })
   expect(left.map(({ action }) => action)).toEqual(['audit.archive'])
+})
+
+test('`audit export` prints every record in the form of those files, or those after one', async () => {
+  const folder = join(newFolder(), 'data')
+  const before = await runSidecar({ folder })
+  await populate(before)
+  const exported = async (...args: string[]) => {
+    const address = ['--address', before.address, '--data', folder]
+    const { code, stdout, stderr } = await command(['audit', 'export', ...args, ...address])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    return stdout.split('\n').slice(0, -1)
+  }
+  const lines = await exported()
+  const records = lines.map((line) => JSON.parse(line) as { sequence: number; account: string })
+  expect(records.map(({ sequence }) => sequence)).toEqual(records.map((_, index) => index + 1))
+  expect(await exported('--after', '3')).toEqual(lines.slice(3))
+  const ofOther = records.filter(({ account }) => account === OTHER_ACCOUNT)
+  expect((await exported(OTHER_ACCOUNT)).map((line) => JSON.parse(line))).toEqual(ofOther)
+  await before.sidecar.close()
+
+  const archive = newFolder()
+  const running = await runSidecar({
+    folder,
+    config: newFile(JSON.stringify({ audit: { keep_days: 30, archive } }), 'portcullis.yaml'),
+    now: () => Date.now() + 31 * 24 * 3_600_000,
+  })
+  await eventually(() => running.logLines.find((text) => text.includes('were archived')))
+  const [file = ''] = readdirSync(archive)
+  const archived = readFileSync(join(archive, file), 'utf8').trim().split('\n')
+  expect(archived.map((line) => JSON.parse(line))).toEqual(records)
+})
+
+test('`audit export` of a long trail has all of its pages', async () => {
+  const running = await runSidecar()
+  const made = await running.sidecar.administration.apply(TESTER, {
+    accounts: Array.from({ length: 2_100 }, (_, index) => ({ account: `account-${index}` })),
+  })
+  expect(made.created.accounts).toBe(2_100)
+  const { stdout } = await command([
+    'audit',
+    'export',
+    '--address',
+    running.address,
+    '--data',
+    running.folder,
+  ])
+  expect(stdout.split('\n')).toHaveLength(2_101)
 })
