@@ -53,27 +53,33 @@ export interface KeyDifference {
   readonly lost: readonly string[]
 }
 
-/**
- * @param replace whether keys may be replaced by others
- * @throws Error if there are other keys, or another pepper, and they must not be replaced
- */
-export function differenceTo(backup: BackedUpKeys, folder: string, replace: boolean): KeyDifference {
-  const [keysFile, pepperFile] = [join(folder, SIGNING_KEYS_FILE), join(folder, PEPPER_FILE)]
-  for (const [file, text] of [
-    [keysFile, backup.texts.signing_keys],
-    [pepperFile, backup.texts.pepper],
-  ] as const)
+/** Which files are put back. */
+export interface KeysInstallation {
+  readonly folder: string
+  /** Whether keys, and a pepper, may be replaced by others. */
+  readonly replace: boolean
+  /** Leaves the signing keys of the folder as they are. */
+  readonly pepperOnly: boolean
+}
+
+/** @throws Error if there are other keys, or another pepper, and they must not be replaced */
+export function differenceTo(
+  backup: BackedUpKeys,
+  { folder, replace, pepperOnly }: KeysInstallation,
+): KeyDifference {
+  for (const [file, text] of filesOf(backup, folder, pepperOnly))
     if (!replace && existsSync(file) && readFileSync(file, 'utf8') !== text)
       throw new Error(`${file} exists and is another one; give --replace to put the backup in its place`)
-  if (!existsSync(keysFile)) return { returning: [], lost: [] }
+  const keysFile = join(folder, SIGNING_KEYS_FILE)
+  if (pepperOnly || !existsSync(keysFile)) return { returning: [], lost: [] }
   const ids = (keys: readonly SigningKey[]) => keys.map(({ keyId }) => keyId)
   const restored = ids(backup.keys)
   let current: string[]
   try {
     current = ids(readKeys(keysFile))
   } catch {
-    // One that cannot be read has no keys to lose.
-    return { returning: [], lost: [] }
+    // A file that cannot be read has no keys to lose, and cannot tell which ones were withdrawn.
+    return { returning: restored, lost: [] }
   }
   return {
     returning: restored.filter((id) => !current.includes(id)),
@@ -81,16 +87,20 @@ export function differenceTo(backup: BackedUpKeys, folder: string, replace: bool
   }
 }
 
-/** Writes both files. A running sidecar follows the keys within a second, and the pepper at its next start. */
-export function installKeys({ texts }: BackedUpKeys, folder: string): void {
+/** Writes the files. A running sidecar follows the keys within a second, and the pepper at its next start. */
+export function installKeys(backup: BackedUpKeys, { folder, pepperOnly }: KeysInstallation): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  for (const [name, text] of [
-    [PEPPER_FILE, texts.pepper],
-    [SIGNING_KEYS_FILE, texts.signing_keys],
-  ] as const) {
-    const file = join(folder, name)
+  for (const [file, text] of filesOf(backup, folder, pepperOnly))
     if (readOrCreate(file, () => text) !== text) replaceFile(file, text)
-  }
+}
+
+function filesOf(
+  { texts }: BackedUpKeys,
+  folder: string,
+  pepperOnly: boolean,
+): [path: string, text: string][] {
+  const pepper: [string, string] = [join(folder, PEPPER_FILE), texts.pepper]
+  return pepperOnly ? [pepper] : [pepper, [join(folder, SIGNING_KEYS_FILE), texts.signing_keys]]
 }
 
 /** Identifies the pepper of a folder; `undefined`: it has none that can be used. */

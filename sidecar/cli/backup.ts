@@ -3,16 +3,18 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { commandLine } from '../authority/actor.ts'
+import type { KeyDifference } from '../authority/keys-backup.ts'
 import { DIRECTORY_FILE, expectDataFolder, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
 import { packageVersion } from '../base/package.ts'
 import { type Config, sharedDirectoryOf } from '../config/config.ts'
 import type { BackupDetails } from '../directory/backup/content.ts'
+import type { Restored } from '../directory/backup/restore.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { CommandError, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { print, printJson } from './output.ts'
-import { describeRestored, warningsOf } from './restored.ts'
-import type { Terminal } from './terminal.ts'
+import { describeRestored, warningsOf, warningsOfKeys } from './restored.ts'
+import { paint, type Terminal } from './terminal.ts'
 
 /** Longest time of a statement on PostgreSQL, in milliseconds: it may read or write millions of rows. */
 const STATEMENT_MS = 600_000
@@ -26,6 +28,7 @@ interface BackupOptions {
 
 interface RestoreOptions extends BackupOptions, ConfirmOptions {
   readonly newKeys?: boolean
+  readonly pepperOnly?: boolean
   readonly replace?: boolean
   readonly endTokens?: boolean
   readonly check?: boolean
@@ -47,8 +50,9 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .description(
       'Put a backup in the place of the directory, at once. Stop the sidecars of a data folder first.',
     )
-    .argument('<file>', 'file that `portcullis backup` wrote')
+    .argument('[file]', 'file that `portcullis backup` wrote (default: the keys alone)')
     .option('--keys <file>', 'file with the keys that `portcullis backup --keys` wrote')
+    .option('--pepper-only', 'put back the pepper of --keys, and leave the signing keys as they are')
     .option('--new-keys', 'make new keys where the folder has none: every token is denied')
     .option('--replace', 'replace a directory that has records, and keys that are others')
     .option('--end-tokens', 'revoke every IAM token, and not only those that were issued after the backup')
@@ -58,12 +62,13 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
       'restore directory.backup',
       'restore directory.backup --keys keys.backup --replace',
       'restore directory.backup --check',
+      'restore --keys keys.backup --pepper-only',
     ],
     notes: [
       'IAM tokens that were issued after the backup are revoked for good. Everything else that was changed after it is undone.',
       'Revocations of the directory that is replaced are kept, where it can be read.',
     ],
-  }).action((file: string, options: RestoreOptions) => restoreBackup(file, options, terminal))
+  }).action((file: string | undefined, options: RestoreOptions) => restoreFiles(file, options, terminal))
 }
 
 function withPlace(command: Command): Command {
@@ -120,42 +125,92 @@ function described({ last_change, rows, schema_version }: BackupDetails): string
   return `change ${last_change} of a directory of version ${schema_version}, with ${accounts} accounts, ${users} users, ${revocations} revocations`
 }
 
-async function restoreBackup(file: string, options: RestoreOptions, terminal: Terminal): Promise<void> {
-  const { readBackup, restoreDirectory } = await import('../directory/backup/restore.ts')
-  const { differenceTo, installKeys, pepperFingerprintIn, readBackedUpKeys } = await import(
-    '../authority/keys-backup.ts'
-  )
-  const { json = false, newKeys = false, replace = false, endTokens = false } = options
+async function restoreFiles(
+  file: string | undefined,
+  options: RestoreOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { differenceTo, installKeys, readBackedUpKeys } = await import('../authority/keys-backup.ts')
+  const { newKeys = false, replace = false, pepperOnly = false } = options
+  if (file === undefined && options.keys === undefined)
+    throw usageError('expected the file of a backup, or --keys')
   if (options.keys !== undefined && newKeys) throw usageError('--new-keys: expected no --keys with it')
+  if (options.keys === undefined && pepperOnly) throw usageError('--pepper-only: expected --keys with it')
   const { data, place } = await placeOf(options)
   const keys = options.keys === undefined ? undefined : await readBackedUpKeys(options.keys)
-  if (options.check) {
-    const details = await readBackup(file)
-    if (json) printJson({ file, ...details })
-    else print(`${file}: whole; ${described(details)}, of ${details.created_at}`)
-    return
-  }
-  expectKeys(data, keys !== undefined || newKeys)
-  const difference = keys && differenceTo(keys, data, replace)
+  if (options.check) return checkFiles(file, options)
+  const installation = { folder: data, replace, pepperOnly }
+  const difference = keys && differenceTo(keys, installation)
+  if (file !== undefined) expectKeys(data, newKeys || (keys !== undefined && !pepperOnly))
   await confirm(terminal, options, () =>
-    replace ? `Replace the directory by ${file}? What was changed after the backup is undone.` : undefined,
+    replace
+      ? `Replace ${file === undefined ? 'the keys' : 'the directory'} by ${file ?? options.keys}? What was changed after the backup is undone.`
+      : undefined,
   )
-  const restored = await restoreDirectory({
+  const restored =
+    file === undefined
+      ? undefined
+      : await restoreInto({ data, place }, file, options, keys?.pepperFingerprint)
+  if (keys !== undefined) installKeys(keys, installation)
+  if (newKeys) (await import('../authority/keys.ts')).createKeys(join(data, SIGNING_KEYS_FILE), Date.now())
+  printRestored(file, options, restored, difference)
+}
+
+async function checkFiles(file: string | undefined, { json, keys }: RestoreOptions): Promise<void> {
+  const { readBackup } = await import('../directory/backup/restore.ts')
+  const details = file === undefined ? undefined : await readBackup(file)
+  if (json) printJson({ file, ...details, keys })
+  else
+    print(
+      [
+        ...(details ? [`${file}: whole; ${described(details)}, of ${details.created_at}`] : []),
+        ...(keys === undefined ? [] : [`${keys}: whole`]),
+      ].join('\n'),
+    )
+}
+
+async function restoreInto(
+  { data, place }: Awaited<ReturnType<typeof placeOf>>,
+  file: string,
+  { replace = false, endTokens = false }: RestoreOptions,
+  pepper: string | undefined,
+): Promise<Restored> {
+  const { restoreDirectory } = await import('../directory/backup/restore.ts')
+  const { pepperFingerprintIn } = await import('../authority/keys-backup.ts')
+  return restoreDirectory({
     path: file,
     place,
     folder: data,
     replace,
     endTokens,
     actor: commandLine().name,
-    pepper: keys?.pepperFingerprint ?? pepperFingerprintIn(data),
+    // Without a pepper the next start makes one, so no static token is recognised.
+    pepper: pepper ?? pepperFingerprintIn(data) ?? '',
     nowMs: Date.now(),
   })
-  if (keys !== undefined) installKeys(keys, data)
-  if (newKeys) (await import('../authority/keys.ts')).createKeys(join(data, SIGNING_KEYS_FILE), Date.now())
-  const warnings = warningsOf(restored, { endTokens, newKeys, keys: difference })
-  const { details, change, replaced, keptAs } = restored
-  if (json) printJson({ file, ...details, change, replaced, kept_as: keptAs, warnings })
-  else print(describeRestored(`${file}: restored ${described(details)}`, restored, warnings))
+}
+
+function printRestored(
+  file: string | undefined,
+  { json, endTokens = false, newKeys = false, keys }: RestoreOptions,
+  restored: Restored | undefined,
+  difference: KeyDifference | undefined,
+): void {
+  const warnings = [
+    ...(restored === undefined ? [] : warningsOf(restored, endTokens || newKeys)),
+    ...warningsOfKeys(difference),
+  ]
+  if (json) {
+    const { details, change, replaced, keptAs } = restored ?? {}
+    printJson({ file, ...details, change, replaced, kept_as: keptAs, keys, warnings })
+  } else
+    print(
+      [
+        ...(restored === undefined ? [] : describeRestored(`${file}`, described(restored.details), restored)),
+        ...(keys === undefined ? [] : [`${keys}: restored; restart the sidecar`]),
+        ...warnings.map((warning) => `${paint('yellow', 'warning:')} ${warning}`),
+      ].join('\n'),
+    )
 }
 
 /** @throws CommandError where every token of the restored directory would be denied without a word */

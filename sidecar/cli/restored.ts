@@ -1,20 +1,12 @@
 /** What `portcullis restore` says: what the restored directory no longer knows. */
 import type { KeyDifference } from '../authority/keys-backup.ts'
 import type { Restored } from '../directory/backup/restore.ts'
-import { paint } from './terminal.ts'
 
-/** What a person has to know, and may have to do again. */
-export function warningsOf(
-  { details, replaced, foreignStaticTokens }: Restored,
-  {
-    endTokens,
-    newKeys,
-    keys,
-  }: { readonly endTokens: boolean; readonly newKeys: boolean; readonly keys: KeyDifference | undefined },
-): string[] {
+/** What a person has to know, and may have to do again. @param ended whether no earlier IAM token is accepted */
+export function warningsOf({ details, replaced, foreignStaticTokens }: Restored, ended: boolean): string[] {
   const after = details.created_at
   return [
-    endTokens || newKeys
+    ended
       ? 'every IAM token that was issued before is denied; users obtain new ones with their passwords'
       : `IAM tokens that were issued after ${after} are revoked, where a change came between; users obtain new ones`,
     ...warningsOfReplaced(replaced, after),
@@ -23,11 +15,16 @@ export function warningsOf(
           `${foreignStaticTokens} static tokens were hashed with another pepper and are denied; restore the pepper with --keys, or create them again`,
         ]
       : []),
-    ...(keys?.returning ?? []).map(
+  ]
+}
+
+export function warningsOfKeys({ returning, lost }: KeyDifference = { returning: [], lost: [] }): string[] {
+  return [
+    ...returning.map(
       (id) =>
         `the signing key ${id} is back; if it was withdrawn, withdraw it again: portcullis keys withdraw ${id}`,
     ),
-    ...(keys?.lost ?? []).map((id) => `the signing key ${id} is gone, and its tokens are denied`),
+    ...lost.map((id) => `the signing key ${id} is gone, and its tokens are denied`),
   ]
 }
 
@@ -50,15 +47,10 @@ function warningsOfReplaced(replaced: Restored['replaced'], after: string): stri
   ]
 }
 
-export function describeRestored(
-  headline: string,
-  { change, keptAs }: Restored,
-  warnings: readonly string[],
-): string {
+export function describeRestored(file: string, what: string, { change, keptAs }: Restored): string[] {
   return [
-    headline,
+    `${file}: restored ${what}`,
     `recorded as change ${change}`,
     ...(keptAs === undefined ? [] : [`the directory of before is ${keptAs}`]),
-    ...warnings.map((warning) => `${paint('yellow', 'warning:')} ${warning}`),
-  ].join('\n')
+  ]
 }

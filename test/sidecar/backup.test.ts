@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { withdrawKey } from '../../sidecar/authority/keys.ts'
+import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { TESTER } from '../support/actor.ts'
 import { done, newBackup, reasonOf, refused, scene, stopped } from '../support/backup.ts'
 import { command } from '../support/command-line.ts'
@@ -291,5 +291,37 @@ describe('the keys of a backup', () => {
     const cut = await refused('restore', backup, '--keys', `${keys}.cut`, '--data', folder)
     expect(cut).toMatch(/damaged or was cut off/)
     expect(cut).not.toContain('PRIVATE')
+  })
+
+  test('are put back alone, or the pepper alone, which leaves keys that were rotated as they are', async () => {
+    const { running, secrets, token, data } = await scene()
+    const keys = newBackup()
+    await done('backup', newBackup(), '--keys', keys, ...data)
+    await running.sidecar.close()
+    const [keysFile, pepperFile] = ['signing-keys.json', 'static-token-pepper'].map((name) =>
+      join(running.folder, name),
+    ) as [string, string]
+    const original = readFileSync(keysFile, 'utf8')
+    rotateKeys(keysFile, Date.now() + 60_000, 86_400_000)
+    const rotated = readFileSync(keysFile, 'utf8')
+    const started = async () => {
+      const again = await runSidecar({ folder: running.folder })
+      const reasons = [await reasonOf(again, token), await reasonOf(again, secrets.staticToken)]
+      await again.sidecar.close()
+      return reasons
+    }
+    rmSync(pepperFile)
+    expect(await started()).toEqual(['ALLOWED', 'CREDENTIAL_INVALID'])
+    const restore = ['restore', '--keys', keys, ...data]
+    expect(await refused(...restore, '--pepper-only')).toMatch(
+      /static-token-pepper exists and is another one/,
+    )
+    expect((await done(...restore, '--pepper-only', '--replace')).warnings).toEqual([])
+    expect(readFileSync(keysFile, 'utf8')).toBe(rotated)
+    expect(await started()).toEqual(['ALLOWED', 'ALLOWED'])
+    rmSync(keysFile)
+    await done(...restore)
+    expect(readFileSync(keysFile, 'utf8')).toBe(original)
+    expect(await started()).toEqual(['ALLOWED', 'ALLOWED'])
   })
 })

@@ -100,7 +100,7 @@ describe('a restoration is refused, and changes nothing,', () => {
     const { backup } = await stopped()
     const folder = join(newFolder(), 'data')
     const options = {
-      ...{ path: backup, folder, replace: true, endTokens: false, actor: 'a test', pepper: undefined },
+      ...{ path: backup, folder, replace: true, endTokens: false, actor: 'a test', pepper: '' },
       place: { file: join(folder, 'directory.sqlite') },
     }
     await expect(restoreDirectory({ ...options, nowMs: Date.now() - 3_600_000 })).rejects.toThrow(

@@ -23,7 +23,7 @@ export interface RestoreOptions {
   /** Who restores, for the audit trail. */
   readonly actor: string
   /** Fingerprint of the pepper that the directory is going to be used with. */
-  readonly pepper: string | undefined
+  readonly pepper: string
   readonly nowMs: number
 }
 
@@ -69,7 +69,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
       ...(options.endTokens && { tokens_ended: true }),
     },
   })
-  const foreignStaticTokens = options.pepper === undefined ? 0 : scratch.foreignStaticTokens(options.pepper)
+  const foreignStaticTokens = scratch.foreignStaticTokens(options.pepper)
   const keptAs = await install(scratch, place, replaced, nowMs)
   return { details, change, replaced, keptAs, foreignStaticTokens }
 }
