@@ -12,7 +12,7 @@ import type { Restored } from '../directory/backup/restore.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { CommandError, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { counted, print, printJson } from './output.ts'
 import { describeRestored, warningsOf, warningsOfKeys } from './restored.ts'
 import { paint, type Terminal } from './terminal.ts'
 
@@ -122,7 +122,8 @@ async function backUp(file: string, options: BackupOptions): Promise<void> {
 
 function described({ last_change, rows, schema_version }: BackupDetails): string {
   const { accounts = 0, users = 0, revocations = 0 } = rows
-  return `change ${last_change} of a directory of version ${schema_version}, with ${accounts} accounts, ${users} users, ${revocations} revocations`
+  const counts = [counted(accounts, 'account'), counted(users, 'user'), counted(revocations, 'revocation')]
+  return `change ${last_change} of a directory of version ${schema_version}, with ${counts.join(', ')}`
 }
 
 async function restoreFiles(

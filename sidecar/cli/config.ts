@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { EffectiveValue } from '../config/effective.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { counted, print, printJson } from './output.ts'
 import { addSidecarOptions, type SidecarOptions, sourcesOf } from './serve.ts'
 import { paint } from './terminal.ts'
 
@@ -62,9 +62,7 @@ async function validateConfig(options: ConfigOptions): Promise<void> {
       [
         ...problems.map((problem) => `${paint('red', 'problem:')} ${problem}`),
         ...warnings.map((warning) => `${paint('yellow', 'warning:')} ${warning}`),
-        problems.length === 0
-          ? paint('green', 'valid')
-          : paint('red', `${problems.length} problem${problems.length > 1 ? 's' : ''}`),
+        problems.length === 0 ? paint('green', 'valid') : paint('red', counted(problems.length, 'problem')),
       ].join('\n'),
     )
   process.exitCode = problems.length === 0 ? EXIT.done : EXIT.denied

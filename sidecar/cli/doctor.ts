@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import type { Check, Finding } from './doctor/finding.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { counted, print, printJson } from './output.ts'
 import { addSidecarOptions, type SidecarOptions, sourcesOf } from './serve.ts'
 import { paint, type Style } from './terminal.ts'
 
@@ -118,9 +118,5 @@ function describe(findings: readonly Finding[], errors: number, warnings: number
     [paint(STYLES[severity], severity), check satisfies Check, subject, message],
     ...(mend === undefined || severity === 'ok' ? [] : [['', '', '', `mend: ${mend}`]]),
   ])
-  return `${columns(rows)}\n${numbered(errors, 'error')}, ${numbered(warnings, 'warning')}`
-}
-
-function numbered(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
+  return `${columns(rows)}\n${counted(errors, 'error')}, ${counted(warnings, 'warning')}`
 }

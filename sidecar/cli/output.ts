@@ -32,6 +32,11 @@ export function jsonOf(value: unknown, fields: FieldsShown = {}): unknown {
   )
 }
 
+/** `1 account`, `2 accounts`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
 /** A duration as the JSON of protobuf writes it: `86400s`, `0.5s`. */
 export function durationText(ms: number): string {
   return `${ms / 1000}s`

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { blocksOf, fileOf, userPages } from './page.ts'
 import { isNotRun, isOutput, readPage } from './story.ts'
 
-/** Read by tests of their own: one goes on where the page ends, the other is as long as all the rest. */
-const ELSEWHERE = ['docs/embedding.md', 'docs/operating.md']
+/** Read by tests of their own: one goes on where the page ends, the others are as long as all the rest. */
+const ELSEWHERE = ['docs/embedding.md', 'docs/operating.md', 'docs/runbooks.md']
 
 const withCommands = userPages.filter((page) =>
   blocksOf(page).some((block) => block.language === 'sh' && !isNotRun(block)),
