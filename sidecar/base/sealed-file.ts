@@ -14,9 +14,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { syncFolder } from './data-folder.ts'
-import { escapedJson } from './visible-text.ts'
 
 /** What a file holds. */
 export type SealedKind = 'directory' | 'keys'
@@ -49,7 +47,7 @@ export async function writeSealed(
     const hash = createHash('sha256')
     writeFileSync(descriptor, headerOf(kind, '0'.repeat(64)))
     const pieces = new Pieces(descriptor, hash)
-    await write((line) => pieces.append(`${escapedJson(JSON.stringify(line))}\n`))
+    await write((line) => pieces.append(`${JSON.stringify(line)}\n`))
     pieces.flush()
     writeSync(descriptor, headerOf(kind, hash.digest('hex')), 0)
     fsyncSync(descriptor)
@@ -112,9 +110,15 @@ export async function expectSealed(path: string, kind: SealedKind): Promise<void
 
 /** The lines behind the header. To be called after `expectSealed`. */
 export async function* linesOfSealed(path: string): AsyncGenerator<unknown> {
-  let first = true
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    if (!first) yield JSON.parse(line)
-    first = false
+  let header = true
+  let rest = ''
+  // Not `readline`, which also ends a line at the line separators of Unicode.
+  for await (const piece of createReadStream(path, { encoding: 'utf8', highWaterMark: PIECE })) {
+    const lines = `${rest}${piece}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (!header) yield JSON.parse(line)
+      header = false
+    }
   }
 }

@@ -36,7 +36,7 @@ interface RestoreOptions extends BackupOptions, ConfirmOptions {
 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = withPlace(program.command('backup'))
-    .description('Back the directory up to a new file. A sidecar that serves goes on, and is not slowed.')
+    .description('Back the directory up to a new file. A sidecar that serves goes on.')
     .argument('<file>', 'the new file')
     .option('--keys <file>', 'a second new file for the signing keys and the pepper: keep it apart')
   addHelpParts(backup, {

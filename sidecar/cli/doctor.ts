@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { columns } from '../base/text-table.ts'
 import type { Config } from '../config/config.ts'
-import type { Check, Finding } from './doctor/finding.ts'
+import type { Finding } from './doctor/finding.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { counted, print, printJson } from './output.ts'
@@ -115,7 +115,7 @@ const STYLES: Readonly<Record<Finding['severity'], Style>> = { ok: 'green', warn
 
 function describe(findings: readonly Finding[], errors: number, warnings: number): string {
   const rows = findings.flatMap(({ severity, check, subject, message, mend }) => [
-    [paint(STYLES[severity], severity), check satisfies Check, subject, message],
+    [paint(STYLES[severity], severity), check, subject, message],
     ...(mend === undefined || severity === 'ok' ? [] : [['', '', '', `mend: ${mend}`]]),
   ])
   return `${columns(rows)}\n${counted(errors, 'error')}, ${counted(warnings, 'warning')}`

@@ -83,7 +83,9 @@ function clockFindings(
     const apartMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0)
     const text = `the clocks of this host and of PostgreSQL are ${(apartMs / 1000).toFixed(1)} s apart`
     if (apartMs > CLOCK_MS_MAX) return [error('directory.url', `${text}; new tokens may be denied`, mend)]
-    return [(apartMs > CLOCK_MS_WORTH_SAYING ? warning : ok)('directory.url', text, mend)]
+    return [
+      apartMs > CLOCK_MS_WORTH_SAYING ? warning('directory.url', text, mend) : ok('directory.url', text),
+    ]
   }
   if (lastChangeAtMs === undefined || lastChangeAtMs <= afterMs + CLOCK_MS_MAX)
     return [ok('this host', 'not behind the last change of the directory')]

@@ -26,14 +26,19 @@ export type Check =
 
 /** Makes findings of one check. */
 export function findingsOf(check: Check) {
+  const withMend =
+    (severity: 'warning' | 'error') =>
+    (subject: string, message: string, mend: string): Finding => ({
+      severity,
+      check,
+      subject,
+      message,
+      mend,
+    })
   return {
     ok: (subject: string, message: string): Finding => ({ severity: 'ok', check, subject, message }),
-    warning: (subject: string, message: string, mend: string): Finding => ({
-      ...{ severity: 'warning', check, subject, message, mend },
-    }),
-    error: (subject: string, message: string, mend: string): Finding => ({
-      ...{ severity: 'error', check, subject, message, mend },
-    }),
+    warning: withMend('warning'),
+    error: withMend('error'),
   }
 }
 

@@ -122,7 +122,7 @@ async function readReplaced(
 async function takeRevocations(snapshot: Snapshot, scratch: Scratch): Promise<number> {
   let count = 0
   for await (const row of snapshot.rows('SELECT token_id, revoked_at_ms FROM revocations'))
-    count += scratch.revoke(text(row.token_id), number(row.revoked_at_ms))
+    if (scratch.revoke(text(row.token_id), number(row.revoked_at_ms))) count++
   return count
 }
 

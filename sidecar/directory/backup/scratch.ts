@@ -15,6 +15,7 @@ export class Scratch implements Disposable {
   readonly path: string
   readonly details: BackupDetails
   readonly #database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
   #open = true
 
   private constructor(path: string, details: BackupDetails, database: DatabaseSync) {
@@ -46,17 +47,14 @@ export class Scratch implements Disposable {
       return scratch
     } catch (error) {
       scratch[Symbol.dispose]()
-      // Messages of SQLite may quote values.
-      const { code, message } = error as NodeJS.ErrnoException
-      throw new Error(
-        `${backup}: the backup cannot be loaded (${code === 'ERR_SQLITE_ERROR' ? code : message})`,
-      )
+      // What SQLite says of its error code, because its messages may quote values.
+      const { errstr, message } = error as { errstr?: string; message: string }
+      throw new Error(`${backup}: the backup cannot be loaded (${errstr ?? message})`)
     }
   }
 
   async #insertAll(lines: AsyncIterable<unknown>): Promise<Map<string, number>> {
     const tables = new Set(tablesOf(this.details.schema_version))
-    const statements = new Map<string, StatementSync>()
     const counts = new Map<string, number>()
     for await (const line of lines) {
       const [table, row] = line as BackupRow
@@ -64,30 +62,25 @@ export class Scratch implements Disposable {
       // They become SQL.
       if (!tables.has(table) || !columns.every((column) => /^[a-z_]+$/.test(column)))
         throw new Error('expected rows of the tables of its version')
-      const key = `${table} (${columns.join(', ')})`
-      let statement = statements.get(key)
-      if (statement === undefined) {
-        statement = this.#database.prepare(`INSERT INTO ${key} VALUES (${columns.map(() => '?').join(', ')})`)
-        statements.set(key, statement)
-      }
-      statement.run(...Object.values(row).map(decoded))
+      const values = columns.map(() => '?').join(', ')
+      this.#prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(
+        ...Object.values(row).map(decoded),
+      )
       counts.set(table, (counts.get(table) ?? 0) + 1)
     }
     return counts
   }
 
-  /** Adds revocations that came after the backup. Returns how many were new. */
-  revoke(tokenId: string, revokedAtMs: number): number {
+  /** Adds a revocation that came after the backup. Returns whether it is new. */
+  revoke(tokenId: string, revokedAtMs: number): boolean {
     const values = { token: tokenId, at: revokedAtMs }
-    const added = this.#database
-      .prepare(
-        'INSERT INTO revocations (token_id, revoked_at_ms) VALUES (:token, :at) ON CONFLICT DO NOTHING',
-      )
-      .run(values)
-    this.#database
-      .prepare('UPDATE static_tokens SET revoked_at_ms = :at WHERE id = :token AND revoked_at_ms IS NULL')
-      .run(values)
-    return Number(added.changes)
+    const added = this.#prepare(
+      'INSERT INTO revocations (token_id, revoked_at_ms) VALUES (:token, :at) ON CONFLICT DO NOTHING',
+    ).run(values)
+    this.#prepare(
+      'UPDATE static_tokens SET revoked_at_ms = :at WHERE id = :token AND revoked_at_ms IS NULL',
+    ).run(values)
+    return added.changes > 0
   }
 
   /** Records the restoration as a change. @param change its number @param after tokens of later changes are revoked */
@@ -141,7 +134,17 @@ export class Scratch implements Disposable {
     rmSync(this.path, { force: true })
   }
 
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
   #close(): void {
+    this.#statements.clear()
     if (this.#open) this.#database.close()
     this.#open = false
   }
