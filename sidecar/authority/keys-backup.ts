@@ -1,7 +1,13 @@
 /** The backup of what only this folder has: the keys that sign IAM tokens, and the pepper of the static tokens' hashes. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PEPPER_FILE, readOrCreate, replaceFile, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
+import {
+  giveToOwnerOf,
+  PEPPER_FILE,
+  replaceFile,
+  SIGNING_KEYS_FILE,
+  writeWhole,
+} from '../base/data-folder.ts'
 import { expectSealed, linesOfSealed, writeSealed } from '../base/sealed-file.ts'
 import { parseKeys, readKeys, type SigningKey } from './keys.ts'
 import { fingerprintOf, pepperOf } from './static-token.ts'
@@ -91,7 +97,12 @@ export function differenceTo(
 export function installKeys(backup: BackedUpKeys, { folder, pepperOnly }: KeysInstallation): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const [file, text] of filesOf(backup, folder, pepperOnly))
-    if (readOrCreate(file, () => text) !== text) replaceFile(file, text)
+    if (existsSync(file)) {
+      if (readFileSync(file, 'utf8') !== text) replaceFile(file, text)
+    } else {
+      writeWhole(file, text)
+      giveToOwnerOf(folder, file)
+    }
 }
 
 function filesOf(

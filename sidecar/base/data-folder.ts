@@ -230,6 +230,12 @@ function readIfExists(path: string): string | undefined {
   }
 }
 
+/** Gives a new file to the owner of another file or of a folder: root may put back what another user's sidecar reads. */
+export function giveToOwnerOf(other: string, path: string): void {
+  const [{ uid, gid }, made] = [statSync(other), statSync(path)]
+  if (process.geteuid?.() === 0 && (made.uid !== uid || made.gid !== gid)) chownSync(path, uid, gid)
+}
+
 /** Makes the names in a folder last. */
 export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')

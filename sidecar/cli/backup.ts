@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { commandLine } from '../authority/actor.ts'
 import type { KeyDifference } from '../authority/keys-backup.ts'
-import { DIRECTORY_FILE, expectDataFolder, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
+import { DIRECTORY_FILE, expectDataFolder, giveToOwnerOf, SIGNING_KEYS_FILE } from '../base/data-folder.ts'
 import { packageVersion } from '../base/package.ts'
 import { type Config, sharedDirectoryOf } from '../config/config.ts'
 import type { BackupDetails } from '../directory/backup/content.ts'
@@ -153,7 +153,11 @@ async function restoreFiles(
       ? undefined
       : await restoreInto({ data, place }, file, options, keys?.pepperFingerprint)
   if (keys !== undefined) installKeys(keys, installation)
-  if (newKeys) (await import('../authority/keys.ts')).createKeys(join(data, SIGNING_KEYS_FILE), Date.now())
+  if (newKeys) {
+    const file = join(data, SIGNING_KEYS_FILE)
+    ;(await import('../authority/keys.ts')).createKeys(file, Date.now())
+    giveToOwnerOf(data, file)
+  }
   printRestored(file, options, restored, difference)
 }
 

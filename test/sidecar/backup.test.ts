@@ -1,6 +1,7 @@
 /** A backup is one state of the directory. Restored, it decides as before, and brings nothing back without saying so. */
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
@@ -323,5 +324,18 @@ describe('the keys of a backup', () => {
     await done(...restore)
     expect(readFileSync(keysFile, 'utf8')).toBe(original)
     expect(await started()).toEqual(['ALLOWED', 'ALLOWED'])
+  })
+
+  test.runIf(process.geteuid?.() === 0)('belong to the owner of the folder where root restores', async () => {
+    const { data } = await scene()
+    const [backup, keys] = [newBackup(), newBackup()]
+    await done('backup', backup, '--keys', keys, ...data)
+    for (const given of [['--keys', keys], ['--new-keys']]) {
+      const folder = newFolder()
+      chownSync(folder, 65_534, 65_534)
+      await done('restore', backup, ...given, '--data', folder)
+      const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid)
+      expect(new Set(owners)).toEqual(new Set([65_534]))
+    }
   })
 })

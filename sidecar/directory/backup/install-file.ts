@@ -1,8 +1,8 @@
 /** Makes a complete file the directory of a data folder, at once. */
-import { chownSync, linkSync, renameSync, statSync } from 'node:fs'
+import { existsSync, linkSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { syncFolder } from '../../base/data-folder.ts'
+import { giveToOwnerOf, syncFolder } from '../../base/data-folder.ts'
 import type { Replaced } from './content.ts'
 import type { Scratch } from './scratch.ts'
 
@@ -14,7 +14,7 @@ export function installFile(
   nowMs: number,
 ): string | undefined {
   scratch.finish()
-  giveAway(scratch.path, file)
+  giveToOwnerOf(existsSync(file) ? file : dirname(file), scratch.path)
   using _held = holdAlone(file, replaced)
   const keptAs = `${file}.replaced-${new Date(nowMs).toISOString().replaceAll(':', '')}`
   const kept = keep(file, keptAs)
@@ -23,16 +23,9 @@ export function installFile(
   return kept
 }
 
-/** The new file belongs to whom the old one belonged, or else the folder: root may restore. */
-function giveAway(path: string, file: string): void {
-  const { uid, gid } = statSync(file, { throwIfNoEntry: false }) ?? statSync(dirname(file))
-  const made = statSync(path)
-  if (process.geteuid?.() === 0 && (made.uid !== uid || made.gid !== gid)) chownSync(path, uid, gid)
-}
-
 /** A second name: the file is there under the first one all the time. */
 function keep(file: string, keptAs: string): string | undefined {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
+  if (!existsSync(file)) return undefined
   linkSync(file, keptAs)
   return keptAs
 }
@@ -43,7 +36,7 @@ function keep(file: string, keptAs: string): string | undefined {
  * @throws Error if a process has it open, or has changed it since it was read
  */
 function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return { [Symbol.dispose]: () => {} }
+  if (!existsSync(file)) return { [Symbol.dispose]: () => {} }
   const database = new DatabaseSync(file, { timeout: 0 })
   const release = { [Symbol.dispose]: () => database.close() }
   try {
