@@ -1,6 +1,6 @@
 /**
- * Files of earlier versions are upgraded, and decide as they did. `version-5` is the folder of a sidecar of that version; a folder of each
- * further version is added when it is left behind, and none is ever removed.
+ * Files of earlier versions are upgraded, and decide as they did. `version-5` is the folder of a sidecar of that version, and so on:
+ * `node test/support/directory/keep-version.ts` adds that of a new version, and none is ever removed.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -66,21 +66,25 @@ const expected = ({ tokens }: Kept) =>
     ]),
   )
 
-test('files of earlier versions are kept', () => {
-  expect(VERSIONS).toContain(5)
+test('a folder of every version from 5 on is kept, today’s included', () => {
+  const every = Array.from({ length: SCHEMA_VERSION - 4 }, (_, index) => index + 5)
+  expect(VERSIONS.toSorted((one, other) => one - other)).toEqual(every)
 })
 
-describe.each(VERSIONS)('a folder of version %i', (version) => {
-  test('has the version', () => {
-    expect(versionIn(folderOf(version).folder)).toBe(version)
-  })
+test.each(VERSIONS)('a folder of version %i has the version', (version) => {
+  expect(versionIn(folderOf(version).folder)).toBe(version)
+})
 
-  test('is upgraded at the start of a sidecar, and decides as it did', async () => {
+test.each(VERSIONS)(
+  'a folder of version %i is upgraded at the start of a sidecar, and decides as it did',
+  async (version) => {
     const { folder, kept } = folderOf(version)
     expect(await decided(folder, kept)).toEqual(expected(kept))
     expect(versionIn(folder)).toBe(SCHEMA_VERSION)
-  })
+  },
+)
 
+describe.each(VERSIONS.filter((version) => version < SCHEMA_VERSION))('a folder of version %i', (version) => {
   test('is upgraded by `migrate`, which says so and does it once', async () => {
     const { folder, kept } = folderOf(version)
     const migrate = (...more: string[]) => command(['migrate', '--data', folder, ...more])

@@ -85,6 +85,13 @@ export async function issueTo(
   return value.reveal()
 }
 
+/** The id of an active token. */
+export async function tokenIdOf({ authority }: OpenedAuthority, value: string): Promise<string> {
+  const verification = await authority.verify(value, tokenKinds)
+  if (!verification.ok) throw new Error(verification.reason)
+  return verification.token.tokenId
+}
+
 /** What a host says to a token at an API that takes its sort. */
 export async function ask({ client }: Host, sort: TokenSort, value: string): Promise<Reason | 'UNSPECIFIED'> {
   const [api, header] = TAKEN_BY[sort]
@@ -110,11 +117,9 @@ export const DENYING: readonly [
     'the token is revoked',
     'account',
     'CREDENTIAL_REVOKED',
-    async ({ authority }, { account, tokens }) => {
-      const verification = await authority.verify(tokens.account, tokenKinds)
-      if (!verification.ok) throw new Error(verification.reason)
-      const { tokenId } = verification.token
-      await authority.revoke(TESTER, { tokenId, account })
+    async (opened, { account, tokens }) => {
+      const tokenId = await tokenIdOf(opened, tokens.account)
+      await opened.authority.revoke(TESTER, { tokenId, account })
     },
   ],
   [

@@ -1,0 +1,113 @@
+/**
+ * Keeps the folder of a sidecar of today's version for `test/directory/upgrade.test.ts`: `node test/support/directory/keep-version.ts`.
+ * To be run once for each version of the schema. What is kept is never made anew.
+ */
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { gzipSync } from 'node:zlib'
+import type { Reason } from '../../../engine/index.ts'
+import type { DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
+import { publicKeysOf, readKeys } from '../../../sidecar/authority/keys.ts'
+import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
+import { SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
+import { TESTER } from '../actor.ts'
+import { ROOT } from '../sources.ts'
+import { issueTo, openAuthority, tokenIdOf } from './scene.ts'
+
+const ACCOUNT = '123456'
+const OTHER = '654321'
+const ALPHA = { scope: 'projects' as const, projects: ['alpha'] }
+const WHOLE = { scope: 'account' as const }
+
+const PEOPLE: DirectoryFile = {
+  accounts: [
+    {
+      account: ACCOUNT,
+      projects: ['alpha', 'beta'],
+      service_users: [
+        ...['account', 'revoked', 'disabled', 'deleted', 'replaced'].map((name) => ({
+          name,
+          permissions: [WHOLE],
+        })),
+        { name: 'alpha', permissions: [ALPHA] },
+        { name: 'withdrawn', permissions: [ALPHA], roles: ['iam.admin'] },
+        { name: 'validator', permissions: [], validator: true },
+      ],
+      control_panel_users: [{ name: 'olga', owner: true, static_tokens: ['reporting', 'old'] }],
+    },
+    { account: OTHER, service_users: [{ name: 'paused', permissions: [WHOLE] }] },
+  ],
+}
+
+interface Token {
+  readonly what: string
+  readonly header: string
+  readonly value: string
+  readonly reason: Reason
+}
+
+/** Tokens of every sort: some are active, the others have ended for different reasons. */
+async function fill(opened: OpenedAuthority): Promise<Token[]> {
+  const { administration, authority } = opened
+  const { secrets } = await administration.apply(TESTER, PEOPLE)
+  const secret = (by: object) =>
+    secrets
+      .find((each) => Object.entries(by).every(([key, value]) => Reflect.get(each, key) === value))
+      ?.value.reveal() ?? ''
+  const iam = async (user: string, reason: Reason, project?: string, account = ACCOUNT): Promise<Token> => ({
+    what: user,
+    header: 'X-Auth-Token',
+    value: await issueTo(opened, account, secret({ user, type: 'password' }), user, project),
+    reason,
+  })
+  const tokens: Token[] = [
+    await iam('account', 'ALLOWED'),
+    await iam('alpha', 'ALLOWED', 'alpha'),
+    await iam('withdrawn', 'CREDENTIAL_REVOKED', 'alpha'),
+    await iam('paused', 'CREDENTIAL_REVOKED', undefined, OTHER),
+    { what: 'static', header: 'X-Token', value: secret({ name: 'reporting' }), reason: 'ALLOWED' },
+    {
+      what: 'revoked static',
+      header: 'X-Token',
+      value: secret({ name: 'old' }),
+      reason: 'CREDENTIAL_REVOKED',
+    },
+  ]
+  for (const user of ['revoked', 'disabled', 'deleted', 'replaced'])
+    tokens.push(await iam(user, 'CREDENTIAL_REVOKED'))
+  for (const { what, value } of tokens)
+    if (what.startsWith('revoked'))
+      await authority.revoke(TESTER, { tokenId: await tokenIdOf(opened, value), account: ACCOUNT })
+  const { users, accounts } = administration
+  await users.update(TESTER, ACCOUNT, 'disabled', 'service_user', { enabled: false })
+  await users.delete(TESTER, ACCOUNT, 'deleted', 'service_user')
+  await users.replacePassword(TESTER, ACCOUNT, 'replaced')
+  for (const permissions of [[], [ALPHA]])
+    await users.update(TESTER, ACCOUNT, 'withdrawn', 'service_user', { permissions })
+  for (const enabled of [false, true]) await accounts.setEnabled(TESTER, OTHER, enabled)
+  return tokens
+}
+
+async function keep(target: string): Promise<void> {
+  // It fails where the version is kept already.
+  mkdirSync(target)
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-kept-'))
+  const opened = await openAuthority(folder)
+  const tokens = await fill(opened)
+  await opened.close()
+  const file = join(folder, 'directory.sqlite')
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+  writeFileSync(join(target, 'directory.sqlite.gz'), gzipSync(readFileSync(file), { level: 9 }))
+  // No private key: who tests only checks.
+  writeFileSync(join(target, 'signing-keys.json'), publicKeysOf(readKeys(join(folder, 'signing-keys.json'))))
+  copyFileSync(join(folder, 'static-token-pepper'), join(target, 'static-token-pepper'))
+  const kept = { issued_at: new Date().toISOString(), tokens }
+  writeFileSync(join(target, 'tokens.json'), `${JSON.stringify(kept, undefined, 2)}\n`)
+  rmSync(folder, { recursive: true })
+}
+
+await keep(join(ROOT, 'test/directory', `version-${SCHEMA_VERSION}`))
