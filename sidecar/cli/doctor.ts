@@ -1,18 +1,8 @@
 /** `portcullis doctor`: looks at everything that a sidecar needs, whether or not one runs, and says how to mend what is wrong. */
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { columns } from '../base/text-table.ts'
-import type { Config } from '../config/config.ts'
-import type { Finding } from './doctor/finding.ts'
-import { EXIT } from './errors.ts'
+import type { DoctorOptions } from './doctor/examine.ts'
 import { addHelpParts } from './help.ts'
-import { counted, print, printJson } from './output.ts'
-import { addSidecarOptions, type SidecarOptions, sourcesOf } from './serve.ts'
-import { paint, type Style } from './terminal.ts'
-
-interface DoctorOptions extends SidecarOptions {
-  readonly json?: boolean
-}
+import { addSidecarOptions } from './serve.ts'
 
 export function addDoctorCommand(program: Command): void {
   const command = addSidecarOptions(
@@ -28,95 +18,5 @@ export function addDoctorCommand(program: Command): void {
     notes: [
       'Give it the options of `serve`, and run it as the user of the sidecar. It changes nothing, and shows no secret.',
     ],
-  }).action(async (options: DoctorOptions) => {
-    const findings = await examine(options, Date.now)
-    const count = (severity: Finding['severity']) =>
-      findings.filter((each) => each.severity === severity).length
-    const [errors, warnings] = [count('error'), count('warning')]
-    if (options.json) printJson({ errors, warnings, findings })
-    else print(describe(findings, errors, warnings))
-    process.exitCode = errors === 0 ? EXIT.done : EXIT.denied
-  })
-}
-
-/** @param now wall clock, in milliseconds since the epoch */
-export async function examine(options: SidecarOptions, now: () => number): Promise<Finding[]> {
-  const { findingsOf } = await import('./doctor/finding.ts')
-  const { error } = findingsOf('configuration')
-  const { ConfigError, readConfig } = await import('../config/config.ts')
-  const subject = options.config ?? 'configuration'
-  let config: Config
-  try {
-    config = readConfig(sourcesOf(options))
-  } catch (caught) {
-    if (!(caught instanceof ConfigError)) throw caught
-    return caught.message.split('\n').map((problem) => error(subject, problem, MEND_CONFIGURATION))
-  }
-  const { problemsOfConfig } = await import('./config.ts')
-  const { problems } = await problemsOfConfig(config)
-  const findings = await examineConfig(config, now)
-  // What a check of its own has found comes with the better advice.
-  const said = findings.map(({ message }) => message)
-  const others = problems.filter((problem) => !said.some((each) => problem.includes(each)))
-  return [...others.map((problem) => error(subject, problem, MEND_CONFIGURATION)), ...findings]
-}
-
-const MEND_CONFIGURATION = 'correct the key; docs/configuration.md describes it'
-
-async function examineConfig(config: Config, now: () => number): Promise<Finding[]> {
-  const { directoryFindings } = await import('./doctor/directory.ts')
-  const { matrixFindings, sidecarFindings } = await import('./doctor/rules.ts')
-  const { certificateFindings, reachFindings } = await import('./doctor/network.ts')
-  const { folder, pepper } = await examineFolder(config, now)
-  const { findings: matrix, engine } = matrixFindings(config, now())
-  const hasDirectory = existsSync(config.data) || config.directory.url !== undefined
-  return [
-    ...folder,
-    ...(hasDirectory ? await directoryFindings(config, pepper, now) : []),
-    ...matrix,
-    ...certificateFindings(config, now()),
-    ...(await reachFindings(config)),
-    ...(await sidecarFindings(config, engine)),
-  ]
-}
-
-/** @returns the fingerprint of the pepper as well */
-async function examineFolder(
-  config: Config,
-  now: () => number,
-): Promise<{ folder: Finding[]; pepper?: string | undefined }> {
-  const { findingsOf } = await import('./doctor/finding.ts')
-  const { diskFindings, keyFindings, pepperFindings, permissionFindings } = await import('./doctor/files.ts')
-  if (!existsSync(config.data)) {
-    const { warning } = findingsOf('directory')
-    return {
-      folder: [
-        warning(
-          config.data,
-          'the data folder is missing; the next start makes an empty one, with new keys',
-          'see that `data` names the right folder, unless it is new',
-        ),
-      ],
-    }
-  }
-  const { findings, fingerprint } = pepperFindings(config.data)
-  return {
-    folder: [
-      ...permissionFindings(config),
-      ...diskFindings(config.data),
-      ...keyFindings(config.data, now()),
-      ...findings,
-    ],
-    pepper: fingerprint,
-  }
-}
-
-const STYLES: Readonly<Record<Finding['severity'], Style>> = { ok: 'green', warning: 'yellow', error: 'red' }
-
-function describe(findings: readonly Finding[], errors: number, warnings: number): string {
-  const rows = findings.flatMap(({ severity, check, subject, message, mend }) => [
-    [paint(STYLES[severity], severity), check, subject, message],
-    ...(mend === undefined || severity === 'ok' ? [] : [['', '', '', `mend: ${mend}`]]),
-  ])
-  return `${columns(rows)}\n${counted(errors, 'error')}, ${counted(warnings, 'warning')}`
+  }).action(async (options: DoctorOptions) => (await import('./doctor/examine.ts')).doctor(options))
 }

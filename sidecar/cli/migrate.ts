@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DIRECTORY_FILE } from '../base/data-folder.ts'
-import { sharedDirectoryOf } from '../config/config.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { print, printJson } from './output.ts'
@@ -35,7 +34,7 @@ export function addMigrateCommand(program: Command): void {
 }
 
 async function migrate(options: MigrateOptions): Promise<void> {
-  const { readConfig } = await import('../config/config.ts')
+  const { readConfig, sharedDirectoryOf } = await import('../config/config.ts')
   const { inspectDirectory } = await import('../directory/inspect.ts')
   const { expectKnownVersion } = await import('../directory/schema.ts')
   const config = readConfig({

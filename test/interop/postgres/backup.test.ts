@@ -2,7 +2,7 @@
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
-import { examine } from '../../../sidecar/cli/doctor.ts'
+import { examine } from '../../../sidecar/cli/doctor/examine.ts'
 import { TESTER } from '../../support/actor.ts'
 import { done, newBackup, reasonOf, refused, scene } from '../../support/backup.ts'
 import { command } from '../../support/command-line.ts'

@@ -1,0 +1,102 @@
+/** What `portcullis doctor` does. */
+import { existsSync } from 'node:fs'
+import { columns } from '../../base/text-table.ts'
+import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { problemsOfConfig } from '../config-check.ts'
+import { EXIT } from '../errors.ts'
+import { counted, print, printJson } from '../output.ts'
+import { type SidecarOptions, sourcesOf } from '../serve.ts'
+import { paint, type Style } from '../terminal.ts'
+import { directoryFindings } from './directory.ts'
+import { diskFindings, keyFindings, pepperFindings, permissionFindings } from './files.ts'
+import { type Finding, findingsOf } from './finding.ts'
+import { certificateFindings, reachFindings } from './network.ts'
+import { matrixFindings, sidecarFindings } from './rules.ts'
+
+export interface DoctorOptions extends SidecarOptions {
+  readonly json?: boolean
+}
+
+export async function doctor(options: DoctorOptions): Promise<void> {
+  const findings = await examine(options, Date.now)
+  const count = (severity: Finding['severity']) =>
+    findings.filter((each) => each.severity === severity).length
+  const [errors, warnings] = [count('error'), count('warning')]
+  if (options.json) printJson({ errors, warnings, findings })
+  else print(describe(findings, errors, warnings))
+  process.exitCode = errors === 0 ? EXIT.done : EXIT.denied
+}
+
+/** @param now wall clock, in milliseconds since the epoch */
+export async function examine(options: SidecarOptions, now: () => number): Promise<Finding[]> {
+  const { error } = findingsOf('configuration')
+  const subject = options.config ?? 'configuration'
+  let config: Config
+  try {
+    config = readConfig(sourcesOf(options))
+  } catch (caught) {
+    if (!(caught instanceof ConfigError)) throw caught
+    return caught.message.split('\n').map((problem) => error(subject, problem, MEND_CONFIGURATION))
+  }
+  const { problems } = await problemsOfConfig(config)
+  const findings = await examineConfig(config, now)
+  // What a check of its own has found comes with the better advice.
+  const said = findings.map(({ message }) => message)
+  const others = problems.filter((problem) => !said.some((each) => problem.includes(each)))
+  return [...others.map((problem) => error(subject, problem, MEND_CONFIGURATION)), ...findings]
+}
+
+const MEND_CONFIGURATION = 'correct the key; docs/configuration.md describes it'
+
+async function examineConfig(config: Config, now: () => number): Promise<Finding[]> {
+  const { folder, pepper } = await examineFolder(config, now)
+  const { findings: matrix, engine } = matrixFindings(config, now())
+  const hasDirectory = existsSync(config.data) || config.directory.url !== undefined
+  return [
+    ...folder,
+    ...(hasDirectory ? await directoryFindings(config, pepper, now) : []),
+    ...matrix,
+    ...certificateFindings(config, now()),
+    ...(await reachFindings(config)),
+    ...(await sidecarFindings(config, engine)),
+  ]
+}
+
+/** @returns the fingerprint of the pepper as well */
+async function examineFolder(
+  config: Config,
+  now: () => number,
+): Promise<{ folder: Finding[]; pepper?: string | undefined }> {
+  if (!existsSync(config.data)) {
+    const { warning } = findingsOf('directory')
+    return {
+      folder: [
+        warning(
+          config.data,
+          'the data folder is missing; the next start makes an empty one, with new keys',
+          'see that `data` names the right folder, unless it is new',
+        ),
+      ],
+    }
+  }
+  const { findings, fingerprint } = pepperFindings(config.data)
+  return {
+    folder: [
+      ...permissionFindings(config),
+      ...diskFindings(config.data),
+      ...keyFindings(config.data, now()),
+      ...findings,
+    ],
+    pepper: fingerprint,
+  }
+}
+
+const STYLES: Readonly<Record<Finding['severity'], Style>> = { ok: 'green', warning: 'yellow', error: 'red' }
+
+function describe(findings: readonly Finding[], errors: number, warnings: number): string {
+  const rows = findings.flatMap(({ severity, check, subject, message, mend }) => [
+    [paint(STYLES[severity], severity), check, subject, message],
+    ...(mend === undefined || severity === 'ok' ? [] : [['', '', '', `mend: ${mend}`]]),
+  ])
+  return `${columns(rows)}\n${counted(errors, 'error')}, ${counted(warnings, 'warning')}`
+}
