@@ -18,7 +18,14 @@ import { TESTER } from '../support/actor.ts'
 import { done, newBackup, reasonOf, refused, scene, stopped } from '../support/backup.ts'
 import { command } from '../support/command-line.ts'
 import { newFolder } from '../support/resources.ts'
-import { ACCOUNT, issued, type RunningSidecar, runSidecar, type Secrets } from '../support/sidecar.ts'
+import {
+  ACCOUNT,
+  issued,
+  populate,
+  type RunningSidecar,
+  runSidecar,
+  type Secrets,
+} from '../support/sidecar.ts'
 
 const loginOf = (password: string) => ({
   password: { userName: 'account', account: ACCOUNT, password },
@@ -164,6 +171,27 @@ describe('a directory that was restored', () => {
     expect(warnings.join()).toMatch(/is valid again \(the replaced one cannot be read: /)
     expect(readFileSync(`${keptAs}`, 'utf8')).toContain('no database')
     expect(await reasonOf(await runSidecar({ folder: running.folder }), token)).toBe('ALLOWED')
+  })
+
+  test('beside the log of a file that was lost is not mixed with it', async () => {
+    const { running, token, data } = await scene()
+    const backup = newBackup()
+    await done('backup', backup, ...data)
+    // A long log of another directory: its pages would take the places of those of the backup.
+    const other = await runSidecar()
+    await populate(other)
+    const logs = ['-wal', '-shm'].map(
+      (end) => [end, readFileSync(join(other.folder, `directory.sqlite${end}`))] as const,
+    )
+    await running.sidecar.close()
+    rmSync(join(running.folder, 'directory.sqlite'))
+    for (const [end, log] of logs) writeFileSync(join(running.folder, `directory.sqlite${end}`), log)
+    expect(logs[0]?.[1].length).toBeGreaterThan(100_000)
+    await done('restore', backup, ...data)
+    const restored = await runSidecar({ folder: running.folder })
+    expect(await reasonOf(restored, token)).toBe('ALLOWED')
+    const kept = readdirSync(running.folder).filter((name) => /replaced-.*-wal$/.test(name))
+    expect(kept).toHaveLength(1)
   })
 })
 

@@ -18,6 +18,7 @@ export function installFile(
   using _held = holdAlone(file, replaced)
   const keptAs = `${file}.replaced-${new Date(nowMs).toISOString().replaceAll(':', '')}`
   const kept = keep(file, keptAs)
+  moveLogAway(file, keptAs)
   renameSync(scratch.path, file)
   syncFolder(dirname(file))
   return kept
@@ -28,6 +29,15 @@ function keep(file: string, keptAs: string): string | undefined {
   if (!existsSync(file)) return undefined
   linkSync(file, keptAs)
   return keptAs
+}
+
+/**
+ * A log beside a file that was lost or cannot be read is still there. SQLite would take it for that of the new file, because nothing in a log
+ * says whose it is.
+ */
+function moveLogAway(file: string, keptAs: string): void {
+  for (const end of ['-wal', '-shm'])
+    if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${keptAs}${end}`)
 }
 
 /**
