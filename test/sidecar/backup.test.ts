@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { TESTER } from '../support/actor.ts'
-import { done, newBackup, reasonOf, refused, scene, stopped } from '../support/backup.ts'
+import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/backup.ts'
 import { command } from '../support/command-line.ts'
 import { newFolder } from '../support/resources.ts'
 import {
@@ -26,6 +26,8 @@ import {
   runSidecar,
   type Secrets,
 } from '../support/sidecar.ts'
+
+const stopped = newStopped()
 
 const loginOf = (password: string) => ({
   password: { userName: 'account', account: ACCOUNT, password },

@@ -23,7 +23,11 @@ async function shown(...args: string[]): Promise<Record<string, { value: unknown
   return Object.fromEntries(values.map(({ key, value, source }) => [key, { value, source }]))
 }
 
-beforeEach(() => void vi.stubEnv('PORTCULLIS_DATA', join(newFolder(), 'data')))
+beforeEach(() => {
+  // The transport that the tests run on is a variable, too.
+  for (const name of Object.keys(process.env)) if (name.startsWith('PORTCULLIS_')) vi.stubEnv(name, undefined)
+  vi.stubEnv('PORTCULLIS_DATA', join(newFolder(), 'data'))
+})
 afterEach(() => void vi.unstubAllEnvs())
 
 describe('config show', () => {

@@ -4,9 +4,11 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { restoreDirectory } from '../../sidecar/directory/backup/restore.ts'
-import { contentOf, done, newBackup, reasonOf, refused, scene, stopped } from '../support/backup.ts'
+import { contentOf, done, newBackup, newStopped, reasonOf, refused, scene } from '../support/backup.ts'
 import { command, FakeTerminal } from '../support/command-line.ts'
 import { newFolder } from '../support/resources.ts'
+
+const stopped = newStopped()
 
 describe('a restoration is refused, and changes nothing,', () => {
   interface Refusal {

@@ -50,19 +50,26 @@ export const contentOf = (folder: string) =>
       .map((name) => [name, readFileSync(join(folder, name)).toString('base64')]),
   )
 
-/** Copies of a folder whose sidecar was stopped, and of its backup. */
-export async function stopped() {
-  prepared ??= (async () => {
+/**
+ * Makes a folder whose sidecar was stopped, and its backup, once for a test file.
+ *
+ * @returns what copies both for a test
+ */
+export function newStopped() {
+  let prepared: Promise<{ folder: string; backup: string }> | undefined
+  const prepare = async () => {
     const { running, data } = await scene()
     const backup = newBackup()
     await done('backup', backup, ...data)
     await running.sidecar.close()
     return { folder: running.folder, backup }
-  })()
-  const { folder: original, backup: made } = await prepared
-  const [folder, backup] = [join(newFolder(), 'data'), newBackup()]
-  cpSync(original, folder, { recursive: true })
-  copyFileSync(made, backup)
-  return { folder, backup, data: ['--data', folder] }
+  }
+  return async () => {
+    prepared ??= prepare()
+    const { folder: original, backup: made } = await prepared
+    const [folder, backup] = [join(newFolder(), 'data'), newBackup()]
+    cpSync(original, folder, { recursive: true })
+    copyFileSync(made, backup)
+    return { folder, backup, data: ['--data', folder] }
+  }
 }
-let prepared: Promise<{ folder: string; backup: string }> | undefined
