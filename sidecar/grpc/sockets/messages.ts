@@ -10,6 +10,9 @@ const INFLATIONS_MAX = 2
 
 const NOTHING = Buffer.alloc(0)
 
+/** A message that does not fit into so many bytes is kept in segments of this size. */
+const SEGMENT_BYTES = 262_144
+
 /** Memory of so many bytes is given back by hand. */
 const RELEASED_BYTES = 65_536
 
@@ -33,10 +36,24 @@ export function prefixOf(message: Buffer): Buffer {
   return prefix
 }
 
-/** Bytes of messages that arrive in parts. */
+/** Memory with the beginning of a message that goes on in other memory. */
+interface Segment {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+  readonly lent: boolean
+}
+
+/**
+ * Bytes of messages that arrive in parts. A large message is kept in segments until it is complete: to copy it whenever it has
+ * outgrown its memory costs more than all else.
+ */
 export class MessageBuffer {
   readonly #messageBytesMax: number
   readonly #gzip: boolean
+  /** Of the message that is not complete. The rest of it is in `#bytes`. */
+  #segments: Segment[] = []
+  #segmentBytes = 0
   #bytes: Buffer = NOTHING
   #start = 0
   #end = 0
@@ -51,13 +68,13 @@ export class MessageBuffer {
 
   /** Bytes that are here and were not taken. */
   get length(): number {
-    return this.#end - this.#start
+    return this.#segmentBytes + this.#end - this.#start
   }
 
   /** Copies the bytes. */
   push(bytes: Buffer, start: number, end: number): void {
     const added = end - start
-    if (this.#end + added > this.#bytes.length) this.#grow(added)
+    if (this.#end + added > this.#bytes.length) this.#makeRoom(added)
     bytes.copy(this.#bytes, this.#end, start, end)
     this.#end += added
   }
@@ -70,8 +87,9 @@ export class MessageBuffer {
   next(): Buffer | Promise<Buffer> | undefined {
     const { length } = this
     if (length < PREFIX_BYTES) return undefined
-    const flag = this.#bytes[this.#start] as number
-    const bytes = lengthAt(this.#bytes, this.#start)
+    const { bytes: head, start } = this.#segments[0] ?? { bytes: this.#bytes, start: this.#start }
+    const flag = head[start] as number
+    const bytes = lengthAt(head, start)
     if (bytes > this.#messageBytesMax) throw tooLarge(this.#messageBytesMax)
     if (flag > 1 || (flag === 1 && !this.#gzip))
       throw new StatusError({
@@ -79,27 +97,59 @@ export class MessageBuffer {
         message: 'a compressed message: expected grpc-encoding: gzip',
       })
     if (length < PREFIX_BYTES + bytes) return undefined
-    const from = this.#start + PREFIX_BYTES
-    this.#start = from + bytes
-    const message = this.#bytes.subarray(from, this.#start)
-    this.#lent = true
+    const message = this.#segments.length > 0 ? this.#joined(bytes) : this.#taken(bytes)
     return flag === 1 ? inflated(message, this.#messageBytesMax) : message
   }
 
   /** Forgets what is here. Messages that were taken stay. */
   drop(): void {
+    this.#dropSegments()
     this.#replace(NOTHING)
     this.#start = 0
     this.#end = 0
   }
 
+  #taken(bytes: number): Buffer {
+    const from = this.#start + PREFIX_BYTES
+    this.#start = from + bytes
+    this.#lent = true
+    return this.#bytes.subarray(from, this.#start)
+  }
+
+  #joined(bytes: number): Buffer {
+    const rest = this.#start + PREFIX_BYTES + bytes - this.#segmentBytes
+    const parts = this.#segments.map(({ bytes: memory, start, end }) => memory.subarray(start, end))
+    parts.push(this.#bytes.subarray(this.#start, rest))
+    const framed = Buffer.concat(parts)
+    this.#dropSegments()
+    this.#start = rest
+    return framed.subarray(PREFIX_BYTES)
+  }
+
+  #makeRoom(added: number): void {
+    const kept = this.#end - this.#start
+    const needed = kept + added
+    const { bytes: head, start } = this.#segments[0] ?? { bytes: this.#bytes, start: this.#start }
+    const wanted = this.length >= PREFIX_BYTES ? PREFIX_BYTES + lengthAt(head, start) : PREFIX_BYTES
+    const missing = wanted - this.length
+    if (needed > SEGMENT_BYTES && kept >= PREFIX_BYTES && missing > 0) this.#beginSegment(added, missing)
+    else this.#grow(needed, missing > 0 ? kept + missing : Number.POSITIVE_INFINITY)
+  }
+
+  /** All that is here belongs to one message. */
+  #beginSegment(added: number, missing: number): void {
+    this.#segments.push({ bytes: this.#bytes, start: this.#start, end: this.#end, lent: this.#lent })
+    this.#segmentBytes = this.length
+    this.#bytes = Buffer.allocUnsafe(Math.max(added, Math.min(missing, SEGMENT_BYTES)))
+    this.#lent = false
+    this.#start = 0
+    this.#end = 0
+  }
+
   /** Makes room in new memory, because messages that were taken lie in the old one. */
-  #grow(added: number): void {
-    const needed = this.length + added
-    // Half more at a time, but no more than the message that has begun.
-    const wanted =
-      this.length >= PREFIX_BYTES ? PREFIX_BYTES + lengthAt(this.#bytes, this.#start) : PREFIX_BYTES
-    const larger = Buffer.allocUnsafe(Math.max(needed, Math.min(wanted, Math.ceil(1.5 * needed))))
+  #grow(needed: number, wanted: number): void {
+    // Twice as much at a time, but no more than the message that is not complete.
+    const larger = Buffer.allocUnsafe(Math.max(needed, Math.min(wanted, 2 * needed)))
     this.#bytes.copy(larger, 0, this.#start, this.#end)
     this.#end -= this.#start
     this.#start = 0
@@ -110,6 +160,12 @@ export class MessageBuffer {
     if (!this.#lent) release(this.#bytes)
     this.#bytes = bytes
     this.#lent = false
+  }
+
+  #dropSegments(): void {
+    for (const { bytes, lent } of this.#segments) if (!lent) release(bytes)
+    this.#segments = []
+    this.#segmentBytes = 0
   }
 }
 
