@@ -45,6 +45,7 @@ export class Guard {
   readonly #methods: Methods
   readonly #bounds: Options['bounds']
   readonly #connectionBytesMax: number
+  readonly #unreadBytesMax: number
   readonly #reports: Reports
   readonly #table: ConnectionTable<GuardedConnection>
   readonly #bySocket = new BySocket<GuardedConnection>()
@@ -56,6 +57,8 @@ export class Guard {
     this.#bounds = bounds
     // A message that may arrive must fit.
     this.#connectionBytesMax = Math.max(bounds.connectionBufferBytes, 2 * maxMessageBytes)
+    // Beside the answer itself, grpc-js and Node keep much for each call that is not read.
+    this.#unreadBytesMax = this.#connectionBytesMax / 2
     this.#reports = new Reports(onExceeded)
     this.#table = new ConnectionTable({
       connections: bounds.connections,
@@ -85,10 +88,10 @@ export class Guard {
     const connection = this.#of(stream)
     if (connection === undefined) return
     connection.unsentBytes += bytes
-    if (connection.unsentBytes <= this.#connectionBytesMax) return
+    if (connection.unsentBytes <= this.#unreadBytesMax) return
     // Some of them may have been read since the last look.
     connection.look(performance.now())
-    if (connection.unsentBytes + bytes <= this.#connectionBytesMax) return
+    if (connection.unsentBytes + bytes <= this.#unreadBytesMax) return
     this.#reports.add('buffered_bytes')
     stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
@@ -108,7 +111,7 @@ export class Guard {
   #began({ stream, headers }: Created): void {
     const connection = this.#of(stream)
     if (connection === undefined) return
-    if (connection.unsentBytes > this.#connectionBytesMax) {
+    if (connection.unsentBytes > this.#unreadBytesMax) {
       this.#reports.add('buffered_bytes')
       stream.close(constants.NGHTTP2_REFUSED_STREAM)
       return
