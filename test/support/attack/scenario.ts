@@ -45,9 +45,9 @@ export async function scenario<T = undefined>(
   meanwhile?: () => Promise<T>,
 ): Promise<Result<T>> {
   await scene.neighbour(WARM_UP_MS)
-  const linesBefore = scene.log().length
   let earlier: Result<T> | undefined
   for (let attempt = 1; ; attempt++) {
+    const linesBefore = scene.log().length
     const now = { ...(await measured(scene, attack, meanwhile)), logLines: scene.log().length - linesBefore }
     const result: Result<T> = calmest(now, earlier)
     const { outcome, also: _also, ...measures } = result
