@@ -58,6 +58,16 @@ export function identityHeaders(
   return headers
 }
 
+/** The same, empty where the token has no such fact: some proxies leave what the client sent where the answer has no header of that name. */
+export function everyIdentityHeader(
+  token: VerifiedToken,
+  { rulesDigest }: Pick<Decision, 'rulesDigest'>,
+): Headers {
+  const headers: [string, string][] = [[RULES_HEADER, rulesDigest]]
+  for (const { header, of } of FACTS) headers.push([header, headerValue(of(token) ?? '')])
+  return headers
+}
+
 /**
  * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced credential, or override the
  * path that was asked about, are named whether they came or not, because a proxy may show only some of the headers.

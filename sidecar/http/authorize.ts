@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import {
   type DenialAnswer,
   denialAnswer,
@@ -12,12 +13,12 @@ import {
   routeDenialAnswer,
   traceFailure,
 } from '../http-authorization/denial.ts'
-import { IDENTITY_HEADERS, identityHeaders } from '../http-authorization/identity.ts'
+import { everyIdentityHeader } from '../http-authorization/identity.ts'
 import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
 import { checkCredentials } from '../usecases/check.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
-import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
+import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
 
 /** Whoever reaches the routes is a known proxy. */
@@ -28,17 +29,17 @@ export function addAuthorizeRoutes(
 ): void {
   // These routes answer HEAD too, without a body.
   for (const path of paths)
-    server.get(path, async (request, reply) => {
-      const answer = await answerTo(services, request).catch((error: unknown): ProxyAnswer => {
+    server.get(path, (request, reply) => {
+      const failed = (error: unknown): ProxyAnswer => {
         traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
         return failureAnswer(error)
-      })
-      return sendProxyAnswer(reply, answer)
+      }
+      answerProxy(reply, () => answerTo(services, request), failed)
     })
 }
 
 /** @throws CallError where nothing can be decided */
-async function answerTo(services: Services, request: FastifyRequest): Promise<ProxyAnswer> {
+function answerTo(services: Services, request: FastifyRequest): MaybePromise<ProxyAnswer> {
   const asked = askedBy(services, request)
   if ('status' in asked) return asked
   const question = {
@@ -46,13 +47,14 @@ async function answerTo(services: Services, request: FastifyRequest): Promise<Pr
     headers: headersOf(request),
     clientAddress: proxyClientAddress(request),
   }
-  const { decision, token } = await checkCredentials(forCall(services), question, connectionOf(request))
-  if (!decision.allowed || token === undefined) return denialAnswer(decision)
-  return { status: 200, headers: [...NOBODY, ...identityHeaders(token, decision)], body: '' }
+  return andThen(
+    checkCredentials(forCall(services), question, connectionOf(request)),
+    ({ decision, token }): ProxyAnswer =>
+      decision.allowed && token !== undefined
+        ? { status: 200, headers: everyIdentityHeader(token, decision), body: '' }
+        : denialAnswer(decision),
+  )
 }
-
-/** Empty where the token has no such fact. Some proxies leave what the client sent where the answer has no header of that name. */
-const NOBODY = IDENTITY_HEADERS.map((name) => [name, ''] as const)
 
 interface Asked {
   readonly api: string

@@ -17,7 +17,7 @@ import {
 import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
 import type { Services } from '../usecases/services.ts'
-import { type ProxyAnswer, proxyClientAddress, sendProxyAnswer } from './proxy-answer.ts'
+import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
 
 // Not imported, because an import makes Node create every export of the module.
@@ -38,15 +38,13 @@ export function addExtAuthzRoute(server: FastifyInstance, services: Services, ur
   for (const method of METHODS)
     if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
       server.addHttpMethod(method, { hasBody: true })
-  server.all(url, async (request, reply) =>
-    sendProxyAnswer(
-      reply,
-      await answerTo(services, request).catch((error: unknown): ProxyAnswer => {
-        traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
-        return asDenial(failureAnswer(error))
-      }),
-    ),
-  )
+  server.all(url, (request, reply) => {
+    const failed = (error: unknown): ProxyAnswer => {
+      traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
+      return asDenial(failureAnswer(error))
+    }
+    answerProxy(reply, () => answerTo(services, request), failed)
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Answers to proxies that ask about the requests of their clients. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { DenialAnswer } from '../http-authorization/denial.ts'
 import { addressOf } from './question.ts'
 
@@ -12,15 +13,32 @@ export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {
  * Sends the head and the body in one write. Fastify would turn the headers into an object and the body into bytes, which cost a tenth of
  * the whole request.
  */
-export function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAnswer): FastifyReply {
+export function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAnswer): void {
   const { raw } = reply.hijack()
+  const fields: string[] = []
   for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (value !== undefined) raw.setHeader(name, value)
-  for (const [name, value] of headers) raw.setHeader(name, value)
-  raw.statusCode = status
-  raw.setHeader('content-length', Buffer.byteLength(body))
+    if (!headers.some(([own]) => own === name)) fields.push(name, String(value))
+  for (const [name, value] of headers) fields.push(name, value)
+  fields.push('content-length', String(Buffer.byteLength(body)))
+  raw.writeHead(status, fields)
   raw.end(body)
-  return reply
+}
+
+/** Sends what becomes of the request. `failed` says what it is if nothing can be decided. */
+export function answerProxy(
+  reply: FastifyReply,
+  answerTo: () => MaybePromise<ProxyAnswer>,
+  failed: (error: unknown) => ProxyAnswer,
+): void {
+  const send = (answer: ProxyAnswer) => sendProxyAnswer(reply, answer)
+  const fail = (error: unknown) => send(failed(error))
+  try {
+    const answer = answerTo()
+    if (answer instanceof Promise) answer.then(send).catch(fail)
+    else send(answer)
+  } catch (error) {
+    fail(error)
+  }
 }
 
 /** Where the proxy names no client, there is no address: its own must not count as the client's. */
