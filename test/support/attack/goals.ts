@@ -36,10 +36,11 @@ export const GOALS = {
 } as const
 
 /**
- * Times may be so many times a goal where only the tests run: on a machine that others use, the longest times scatter by more than an
- * attack does. The figures of the page meet the goals themselves.
+ * What a time may be where it fails a test. The sidecar, the attacker and those who measure share the processors of a machine that others use as
+ * well, and then the longest times scatter by more than an attack does. So a test fails where a time is both that many times quiet and
+ * that long. What it is for is many times above both: a neighbour who waits for 288 ms or for 40 s.
  */
-export const ROOM = 6
+const TEST = { room: 6, shortMs: 100 } as const
 
 /** The goals in words, for the page. */
 export const GOALS_TEXT =
@@ -62,15 +63,40 @@ export function ratioOf({ quiet, attacked }: Compared, percentile: 'p50' | 'p99'
   return attacked[percentile] / quiet[percentile]
 }
 
-/** The goals that were missed, with the figures. @param room times may be so many times the goal */
-export function missed(measures: Measures, room: number): string[] {
-  const { checks, revocations, profiles, peakMegabytes, logLines } = measures
+/** The times that the goals are about. */
+const TIMES = [
+  { key: 'checks', percentile: 'p99', what: 'p99 of a check', max: GOALS.checkP99RatioMax },
+  { key: 'revocations', percentile: 'p50', what: 'p50 of a revocation', max: GOALS.revocationRatioMax },
+  { key: 'revocations', percentile: 'p99', what: 'p99 of a revocation', max: GOALS.revocationRatioMax },
+] as const
+
+/** Whether a time misses its goal. A p50 of checks has none. */
+export function isMissed(
+  measures: Measures,
+  key: 'checks' | 'revocations',
+  percentile: 'p50' | 'p99',
+): boolean {
+  const goal = TIMES.find((each) => each.key === key && each.percentile === percentile)
+  return goal !== undefined && !(ratioOf(measures[key], percentile) <= goal.max)
+}
+
+/** Whether every time meets its goal. */
+export function meetsTimes(measures: Measures): boolean {
+  return TIMES.every(({ key, percentile }) => !isMissed(measures, key, percentile))
+}
+
+/** What fails a test, with the figures: every goal that is no time, and times that are far from theirs. */
+export function failed(measures: Measures): string[] {
+  const { profiles, peakMegabytes, logLines } = measures
   const failures = failuresOf(measures)
-  const revocationMax = room * GOALS.revocationRatioMax
+  const times = TIMES.filter(
+    ({ key, percentile }) => !(measures[key].attacked[percentile] <= TEST.shortMs),
+  ).map(
+    ({ key, percentile, what, max }) =>
+      [`${what}, times quiet`, ratioOf(measures[key], percentile), TEST.room * max] as const,
+  )
   const judged: readonly (readonly [what: string, value: number, max: number])[] = [
-    ['p99 of a check, times quiet', ratioOf(checks, 'p99'), room * GOALS.checkP99RatioMax],
-    ['p50 of a revocation, times quiet', ratioOf(revocations, 'p50'), revocationMax],
-    ['p99 of a revocation, times quiet', ratioOf(revocations, 'p99'), revocationMax],
+    ...times,
     [`calls that failed (${failures[0]})`, failures.length, GOALS.failuresMax],
     [`profiles refused (${profiles.failures[0]})`, profiles.failures.length, GOALS.profilesRefusedMax],
     ['peak of the memory in MB', peakMegabytes, GOALS.peakMegabytesMax],

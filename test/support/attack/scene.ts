@@ -15,6 +15,7 @@ import type { Holding } from './holder.ts'
 
 const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
 const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
+const SPINNER = fileURLToPath(new URL('./spinner.ts', import.meta.url))
 
 /** To see a scenario fail: the launcher of a checkout without the mend. */
 const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
@@ -187,6 +188,17 @@ export async function under<T>(
 export function holding(what: Holding): StartAttack {
   return ({ served: { ready } }) =>
     startProgram(HOLDER, { grpc: ready.grpc, http: ready.http, holding: what })
+}
+
+/** No attack: a program as busy as an attacked sidecar, and one as busy as its attacker. */
+export function computing(): StartAttack {
+  return async () => {
+    const ends = [await startProgram(SPINNER, { priority: 0 }), await startProgram(SPINNER, { priority: 5 })]
+    return async () => {
+      for (const end of ends) await end()
+      return {}
+    }
+  }
 }
 
 function startAttacker({ served }: Scene, attack: Attack): Promise<() => Promise<Outcome>> {

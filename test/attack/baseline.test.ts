@@ -1,0 +1,11 @@
+/**
+ * What the machine does to the measured times while nobody attacks. The figures of all attacks are to be read beside these: under
+ * attack the sidecar and the attacker are as busy as the two programs here.
+ */
+import { test } from 'vitest'
+import { scenario } from '../support/attack/scenario.ts'
+import { attackedSidecar, computing } from '../support/attack/scene.ts'
+
+test('two programs that compute refuse nobody', async () => {
+  await scenario(await attackedSidecar(), 'nobody attacks, and two programs compute', computing())
+})
