@@ -26,7 +26,7 @@ import type {
   Verification,
   VerifiedToken,
 } from './authority.ts'
-import { EXPIRED_TOKEN_MS_MAX, newClaims } from './iam-claims.ts'
+import { EXPIRED_TOKEN_MS_MAX, type IamClaims, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
 import type { PublicKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
@@ -134,7 +134,7 @@ export class EmbeddedAuthority implements Authority {
       const nowMs = this.#parts.now()
       const { signer } = this.#parts
       const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, nowMs })
-      const issued = { value: new Secret(signer.sign(claims)), token: tokenOf(claims) }
+      const issued = this.#signed(claims)
       outcome = 'succeeded'
       for (const proven of [login.pair, login.connection]) this.#proven.set(proven, PROVEN)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
@@ -172,7 +172,14 @@ export class EmbeddedAuthority implements Authority {
     if (parent.expiresAtMs !== undefined && nowMs >= parent.expiresAtMs) throw callError('LOGIN_FAILED', {})
     const { signer } = this.#parts
     const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, parent, nowMs })
-    return { value: new Secret(signer.sign(claims)), token: tokenOf(claims) }
+    return this.#signed(claims)
+  }
+
+  #signed(claims: IamClaims): IssuedToken {
+    const value = this.#parts.signer.sign(claims)
+    const token = tokenOf(claims)
+    this.#iamTokens.remember(value, token)
+    return { value: new Secret(value), token }
   }
 
   /** By which names and source failed logins are counted, and where the check of the password waits for its turn. */

@@ -26,12 +26,17 @@ const FORGED_MAX = 10_000
 
 const FORGED = {}
 
+/** Whose work it is where nobody says which connection asks. */
+const NOBODY = {}
+
 export class SeenIamTokens {
   readonly #signer: IamTokenSigner
   readonly #turns: Turns
   /** By SHA-256 of the token. */
   readonly #genuine: LazyLruCache<GenuineToken>
   readonly #forged = new LazyLruCache<object>(FORGED_MAX)
+  /** What waits for its turn, by connection and then by digest: many questions about one token are one piece of work. */
+  readonly #waiting = new WeakMap<object, Map<string, Promise<GenuineToken | undefined>>>()
   /** The keys that the signatures were verified with. When they change, all is forgotten: a key may have come or gone. */
   #keys: readonly SigningKey[] = []
 
@@ -52,7 +57,30 @@ export class SeenIamTokens {
     const seen = this.#seen(digest)
     if (seen !== undefined) return isGenuine(seen) ? seen : undefined
     if (!this.#signer.mayHaveSigned(value)) return undefined
-    return this.#turns.run(connection, () => this.#verify(value, digest, connection))
+    // Not across connections: nobody waits for the turn of another one, who may be suspected.
+    const waiting = this.#waiting.get(connection ?? NOBODY)
+    const found =
+      waiting?.get(digest) ?? this.#turns.run(connection, () => this.#verify(value, digest, connection))
+    if (found instanceof Promise && waiting?.get(digest) !== found)
+      this.#keepUntilDone(found, digest, connection)
+    return found
+  }
+
+  /** Remembers a token that was signed here. Its signature never has to be verified. */
+  remember(value: string, token: VerifiedToken): void {
+    const digest = hash('sha256', value, 'base64')
+    if (this.#seen(digest) === undefined) this.#genuine.set(digest, unasked(token))
+  }
+
+  #keepUntilDone(
+    found: Promise<GenuineToken | undefined>,
+    digest: string,
+    connection: object = NOBODY,
+  ): void {
+    const waiting = this.#waiting.get(connection) ?? new Map<string, typeof found>()
+    this.#waiting.set(connection, waiting.set(digest, found))
+    const forget = () => void waiting.delete(digest)
+    found.then(forget, forget)
   }
 
   #seen(digest: string): GenuineToken | typeof FORGED | undefined {
@@ -75,10 +103,15 @@ export class SeenIamTokens {
       this.#turns.suspect(connection)
       return undefined
     }
-    const genuine = { token: tokenOf(claims), kind: undefined, status: undefined, version: undefined }
+    const genuine = unasked(tokenOf(claims))
     this.#genuine.set(digest, genuine)
     return genuine
   }
+}
+
+/** A token about which the directory was not asked yet. */
+function unasked(token: VerifiedToken): GenuineToken {
+  return { token, kind: undefined, status: undefined, version: undefined }
 }
 
 function isGenuine(seen: GenuineToken | typeof FORGED): seen is GenuineToken {

@@ -32,6 +32,7 @@ function verifying() {
     path,
     ring,
     turns,
+    seen,
     key: signingKey(folder),
     verified,
     find: (token: string) => seen.find(token, {}),
@@ -55,6 +56,54 @@ test('the signature of a forged token is verified once', async () => {
   const forged = signedToken(posingAs(key), CLAIMS)
   for (let times = 0; times < 3; times++) expect(await find(forged)).toBeUndefined()
   expect(verified).toHaveBeenCalledTimes(1)
+})
+
+/** Takes the time of this turn of the event loop, so that what is asked next waits. */
+function busy(turns: Turns): void {
+  turns.run({}, () => {
+    for (const end = performance.now() + 1; performance.now() < end; );
+  })
+}
+
+test('many questions of a connection about one token are one piece of work', async () => {
+  const { key, verified, turns, seen } = verifying()
+  const token = signedToken(key, CLAIMS)
+  const connection = {}
+  busy(turns)
+  // More than may wait.
+  const found = Array.from({ length: 5_000 }, () => seen.find(token, connection))
+  const elsewhere = seen.find(token, {})
+  expect(found[0]).toBeInstanceOf(Promise)
+  expect(elsewhere).not.toBe(found[0])
+  expect(new Set(await Promise.all([...found, elsewhere])).size).toBe(1)
+  expect(verified).toHaveBeenCalledTimes(1)
+  expect(await found[0]).toBeDefined()
+})
+
+test('what waits for a token that cannot be verified gets the error, and the next question is a new one', async () => {
+  const { key, verified, turns, seen } = verifying()
+  const token = signedToken(key, CLAIMS)
+  const connection = {}
+  verified.mockImplementationOnce(() => {
+    throw new Error('the keys cannot be read')
+  })
+  busy(turns)
+  const found = [seen.find(token, connection), seen.find(token, connection)]
+  for (const each of found) await expect(each).rejects.toThrow('the keys cannot be read')
+  expect(await seen.find(token, connection)).toBeDefined()
+})
+
+test('a token that was issued here waits for nothing, however many wait', async () => {
+  const running = await runSidecar()
+  const verified = vi.spyOn(IamTokenSigner.prototype, 'verify')
+  whenTheFileEnds(() => verified.mockRestore())
+  const { value } = await issued(running, await populate(running))
+  const { allowed } = await running.client.check({
+    api: 'dedicated-servers',
+    credentials: [['X-Auth-Token', value]],
+  })
+  expect(allowed).toBe(true)
+  expect(verified).not.toHaveBeenCalled()
 })
 
 test('no number of forged tokens displaces a genuine one', async () => {
@@ -101,9 +150,7 @@ test('a token whose key is withdrawn while it waits is refused', async () => {
   const { path, ring, turns, key, find } = verifying()
   rotateKeys(path, Date.now(), MINUTE_MS)
   ring.reload()
-  turns.run({}, () => {
-    for (const end = performance.now() + 1; performance.now() < end; );
-  })
+  busy(turns)
   const found = find(signedToken(key, CLAIMS))
   expect(found).toBeInstanceOf(Promise)
   withdrawKey(path, key.id, Date.now())

@@ -42,6 +42,11 @@ export const GOALS = {
  */
 const TEST = { room: 6, shortMs: 100 } as const
 
+/** Whether another time than those of the goals fails a test. */
+export function isTooLong(attackedMs: number, quietMs: number, ratioMax: number): boolean {
+  return !(attackedMs <= TEST.shortMs || attackedMs / quietMs <= ratioMax)
+}
+
 /** The goals in words, for the page. */
 export const GOALS_TEXT =
   `the neighbour's p99 at most ${GOALS.checkP99RatioMax} times that in quiet, an operator's revocation at most ` +
