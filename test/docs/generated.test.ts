@@ -38,13 +38,12 @@ describe('docs/attack.json', () => {
     scenarios.map((measures) => ({ file, ...measures })),
   )
 
-  test.each(scenarios)(
-    '$scenario: nothing failed, and the scenario is in $file',
-    ({ file, ...measures }) => {
-      expect(failed(measures)).toEqual([])
-      expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`'${measures.scenario}'`)
-    },
-  )
+  test.each(scenarios)('$scenario: nothing failed, and the scenario is in $file', ({ file, ...measures }) => {
+    expect(failed(measures)).toEqual([])
+    // Some files add what all of theirs are, and the transport.
+    const written = measures.scenario.replace(/^flood: | \((sockets|grpc-js)\)$/g, '')
+    expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`'${written}'`)
+  })
 })
 
 test('docs/bench.json holds figures alone: no bound that could differ from the gates', () => {
