@@ -64,20 +64,20 @@ export class IamTokenSigner {
     return this.#keyOf(headerIn(token)) !== undefined
   }
 
+  #index(): void {
+    if (this.#ring.keys === this.#indexed) return
+    this.#indexed = this.#ring.keys
+    this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key.keyId), key]))
+  }
+
   /** Finds the key of a header. An unknown header may belong to a new key, so the file is read again first. */
   #keyOf(header: string): SigningKey | undefined {
     const nowMs = performance.now()
-    if (
-      this.#ring.keys === this.#indexed &&
-      !this.#byHeader.has(header) &&
-      nowMs - this.#reloadedAtMs > RELOAD_INTERVAL_MS
-    ) {
+    this.#index()
+    if (!this.#byHeader.has(header) && nowMs - this.#reloadedAtMs > RELOAD_INTERVAL_MS) {
       this.#reloadedAtMs = nowMs
       this.#ring.reload()
-    }
-    if (this.#ring.keys !== this.#indexed) {
-      this.#indexed = this.#ring.keys
-      this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key.keyId), key]))
+      this.#index()
     }
     const key = this.#byHeader.get(header)
     if (key === undefined && nowMs - this.#reportedAtMs > REPORT_INTERVAL_MS)
