@@ -71,7 +71,7 @@ export class SecureServers {
     const { requestsPerConnectionMax, keepAliveMs } = this.#limits
     const server = createSecureServer(this.#options(), this.#limitHeaders(handle))
     Object.assign(server, { maxRequestsPerSocket: requestsPerConnectionMax })
-    // A client of HTTP/1.1 that does not read its response. Connections of HTTP/2 set a timeout of their own.
+    // A client of HTTP/1.1 that does not read its response.
     server.setTimeout(keepAliveMs)
     const unfollow = this.#certificates.follow((changed) => server.setSecureContext(contextOf(changed)))
     this.#unfollow.push(unfollow)
@@ -183,6 +183,8 @@ export class SecureServers {
         if (--open === 0 && !session.destroyed) idle = setTimeout(end, keepAliveMs)
       })
     })
+    // The timeout of the server would destroy the session, also while a request may last.
+    session.removeAllListeners('timeout')
     // A client that does not read its responses, or one that is gone while a request lasts.
     session.setTimeout(keepAliveMs, () => {
       if (!this.#lasting.get(session)) return end()
