@@ -23,6 +23,8 @@ const THERE: Readonly<Record<string, boolean>> = {
   express: express.ok,
   go: inject('go').ok && python.ok,
   grpcurl: grpcurl.ok,
+  // No test has a cluster.
+  kubernetes: false,
   openssl: inject('openssl').ok,
   openstack: openstack.ok,
   postgres: postgres.ok,

@@ -85,10 +85,8 @@ describe.each(transports)('%s', (transport) => {
     })
 
     test('what is no call is told so by its HTTP status', async () => {
-      const { status } = await post('Check', message('CheckRequest', CHECK), [
-        '-H',
-        'content-type: text/plain',
-      ])
+      // Without a body: the server asks for no more of it with a reset, which curl may see before the answer.
+      const { status } = await post('Check', Buffer.alloc(0), ['-H', 'content-type: text/plain'])
       expect(status).toBe(415)
     })
 
