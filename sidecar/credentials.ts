@@ -21,6 +21,7 @@ import type { IssuedTokens } from './upstream/issued-tokens.ts'
 import type { Upstream } from './upstream/open-upstream.ts'
 import type { PasswordSource } from './upstream/password-source.ts'
 import type { Issuer, ProfileTokens } from './upstream/profile-tokens.ts'
+import type { Meters } from './usecases/meters.ts'
 import { PROFILES_ORIGIN } from './usecases/profiles.ts'
 
 /** Other processes on this host that cache tokens of the same upstreams. */
@@ -40,6 +41,8 @@ export interface CredentialsOptions {
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
   readonly siblings?: TokenSiblings | undefined
+  /** Count the calls of upstreams. */
+  readonly meters?: Meters | undefined
 }
 
 export class Credentials implements UpstreamRevocation {
@@ -107,7 +110,7 @@ export class Credentials implements UpstreamRevocation {
     const opened = new Map<string, Upstream>()
     if (configured.size === 0) return opened
     const { openUpstream } = await import('./upstream/open-upstream.ts')
-    const { log, now } = this.#options
+    const { log, now, meters } = this.#options
     for (const [name, upstream] of configured) {
       const earlier = this.#upstreams.get(name)
       const same = earlier !== undefined && isSame(this.#configured.upstreams.get(name), upstream)
@@ -118,7 +121,7 @@ export class Credentials implements UpstreamRevocation {
           : openUpstream(upstream, {
               profile: (profile) => this.profiles.get(profile),
               hasOwner: (account, asked) => this.#hasOwner(account, asked),
-              events: eventsIn(log),
+              events: eventsIn(log, meters),
               now,
             }),
       )
@@ -205,8 +208,9 @@ function embeddedIssuer(authority: Authority): Issuer {
   }
 }
 
-function eventsIn(log: Logger) {
+function eventsIn(log: Logger, meters: Meters | undefined) {
   return {
+    onCalled: (upstream: string, result: 'answered' | 'failed') => meters?.upstreamCalled(upstream, result),
     onRefused: (upstream: string, error: CallError) =>
       log.error(
         { upstream, problem: error.message },

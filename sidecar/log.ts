@@ -13,6 +13,13 @@ export function newLog(level: Config['log_level'], base: { readonly pid: number 
 
 const STANDARD_ERROR = 2
 
+/** How many lines of the logs of this process were dropped. */
+export function droppedLogLines(): number {
+  return droppedInAll
+}
+
+let droppedInAll = 0
+
 /**
  * An output that drops lines instead of blocking the sidecar. A line cannot be written, for example, if the disk is full or
  * nobody reads the pipe. Before the next line that can be written, a notice says how many were dropped.
@@ -31,7 +38,9 @@ class LossyOutput implements DestinationStream {
     // A terminal would obey control characters of C1, for example in a name.
     const line = `${escapedJson(json.trimEnd())}\n`
     if (this.#dropped > 0 && this.#tryWrite(droppedNotice(this.#dropped))) this.#dropped = 0
-    if (this.#dropped > 0 || !this.#tryWrite(line)) this.#dropped++
+    if (this.#dropped === 0 && this.#tryWrite(line)) return
+    this.#dropped++
+    droppedInAll++
   }
 
   /** Returns whether the whole text was written. */

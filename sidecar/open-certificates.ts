@@ -7,6 +7,8 @@ import type { Config } from './config/config.ts'
 export interface OpenCertificates {
   readonly grpc: WatchedCertificates | undefined
   readonly http: WatchedCertificates | undefined
+  /** Of each listener with TLS, in milliseconds since the epoch. */
+  validUntil(): Readonly<Record<string, number>>
   reload(): void
   close(): void
 }
@@ -29,6 +31,10 @@ export function openCertificates({ grpc: { tls }, http }: Config, log: Logger): 
   return {
     grpc: ofGrpc,
     http: ofHttp,
+    validUntil: () => ({
+      ...(ofGrpc && { grpc: ofGrpc.validUntilMs }),
+      ...(ofHttp && { http: ofHttp.validUntilMs }),
+    }),
     reload: () => {
       for (const each of opened) each?.reload()
     },

@@ -1,11 +1,24 @@
 /** Opens the health listener, where it is configured. */
 import { parseAddress } from './base/address.ts'
+import type { Health } from './base/health.ts'
+import type { Collector } from './collector.ts'
 import type { Config } from './config/config.ts'
-import type { HealthServer, HealthSource } from './health/server.ts'
+import type { HealthServer } from './health/server.ts'
+import type { HealthSource } from './health/source.ts'
 
 /** @throws Error that names the key and what was expected */
 export function checkHealthAddress({ health: { address } }: Config): void {
   if (address !== 'off') parseAddress('health.address', address, 'unix:PATH, or off')
+}
+
+/** What the listener of a single process says. */
+export function sourceOf(health: Health, metrics: Collector | undefined): HealthSource {
+  return {
+    get state() {
+      return health.state
+    },
+    metrics: metrics && (async () => metrics.read()),
+  }
 }
 
 /**

@@ -60,6 +60,11 @@ export class Rules {
     return this.#engine
   }
 
+  /** For how long the rules have not been known to be those of the file, in milliseconds. */
+  get unconfirmedMs(): number {
+    return this.#file === undefined ? 0 : performance.now() - this.#confirmedAtMs
+  }
+
   /** Reads the file again if it has changed. If it cannot be used, the rules stay as they are. */
   reload(): void {
     if (this.#file === undefined) return

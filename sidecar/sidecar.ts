@@ -7,6 +7,7 @@ import { authorityEvents, directoryEvents, warnOfExposure } from './authority-ev
 import type { ConnectionSource } from './base/connections.ts'
 import { expectDescriptors } from './base/descriptors.ts'
 import { Health, type HealthState } from './base/health.ts'
+import type { Metric } from './base/metrics.ts'
 import { Turns } from './base/turns.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
 import {
@@ -31,8 +32,10 @@ import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
 import { type OpenCertificates, openCertificates } from './open-certificates.ts'
 import type { OpenEgress } from './open-egress.ts'
-import { checkHealthAddress, openHealth } from './open-health.ts'
-import { Rules } from './rules.ts'
+import { checkHealthAddress, openHealth, sourceOf } from './open-health.ts'
+import { hasMetrics, openMetrics } from './open-metrics.ts'
+import { checkMatrixAge, openRules } from './open-rules.ts'
+import type { Rules } from './rules.ts'
 import { openRetention } from './usecases/audit-retention.ts'
 import { Callers } from './usecases/callers.ts'
 import { ChangeRates } from './usecases/change-rates.ts'
@@ -63,11 +66,15 @@ export interface Serving {
 export interface Sidecar extends Serving {
   readonly rules: Rules
   readonly administration: Administration
+  /** The metrics of this process; none where they are off. */
+  metrics(): readonly Metric[]
 }
 
 export interface StartOptions {
   /** Is told the health at each change. */
   readonly onHealth?: (state: HealthState) => void
+  /** Whether metrics are counted; default: whether the configuration has a listener for them. */
+  readonly metrics?: boolean
   /** Destination of log lines; default: standard error. */
   readonly log?: Logger
   /** Wall clock, in milliseconds since the epoch. */
@@ -98,15 +105,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const { egressUnder } = await checkConfig(config, log)
   const health = new Health(now, options.onHealth)
   await using opening = new AsyncDisposableStack()
-  const healthServer = await openHealth(config, health)
-  opening.defer(() => healthServer?.close())
-  const certificates = openCertificates(config, log)
-  opening.defer(() => certificates.close())
-  const rules = openRules(config, log, health)
-  opening.defer(() => rules.close())
+  const metrics = opening.adopt(await openMetrics(options.metrics ?? hasMetrics(config)), closeIfOpen)
+  const listener = opening.adopt(await openHealth(config, sourceOf(health, metrics)), closeIfOpen)
+  const certificates = opening.adopt(openCertificates(config, log), (opened) => opened.close())
+  const rules = opening.adopt(openRules(config, log, health), (opened) => opened.close())
   const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
-  const { authority, administration, close } = await openEmbeddedAuthority({
+  const { authority, administration, state, close } = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectory(config, options.siblings, directoryEvents(config, log, health)),
     tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
@@ -118,13 +123,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   })
   opening.defer(close)
   const { callers, credentials, watch } = await openCredentials(config, {
-    ...{ authority, administration, log, now, siblings: options.siblings },
+    ...{ authority, administration, log, now, siblings: options.siblings, meters: metrics?.meters },
     engine: () => rules.engine,
   })
   opening.defer(() => credentials.close())
   opening.defer(() => watch.close())
   opening.use(openRetention(config, { administration, now, log }))
-  const trace = opening.adopt(new Trace(log), (opened) => opened.close())
+  const trace = opening.adopt(new Trace(log, undefined, metrics?.meters), (opened) => opened.close())
   const services: Services = {
     rules,
     authority,
@@ -135,15 +140,16 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ routes, turns, now, log, trace, health },
+    ...{ routes, turns, now, log, trace, health, meters: metrics?.meters },
   }
+  metrics?.watch({ rules, authority: state, certificatesValidUntil: certificates.validUntil, now })
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   health.started()
   let closing: Promise<void> | undefined
   return {
     ...servers.addresses,
-    healthAddress: healthServer?.address,
+    healthAddress: listener?.address,
     get matrixDigest() {
       return rules.engine.digest
     },
@@ -152,6 +158,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     },
     rules,
     administration,
+    metrics: () => metrics?.read() ?? [],
     reload: () => {
       for (const each of [rules, certificates, watch, servers]) each.reload()
     },
@@ -160,6 +167,10 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       return closing
     },
   }
+}
+
+function closeIfOpen(opened: { close(): void } | undefined): void {
+  opened?.close()
 }
 
 /**
@@ -183,14 +194,6 @@ export async function checkConfig(
   return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
 }
 
-/** Without looks at the file, every matrix would be too old at some time. */
-function checkMatrixAge({ matrix_poll_ms: pollMs, max_matrix_age_ms: ageMs }: Config): void {
-  if (ageMs > 0 && (pollMs === 0 || ageMs < pollMs))
-    throw new ConfigError(
-      'max_matrix_age_ms: expected matrix_poll_ms above 0, and no less than matrix_poll_ms, because the sidecar learns from a look at the file whether it is stale',
-    )
-}
-
 /** The limits of logins, changes and unreadable keys. */
 function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => number) {
   return {
@@ -199,35 +202,6 @@ function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => num
     keysUnreadableMs: config.keys_unreadable_ms,
     failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
   }
-}
-
-function openRules(config: Config, log: Logger, health: Health): Rules {
-  const rules = new Rules({
-    path: config.matrix,
-    strict: config.strict,
-    pollMs: config.matrix_poll_ms,
-    maxAgeMs: config.max_matrix_age_ms,
-    onRefused: (error) =>
-      log.error(
-        { matrix: config.matrix, problem: error.message },
-        'the matrix file cannot be used; the last good one stays in force',
-      ),
-    onLook: ({ refused, stale }) => {
-      health.set('matrix_refused', refused)
-      if (stale && health.state.problems.matrix_stale === undefined)
-        log.error(
-          { max_matrix_age_ms: config.max_matrix_age_ms },
-          'the matrix in force has not been that of its file for too long; the sidecar is not ready until it is',
-        )
-      health.set('matrix_stale', stale)
-    },
-  })
-  health.setMatrix(rules.engine.digest)
-  rules.watch((engine) => {
-    health.setMatrix(engine.digest)
-    log.info({ matrix_digest: engine.digest, rules_digest: engine.rulesDigest }, 'a new matrix is in force')
-  })
-  return rules
 }
 
 function sharedDirectory(

@@ -32,6 +32,8 @@ export interface SidecarOptions {
   readonly nodeFlags?: readonly string[]
   /** What carries the calls; absent: the default. */
   readonly transport?: 'sockets' | 'grpc-js'
+  /** Further variables of its environment. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 const LAUNCHER = join(ROOT, 'sidecar', 'portcullis.js')
@@ -45,9 +47,10 @@ export function startSidecar({
   launcher = LAUNCHER,
   nodeFlags = [],
   transport,
+  environment,
 }: SidecarOptions = {}): Promise<ServerProcess<SidecarReady>> {
-  const environment = transport && { PORTCULLIS_GRPC_TRANSPORT: transport }
-  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags], nodeFlags, environment)
+  const variables = { ...(transport && { PORTCULLIS_GRPC_TRANSPORT: transport }), ...environment }
+  return ServerProcess.start(launcher, [...SERVE, '--dev', ...flags], nodeFlags, variables)
 }
 
 /** Starts a sidecar on an existing data folder. */

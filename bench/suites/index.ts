@@ -5,6 +5,7 @@ import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
+import { metricsSuite } from './metrics.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { startSuite } from './start.ts'
@@ -22,6 +23,7 @@ export const suites: readonly Suite[] = [
   upstreamSuite,
   egressSuite,
   extAuthzSuite,
+  metricsSuite,
   growthSuite,
   startSuite,
   workersSuite,

@@ -81,6 +81,11 @@ export class EmbeddedAuthority implements Authority {
     this.#iamTokens = new SeenIamTokens(parts.signer, parts.turns, CACHED_TOKENS_MAX)
   }
 
+  /** Entries of the caches of verified tokens. */
+  get cached(): Readonly<Record<string, number>> {
+    return { iam_tokens: this.#iamTokens.size, static_tokens: this.#staticTokens.size }
+  }
+
   recognize(value: string): TokenKind['obtained']['by'] | undefined {
     if (looksLikeStaticToken(value)) return 'control_panel'
     return looksLikeIamToken(value) ? 'issue' : undefined

@@ -106,6 +106,11 @@ export class KeyRing {
     return this.#keys
   }
 
+  /** The keys that were read last, however long ago. They are not for verifying. */
+  get last(): readonly SigningKey[] {
+    return this.#keys
+  }
+
   /** Looks at the file now. If the file cannot be used, the keys stay as they are. */
   reload(): void {
     this.#lookedAtMs = performance.now()

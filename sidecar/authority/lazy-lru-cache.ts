@@ -14,6 +14,10 @@ export class LazyLruCache<Value extends object> {
     this.#max = max
   }
 
+  get size(): number {
+    return this.#cache?.size ?? 0
+  }
+
   get(key: string): Value | undefined {
     return this.#cache?.get(key)
   }

@@ -18,7 +18,7 @@ import { Administration } from './administration/administration.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
-import { KeyRing } from './keys.ts'
+import { KeyRing, type SigningKey } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
 import { fingerprintOf, pepperOf } from './static-token.ts'
 import type { LoginThrottle } from './throttle.ts'
@@ -26,7 +26,18 @@ import type { LoginThrottle } from './throttle.ts'
 export interface OpenedAuthority {
   readonly authority: EmbeddedAuthority
   readonly administration: Administration
+  /** What metrics say of it. */
+  state(): AuthorityState
   close(): Promise<void>
+}
+
+export interface AuthorityState {
+  /** The signing keys that were read last. */
+  readonly keys: readonly Pick<SigningKey, 'state' | 'sinceMs'>[]
+  /** How many wait, by queue and lane. */
+  readonly waiting: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** Entries of the caches. */
+  readonly cached: Readonly<Record<string, number>>
 }
 
 export interface OpenOptions extends AuthorityEvents {
@@ -114,10 +125,16 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
   if (count > 0) options.onForeignStaticTokens({ count, pepperFile })
   const passwords = new Passwords(passwordLimits)
+  const authority = new EmbeddedAuthority({ store, signer, turns, pepper, passwords, failedLogins, now })
   const open = opening.move()
   return {
-    authority: new EmbeddedAuthority({ store, signer, turns, pepper, passwords, failedLogins, now }),
+    authority,
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
+    state: () => ({
+      keys: keys.last,
+      waiting: { passwords: passwords.waiting, changes: store.waiting },
+      cached: authority.cached,
+    }),
     close: () => open.disposeAsync(),
   }
 }

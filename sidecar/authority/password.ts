@@ -60,6 +60,11 @@ export class Passwords {
     this.#recent = new RecentPasswords(rememberMs, () => createSecretKey(randomBytes(32)))
   }
 
+  /** How many wait, by lane. */
+  get waiting(): Readonly<Record<string, number>> {
+    return this.#queue.waiting
+  }
+
   /**
    * Returns the PHC string to store for a password.
    *

@@ -47,6 +47,11 @@ export class SeenIamTokens {
     this.#genuine = new LazyLruCache(genuineMax)
   }
 
+  /** How many genuine tokens are remembered. */
+  get size(): number {
+    return this.#genuine.size
+  }
+
   /**
    * The token, if a current key has signed it: at once if it was seen before, else when it is the connection's turn.
    *

@@ -63,6 +63,11 @@ export class WatchedCertificates {
     return this.#current
   }
 
+  /** When the certificate of the listener expires, in milliseconds since the epoch. */
+  get validUntilMs(): number {
+    return new X509Certificate(this.#current.certificate).validToDate.getTime()
+  }
+
   /** Calls `follower` with every new set from now on. Returns a function that ends this. */
   follow(follower: (changed: Certificates) => void): () => void {
     this.#followers.add(follower)

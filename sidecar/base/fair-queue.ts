@@ -68,6 +68,12 @@ export class FairQueue<Lane extends string> {
     return promise
   }
 
+  /** How much waits in each lane. */
+  get waiting(): Readonly<Record<Lane, number>> {
+    const counts = Object.entries<LaneState>(this.#lanes).map(([lane, { waiting }]) => [lane, waiting.length])
+    return Object.fromEntries(counts) as Record<Lane, number>
+  }
+
   #startNext(): void {
     while (this.#running < this.#options.concurrent) {
       const next = this.#nextLane()?.waiting.take()

@@ -17,7 +17,7 @@ const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-const CODES = Object.keys(PROBLEMS) as ProblemCode[]
+export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[]
 
 /** The health as plain data, which a worker can send. */
 export interface HealthState {
@@ -104,12 +104,12 @@ export function readiness(state: HealthState, verbose: boolean): { readonly read
 
 /** The codes of those problems with which the sidecar is ready, or of those with which it is not. */
 function codesOf(problems: HealthState['problems'], ready: boolean): ProblemCode[] {
-  return CODES.filter((code) => problems[code] !== undefined && PROBLEMS[code].ready === ready)
+  return PROBLEM_CODES.filter((code) => problems[code] !== undefined && PROBLEMS[code].ready === ready)
 }
 
 /** Every check with its result. */
 function checksOf(problems: HealthState['problems']): object[] {
-  const byCheck = Map.groupBy(CODES, (code) => PROBLEMS[code].check)
+  const byCheck = Map.groupBy(PROBLEM_CODES, (code) => PROBLEMS[code].check)
   return Array.from(byCheck, ([name, codes]) => {
     const found = codes.flatMap((code) => {
       const since = problems[code]
@@ -128,7 +128,7 @@ export function healthOfAll(workers: readonly HealthState[], stopping: boolean):
   const serving = workers.filter(({ phase }) => phase === 'serving')
   const problems: Partial<Record<ProblemCode, number>> = {}
   for (const worker of serving)
-    for (const code of CODES) {
+    for (const code of PROBLEM_CODES) {
       const since = worker.problems[code]
       if (since !== undefined) problems[code] = Math.min(since, problems[code] ?? since)
     }

@@ -85,7 +85,7 @@ export interface Config {
       readonly max_concurrent?: number
     }[]
   }
-  readonly health: { readonly address: string }
+  readonly health: { readonly address: string; readonly metrics: boolean }
   readonly routes?: readonly RouteSetting[]
   readonly tokens?: TokensConfig
   readonly data: string

@@ -90,6 +90,11 @@ export class DirectoryStore {
     }
   }
 
+  /** How many changes wait, by lane. */
+  get waiting(): Readonly<Record<string, number>> {
+    return this.#queue.waiting
+  }
+
   close(): Promise<void> {
     return this.#database.close()
   }

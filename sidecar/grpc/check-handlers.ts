@@ -1,9 +1,17 @@
 /** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Turns } from '../base/turns.ts'
+import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
+import { timed } from '../usecases/meters.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import { type BidiMethod, type ClientConnection, readingAtOnce, type UnaryMethod } from './call.ts'
+import {
+  type BidiMethod,
+  type CallContext,
+  type ClientConnection,
+  readingAtOnce,
+  type UnaryMethod,
+} from './call.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 
@@ -13,7 +21,12 @@ interface CheckHandlers {
   readonly checkStream: BidiMethod
 }
 
-type Answer = (question: CheckQuestion, connection: ClientConnection) => MaybePromise<Buffer>
+/** The parts of an `Asker` apart: one more object for each check of claims would cost something where nobody is told. */
+type Answer = (
+  question: CheckQuestion,
+  connection: ClientConnection,
+  listener: DecisionListener | undefined,
+) => MaybePromise<Buffer>
 
 /** How long a batch may work before others have their turn, in milliseconds. */
 const SLICE_MS = 0.5
@@ -24,24 +37,43 @@ const CLAIMS_A_LOOK = 256
 /** To read a batch with more bytes than this costs so much that it waits for its turn. */
 const SHORT_BYTES = 8_192
 
+/** With metrics, one of so many single checks is timed. */
+const TIMED_EVERY = 16
+
 /** @param batchLengthMax most checks in one `CheckBatch` */
 export function checkHandlers(services: Services, batchLengthMax: number): CheckHandlers {
-  const { turns } = services
+  const { turns, meters } = services
   const answer = newAnswer(services)
+  const [one, batch, stream] = (['grpc', 'grpc-batch', 'grpc-stream'] as const).map((protocol) =>
+    meters?.of(protocol),
+  )
+  const answerStreamed = timed(
+    stream,
+    (question: CheckQuestion, connection: ClientConnection) => answer(question, connection, stream),
+    TIMED_EVERY,
+  )
   return {
-    check: readingAtOnce((request, { connection }) => answer(readCheck(request), connection)),
-    checkBatch: readingAtOnce((request, { connection }) => {
-      const long = request.length > SHORT_BYTES
-      // A batch that waits is read later, when the bytes that it was lent are of another request.
-      const own = long ? Buffer.from(request) : request
-      const read = () => readCheckBatch(own, batchLengthMax)
-      return new Batch({ read, answer, turns, connection }).run(long)
-    }),
+    check: readingAtOnce(
+      timed(
+        one,
+        (request: Buffer, { connection }: CallContext) => answer(readCheck(request), connection, one),
+        TIMED_EVERY,
+      ),
+    ),
+    checkBatch: readingAtOnce(
+      timed(batch, (request: Buffer, { connection }: CallContext) => {
+        const long = request.length > SHORT_BYTES
+        // A batch that waits is read later, when the bytes that it was lent are of another request.
+        const own = long ? Buffer.from(request) : request
+        const read = () => readCheckBatch(own, batchLengthMax)
+        return new Batch({ read, answer, turns, connection, listener: batch }).run(long)
+      }),
+    ),
     checkStream: (responses, { connection }) => ({
       // The next question comes after this one is answered. So answers keep their order.
       next: (request) => {
         const { id, question } = readStreamedCheck(request)
-        const result = answer(question, connection)
+        const result = answerStreamed(question, connection)
         if (!(result instanceof Promise)) responses.write(checkStreamResponse(id, result))
         else return result.then((answered) => responses.write(checkStreamResponse(id, answered)))
       },
@@ -60,17 +92,17 @@ function newAnswer(services: Services): Answer {
     answers = new EncodedAnswers(changed, cacheForMs)
     current = forCall(services)
   })
-  return (checked, connection) => {
-    if (checked.type === 'claims') return answers.forClaims(checkClaims(current, checked.question))
+  return (checked, connection, listener) => {
+    if (checked.type === 'claims') return answers.forClaims(checkClaims(current, checked.question, listener))
     const encoded = answers
-    const outcome = checkCredentials(current, checked.question, connection)
+    const outcome = checkCredentials(current, checked.question, { connection, listener })
     return outcome instanceof Promise
       ? outcome.then((value) => encoded.forCredentials(value, now()))
       : encoded.forCredentials(outcome, now())
   }
 }
 
-interface BatchParts {
+interface BatchParts extends Asker {
   readonly read: () => readonly CheckQuestion[]
   readonly answer: Answer
   readonly turns: Turns
@@ -108,13 +140,13 @@ class Batch {
   /** @returns whether every check has its answer, or waits for it */
   #runSlice(): boolean {
     const endsMs = performance.now() + SLICE_MS
-    const { read, answer, connection } = this.#parts
+    const { read, answer, connection, listener } = this.#parts
     const results = this.#results
     this.#questions ??= read()
     const questions = this.#questions
     while (results.length < questions.length) {
       const question = questions[results.length] as CheckQuestion
-      const result = answer(question, connection)
+      const result = answer(question, connection, listener)
       // The batch may fail before it waits for this one, whose error is then nobody's.
       if (result instanceof Promise) result.catch(() => {})
       results.push(result)

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
 import { type CallError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
-import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/check.ts'
+import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/questions.ts'
 import {
   CHECK_BATCH_REQUEST,
   CHECK_REQUEST,

@@ -11,8 +11,9 @@ import {
   type Scope as WireScope,
 } from '../gen/portcullis/v1/decision.ts'
 import type { Matrix } from '../gen/portcullis/v1/matrix.ts'
-import { type CheckOutcome, reusableForMs } from '../usecases/check.ts'
+import { reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
+import type { CheckOutcome } from '../usecases/questions.ts'
 import type { Revoked } from '../usecases/revoke.ts'
 import {
   CHECK_BATCH_RESPONSE,

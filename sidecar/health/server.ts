@@ -6,13 +6,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressInUse } from '../base/address.ts'
-import { type HealthState, readiness } from '../base/health.ts'
+import { readiness } from '../base/health.ts'
 import { listenOn } from '../base/listen.ts'
-
-export interface HealthSource {
-  /** The health of everything that this listener answers for, as it is now. */
-  readonly state: HealthState
-}
+import { Scrapes } from './scrapes.ts'
+import type { HealthSource } from './source.ts'
 
 export interface HealthServer {
   /** The address with the port that was bound. */
@@ -36,10 +33,12 @@ export async function startHealthServer(
   connectionMs = CONNECTION_MS_MAX,
 ): Promise<HealthServer> {
   const connections = new Connections(connectionMs)
+  const scrapes = source.metrics && new Scrapes(source)
   const newServer = () => {
     const server: Server = createServer(
-      { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: connectionMs, requestTimeout: connectionMs },
-      (request, response) => answer(source, request, response),
+      // A connection has an end of its own, whatever it waits for.
+      { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: 0, requestTimeout: 0 },
+      (request, response) => answer(source, scrapes, request, response),
     )
     return server.on('connection', (socket) => connections.add(socket))
   }
@@ -59,26 +58,38 @@ export async function startHealthServer(
   }
 }
 
-function answer(source: HealthSource, request: IncomingMessage, response: ServerResponse): void {
-  const [path, query = ''] = (request.url ?? '').split('?', 2)
-  if (path !== '/healthz' && path !== '/readyz')
-    send(response, 404, { error: 'expected /healthz or /readyz' })
+function answer(
+  source: HealthSource,
+  scrapes: Scrapes | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+  const paths = scrapes === undefined ? ['/healthz', '/readyz'] : ['/healthz', '/readyz', '/metrics']
+  if (!paths.includes(path)) sendJson(response, 404, { error: `expected one of ${paths.join(', ')}` })
   else if (request.method !== 'GET' && request.method !== 'HEAD')
-    send(response.setHeader('allow', 'GET, HEAD'), 405, { error: 'expected GET or HEAD' })
+    sendJson(response.setHeader('allow', 'GET, HEAD'), 405, { error: 'expected GET or HEAD' })
   // Whoever answers is alive.
-  else if (path === '/healthz') send(response, 200, { status: 'ok' })
-  else {
+  else if (path === '/healthz') sendJson(response, 200, { status: 'ok' })
+  else if (path === '/readyz') {
     const { ready, body } = readiness(source.state, new URLSearchParams(query).has('verbose'))
-    send(response, ready ? 200 : 503, body)
-  }
+    sendJson(response, ready ? 200 : 503, body)
+  } else
+    scrapes?.answer(request.headers.accept).then(
+      ({ type, text }) => send(response, 200, type, text),
+      () => sendJson(response, 500, { error: 'the metrics cannot be read' }),
+    )
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
-  const text = `${JSON.stringify(body)}\n`
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  send(response, status, 'application/json', `${JSON.stringify(body)}\n`)
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
   // A next request would need a next bound. Node reads no body, and answers HEAD without one.
   response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': text.length,
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
     connection: 'close',
   })

@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { RouteRequest } from '../routes/route.ts'
+import type { Asker } from '../usecases/asker.ts'
 import type { Caller } from '../usecases/callers.ts'
 import { authorizeRequest, type ProxiedOutcome } from '../usecases/proxied-request.ts'
 import { forCall, type Services } from '../usecases/services.ts'
@@ -15,8 +16,6 @@ export interface AskedRequest extends RouteRequest {
   /** The relevant headers, with names in lower case. */
   readonly headers: Headers
   readonly clientAddress: string | undefined
-  /** The proxy's connection: the same object for all requests that it asks about there. */
-  readonly connection: object
 }
 
 /** What was decided about it. */
@@ -37,6 +36,7 @@ const IDENTITY_LISTED: PolicyRefusal = {
 
 /**
  * @param findCaller who the proxy is; asked only where a credential is replaced
+ * @param asker the proxy
  * @throws CallError where nothing can be decided
  */
 export function decide(
@@ -44,16 +44,17 @@ export function decide(
   settings: RouteSettings,
   request: AskedRequest,
   findCaller: () => Caller | undefined,
+  asker: Asker,
 ): MaybePromise<Decided> {
   if (listsIdentity(request.headers)) return IDENTITY_LISTED
   const policy = policyOf(settings, services.routes?.match(request))
   if (policy.refused !== undefined) return policy
   const { api, target, replacement } = policy
-  const { headers, clientAddress, connection } = request
-  const question = { api, target, replacement, headers, clientAddress, connection }
+  const { headers, clientAddress } = request
+  const question = { api, target, replacement, headers, clientAddress }
   const current = forCall(services)
   const { engine } = current
-  const authorized = authorizeRequest(current, question, findCaller) as MaybePromise<ProxiedOutcome>
+  const authorized = authorizeRequest(current, question, findCaller, asker) as MaybePromise<ProxiedOutcome>
   return andThen(
     authorized,
     ({ outcome, credential }): Decided => ({ refused: undefined, api, engine, outcome, credential }),

@@ -16,6 +16,7 @@ import {
 import { everyIdentityHeader } from '../http-authorization/identity.ts'
 import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
 import { checkCredentials } from '../usecases/check.ts'
+import { type DecisionMeter, timed } from '../usecases/meters.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
@@ -27,6 +28,8 @@ export function addAuthorizeRoutes(
   services: Services,
   paths: readonly string[],
 ): void {
+  const meter = services.meters?.of('authorize')
+  const answerOf = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
   // These routes answer HEAD too, without a body.
   for (const path of paths)
     server.get(path, (request, reply) => {
@@ -34,12 +37,16 @@ export function addAuthorizeRoutes(
         traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
         return failureAnswer(error)
       }
-      answerProxy(reply, () => answerTo(services, request), failed)
+      answerProxy(reply, () => answerOf(request), failed)
     })
 }
 
 /** @throws CallError where nothing can be decided */
-function answerTo(services: Services, request: FastifyRequest): MaybePromise<ProxyAnswer> {
+function answerTo(
+  services: Services,
+  request: FastifyRequest,
+  meter: DecisionMeter | undefined,
+): MaybePromise<ProxyAnswer> {
   const asked = askedBy(services, request)
   if ('status' in asked) return asked
   const question = {
@@ -48,7 +55,7 @@ function answerTo(services: Services, request: FastifyRequest): MaybePromise<Pro
     clientAddress: proxyClientAddress(request),
   }
   return andThen(
-    checkCredentials(forCall(services), question, connectionOf(request)),
+    checkCredentials(forCall(services), question, { connection: connectionOf(request), listener: meter }),
     ({ decision, token }): ProxyAnswer =>
       decision.allowed && token !== undefined
         ? { status: 200, headers: everyIdentityHeader(token, decision), body: '' }

@@ -16,6 +16,7 @@ import {
 } from '../http-authorization/denial.ts'
 import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
+import { type DecisionMeter, timed } from '../usecases/meters.ts'
 import type { Services } from '../usecases/services.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
@@ -34,6 +35,8 @@ const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
  * @param url the prefix with anything behind it
  */
 export function addExtAuthzRoute(server: FastifyInstance, services: Services, url: string): void {
+  const meter = services.meters?.of('ext_authz-http')
+  const answer = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
   // Envoy asks by the method of the client's request, which may be any.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
@@ -43,7 +46,7 @@ export function addExtAuthzRoute(server: FastifyInstance, services: Services, ur
       traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
       return asDenial(failureAnswer(error))
     }
-    answerProxy(reply, () => answerTo(services, request), failed)
+    answerProxy(reply, () => answer(request), failed)
   })
 }
 
@@ -56,7 +59,11 @@ function asDenial(answer: DenialAnswer): DenialAnswer {
 }
 
 /** @throws CallError where nothing can be decided */
-async function answerTo(services: Services, request: FastifyRequest): Promise<ProxyAnswer> {
+async function answerTo(
+  services: Services,
+  request: FastifyRequest,
+  meter: DecisionMeter | undefined,
+): Promise<ProxyAnswer> {
   const { settings, target } = readPath(request.raw.url ?? '')
   const headers = headersOf(request).flatMap(([name, values]) =>
     values.map((value) => [name, value] as const),
@@ -68,14 +75,13 @@ async function answerTo(services: Services, request: FastifyRequest): Promise<Pr
     header: (name: string) => headersDistinct[name],
     clientAddress:
       trustedHops === 0 ? proxyClientAddress(request) : clientAddress(undefined, headers, trustedHops),
-    connection: connectionOf(request),
   }
-  const decided = await decide(services, settings, asked, () =>
-    services.callers.find({
-      authorization: headersDistinct['proxy-authorization'] ?? [],
-      ...{ iamToken: [], certificateNames: [] },
-    }),
-  )
+  const presented = {
+    authorization: headersDistinct['proxy-authorization'] ?? [],
+    ...{ iamToken: [], certificateNames: [] },
+  }
+  const asker = { connection: connectionOf(request), listener: meter }
+  const decided = await decide(services, settings, asked, () => services.callers.find(presented), asker)
   return answerFor(decided, headers, services)
 }
 

@@ -115,6 +115,18 @@ export class IdentityClient {
   }
 
   async #call(call: Call): Promise<Answer> {
+    const { name, events } = this.#options
+    try {
+      const answer = await this.#ask(call)
+      events?.onCalled?.(name, 'answered')
+      return answer
+    } catch (error) {
+      events?.onCalled?.(name, 'failed')
+      throw error
+    }
+  }
+
+  async #ask(call: Call): Promise<Answer> {
     const { name: upstream, timeoutMs } = this.#options
     const lane = this.#lanes[call.lane]
     if (lane.pendingCount >= LANES[call.lane].waiting)

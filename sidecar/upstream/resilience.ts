@@ -51,6 +51,8 @@ export interface ResilienceEvents {
   readonly onLeftAlone: (upstream: string, problem: string) => void
   /** It answers again. */
   readonly onBack: (upstream: string) => void
+  /** A call has ended, with its repetitions. */
+  readonly onCalled?: (upstream: string, result: 'answered' | 'failed') => void
 }
 
 const TIMES: ResilienceTimes = {

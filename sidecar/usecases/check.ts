@@ -1,64 +1,47 @@
 /** May this credential open this API? One behaviour for all protocols. */
-import type {
-  CredentialHeaders,
-  CredentialReason,
-  Decision,
-  Engine,
-  Scope,
-  TokenKind,
-} from '../../engine/index.ts'
+import type { CredentialReason, Decision, Engine, Scope, TokenKind } from '../../engine/index.ts'
 import type { Verification, VerifiedToken } from '../authority/authority.ts'
+import type { Asker, DecisionListener } from './asker.ts'
+import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 import type { CallServices } from './services.ts'
 
-/** Claims that the caller already trusts: only the matrix is asked. */
-export interface ClaimsQuestion {
-  readonly api: string
-  readonly kind: string
-  readonly scope: Scope | undefined
-  readonly target: Scope | undefined
-}
-
-/** Headers as they arrived: the credential among them is verified. */
-export interface CredentialsQuestion {
-  readonly api: string
-  readonly headers: CredentialHeaders
-  readonly target: Scope | undefined
-  /** Where the request came from, for accounts that restrict addresses (§1). */
-  readonly clientAddress: string | undefined
-}
-
-/** The outcome of a check of credentials. */
-export interface CheckOutcome {
-  readonly decision: Decision
-  /** The credential as the authority knows it, on denials too. */
-  readonly token: VerifiedToken | undefined
-  /** Whether an authority vouches for it now. */
-  readonly verified: boolean
-}
-
-/** Decides about claims: the answer is the engine's. */
+/**
+ * Decides about claims: the answer is the engine's.
+ *
+ * @param listener as in `Asker`
+ */
 export function checkClaims(
   { engine }: Pick<CallServices, 'engine'>,
   { api, kind, scope, target }: ClaimsQuestion,
+  listener: DecisionListener | undefined,
 ): Decision {
   // `decide` answers a missing scope with INVALID_SCOPE.
-  return engine.decide({ api, kind, scope: scope as Scope, target })
+  const decision = engine.decide({ api, kind, scope: scope as Scope, target })
+  listener?.decided(decision, api)
+  return decision
 }
 
 /** What a token that nobody holds is bound to. The matrix does not look at it. */
 const SOMEWHERE = 'any'
 
-/** Decides about a kind of token, whatever such a token is bound to and whoever owns the resource: only the matrix is asked. */
+/**
+ * Decides about a kind of token, whatever such a token is bound to and whoever owns the resource: only the matrix is asked.
+ *
+ * @param listener as in `Asker`
+ */
 export function checkKind(
   { engine }: Pick<CallServices, 'engine'>,
   { api, kind }: Pick<ClaimsQuestion, 'api' | 'kind'>,
+  listener: DecisionListener | undefined,
 ): Decision {
   const ofProject = engine.tokenKinds.get(kind)?.scopeLevel === 'project'
   const scope = { account: SOMEWHERE, project: ofProject ? SOMEWHERE : undefined }
-  return engine.decide({ api, kind, scope })
+  const decision = engine.decide({ api, kind, scope })
+  listener?.decided(decision, api)
+  return decision
 }
 
-/** Decides about a token that an authority vouches for. */
+/** Decides about a token that an authority vouches for. Nobody is told. */
 export function checkVerified(
   { engine }: Pick<CallServices, 'engine'>,
   { kind, scope, subject }: VerifiedToken,
@@ -80,20 +63,24 @@ export function reusableForMs(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @param connection the same object for all questions of a connection: connections take turns where a credential is costly
  * @throws CallError where no authority vouches for the credential and one of them does not answer
  */
 export function checkCredentials(
   services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
   question: CredentialsQuestion,
-  connection?: object,
+  { connection, listener }: Asker,
 ): CheckOutcome | Promise<CheckOutcome> {
   const { engine, authority, verifier } = services
-  const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome => ({
-    decision: engine.deny(question.api, reason, token?.kind, token?.subject.type),
-    token,
-    verified: false,
-  })
+  const told = (outcome: CheckOutcome): CheckOutcome => {
+    listener?.decided(outcome.decision, question.api)
+    return outcome
+  }
+  const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome =>
+    told({
+      decision: engine.deny(question.api, reason, token?.kind, token?.subject.type),
+      token,
+      verified: false,
+    })
   // An unknown API comes before every other fault; nobody has to be asked about the credential.
   if (!engine.apis.has(question.api)) return denied('CREDENTIAL_MISSING')
 
@@ -110,7 +97,7 @@ export function checkCredentials(
     // A kind that this matrix does not know is for `decide` to say.
     if (header?.kinds.has(token.kind) !== true && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
-    return { decision: checkVerified(services, token, question), token, verified: true }
+    return told({ decision: checkVerified(services, token, question), token, verified: true })
   }
   // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to none.
   const asked = header?.obtainedBy.has('issue') === true ? verifier : authority

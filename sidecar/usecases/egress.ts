@@ -22,8 +22,8 @@ export interface Passage {
 
 /** The credential to send, or why the matrix lets none pass. */
 export type Outgoing =
-  | { readonly allowed: true; readonly credential: Issued }
-  | { readonly allowed: false; readonly decision: Decision }
+  | { readonly allowed: true; readonly decision: Decision; readonly credential: Issued }
+  | { readonly allowed: false; readonly decision: Decision; readonly credential: undefined }
 
 /** `unknown`: no caller token, or one that nobody has. */
 export type Admission = 'admitted' | 'unknown' | 'not_allowed'
@@ -79,7 +79,7 @@ export function credentialFor(
 ): MaybePromise<Outgoing> {
   const { engine } = services
   const accepted = engine.apis.get(api)?.accepted ?? []
-  if (accepted.length === 0) return { allowed: false, decision: denialOf(engine, api) }
+  if (accepted.length === 0) return { allowed: false, decision: denialOf(engine, api), credential: undefined }
   const issued = issue(services, {
     requester: { type: 'profile', name: profile, caller },
     purpose: { type: 'apis', apis: [api], project },
@@ -89,7 +89,9 @@ export function credentialFor(
   return andThen(issued as MaybePromise<Issued>, (credential): Outgoing => {
     // Whatever chose the token: one that the matrix denies is not sent.
     const decision = engine.decide({ api, kind: credential.kind, scope: credential.scope })
-    return decision.allowed ? { allowed: true, credential } : { allowed: false, decision }
+    return decision.allowed
+      ? { allowed: true, decision, credential }
+      : { allowed: false, decision, credential: undefined }
   })
 }
 

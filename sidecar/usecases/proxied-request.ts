@@ -3,10 +3,12 @@
  * proxy's operator says so, the credential of a profile takes its place behind the proxy.
  */
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { Asker } from './asker.ts'
 import type { Caller } from './callers.ts'
-import { type CheckOutcome, type CredentialsQuestion, checkCredentials } from './check.ts'
+import { checkCredentials } from './check.ts'
 import { credentialFor, type Outgoing } from './egress.ts'
 import type { Issued } from './issue.ts'
+import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
 import type { CallServices } from './services.ts'
 
 /** The credential that takes the place of the client's. */
@@ -20,8 +22,6 @@ export interface Replacement {
 }
 
 export interface ProxiedRequest extends CredentialsQuestion {
-  /** The proxy's connection: the same object for all requests that it asks about there. */
-  readonly connection: object
   /** `undefined`: the client's credential goes on as it is. */
   readonly replacement: Replacement | undefined
 }
@@ -37,17 +37,19 @@ export interface ProxiedOutcome {
  * Decides about a request. The proxy needs no right for that, but a credential of a profile goes to a caller who may use the profile.
  *
  * @param findCaller who the proxy is; asked only where a credential is replaced
+ * @param asker the proxy
  * @throws CallError as `checkCredentials` and `issue` do
  */
 export function authorizeRequest(
   services: Pick<CallServices, 'engine' | 'authority' | 'verifier' | 'profiles'>,
   request: ProxiedRequest,
   findCaller: () => Caller | undefined,
+  asker: Asker,
 ): MaybePromise<ProxiedOutcome> {
-  const checked = checkCredentials(services, request, request.connection)
+  const checked = checkCredentials(services, request, asker)
   return checked instanceof Promise
-    ? checked.then((outcome) => replaced(services, request, outcome, findCaller))
-    : replaced(services, request, checked, findCaller)
+    ? checked.then((outcome) => replaced(services, request, outcome, findCaller, asker))
+    : replaced(services, request, checked, findCaller, asker)
 }
 
 function replaced(
@@ -55,12 +57,14 @@ function replaced(
   { replacement }: ProxiedRequest,
   outcome: CheckOutcome,
   findCaller: () => Caller | undefined,
+  { listener }: Asker,
 ): MaybePromise<ProxiedOutcome> {
   if (replacement === undefined || !outcome.decision.allowed) return { outcome, credential: undefined }
   const outgoing = credentialFor(services, replacement, findCaller()) as MaybePromise<Outgoing>
-  return andThen(outgoing, (found) =>
-    found.allowed
+  return andThen(outgoing, (found) => {
+    listener?.decided(found.decision, replacement.api)
+    return found.allowed
       ? { outcome, credential: found.credential }
-      : { outcome: { ...outcome, decision: found.decision }, credential: undefined },
-  )
+      : { outcome: { ...outcome, decision: found.decision }, credential: undefined }
+  })
 }

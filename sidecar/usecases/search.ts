@@ -1,6 +1,8 @@
-/** Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API. */
+/** Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API. Nobody is told. */
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import { type CheckOutcome, type CredentialsQuestion, checkCredentials, checkVerified } from './check.ts'
+import type { Asker } from './asker.ts'
+import { checkCredentials, checkVerified } from './check.ts'
+import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
 import type { CallServices } from './services.ts'
 
 /** What is known of a credential before it is asked about an API. */
@@ -15,12 +17,12 @@ export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
 export function credentialForSearch(
   services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
   question: Omit<CredentialsQuestion, 'api'>,
-  connection?: object,
+  connection: Asker['connection'],
 ): MaybePromise<CredentialForSearch> {
   // The faults of a credential are the same for every API of the matrix, so any of them will do.
   const [api = ''] = services.engine.apis.keys()
   return andThen(
-    checkCredentials(services, { ...question, api }, connection),
+    checkCredentials(services, { ...question, api }, { connection, listener: undefined }),
     ({ decision, token, verified }) => {
       if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
       const { target } = question

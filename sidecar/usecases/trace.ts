@@ -5,6 +5,7 @@
  */
 import type { Logger } from 'pino'
 import { CallError } from '../base/call-error.ts'
+import type { Meters } from './meters.ts'
 
 type Level = 'info' | 'warn' | 'error'
 
@@ -39,16 +40,26 @@ interface Kind {
 export class Trace {
   readonly #log: Pick<Logger, Level>
   readonly #now: () => number
+  readonly #meters: Meters | undefined
   readonly #kinds = new Map<string, Kind>()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param now monotonic clock, in milliseconds */
-  constructor(log: Pick<Logger, Level>, now: () => number = () => performance.now()) {
+  /**
+   * @param now monotonic clock, in milliseconds
+   * @param meters count every attempt and every error
+   */
+  constructor(
+    log: Pick<Logger, Level>,
+    now: () => number = () => performance.now(),
+    meters?: Meters | undefined,
+  ) {
     this.#log = log
     this.#now = now
+    this.#meters = meters
   }
 
   record(attempt: Attempt): void {
+    this.#meters?.attempted(attempt.message, attempt.by.reason)
     const kind = this.#kindOf(attempt)
     if (kind.lines >= (attempt.lines ?? 1)) {
       kind.counted++
@@ -77,6 +88,7 @@ export class Trace {
    * @param details of the call, for the line of an unexpected error
    */
   failed(error: unknown, details: object = {}): void {
+    this.#meters?.failed(error instanceof CallError ? error.reason : 'INTERNAL')
     if (!(error instanceof CallError)) {
       const message = 'a call failed with an unexpected error'
       const facts = () => ({ err: error, ...details })

@@ -3,6 +3,7 @@ import type { LoginAttempt, LoginOutcome } from '../authority/throttle.ts'
 import type { CallErrorReason } from '../base/call-error.ts'
 import type { Listener } from '../base/connections.ts'
 import type { HealthState } from '../base/health.ts'
+import type { Metric } from '../base/metrics.ts'
 import { Secret } from '../base/secret.ts'
 import type { Config } from '../config/config.ts'
 
@@ -13,6 +14,8 @@ export type FromWorker =
   | { readonly type: 'ready'; readonly serving: WorkerServing }
   /** The health of the worker has changed. */
   | { readonly type: 'health'; readonly state: HealthState }
+  /** The answer to `collect`. */
+  | { readonly type: 'metrics'; readonly id: number; readonly metrics: readonly Metric[] }
   /** The worker cannot serve. It waits for `stop` before it ends, so that this message is not lost. */
   | { readonly type: 'start_failed'; readonly message: string }
   | ListenRequest
@@ -49,6 +52,8 @@ export type FromPrimary =
   | { readonly type: 'change_acknowledged'; readonly id: number }
   /** Another worker changed the directory: clear the cache of it. With a token: forget that one alone. */
   | { readonly type: 'clear_cache'; readonly id: number; readonly token?: string | undefined }
+  /** Answer with `metrics`. */
+  | { readonly type: 'collect'; readonly id: number }
   /** Answer with `alive`. */
   | { readonly type: 'probe' }
 

@@ -10,8 +10,10 @@ import { FailedLogins } from '../authority/throttle.ts'
 import { expectDescriptors } from '../base/descriptors.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
 import type { HealthServer } from '../health/server.ts'
+import type { HealthSource } from '../health/source.ts'
 import { newLog } from '../log.ts'
 import { checkHealthAddress, openHealth } from '../open-health.ts'
+import { hasMetrics } from '../open-metrics.ts'
 import type { Serving } from '../sidecar.ts'
 import { GroupHealth } from './group-health.ts'
 import { type ListenRequest, sentConfig, type WorkerServing } from './messages.ts'
@@ -73,7 +75,7 @@ class Pool {
   readonly #workers = new Set<WorkerProcess>()
   /** The shared listeners, each from the first request for it. */
   readonly #listeners = new Map<string, Promise<SharedListener>>()
-  readonly #health = new GroupHealth()
+  readonly #health: GroupHealth
   #healthServer: HealthServer | undefined
   #probing: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
@@ -83,6 +85,7 @@ class Pool {
     this.#log = newLog(config.log_level, { pid: process.pid })
     this.#failedLogins = new FailedLogins(throttleLimitsOf(config), Date.now)
     this.#onFailed = onFailed
+    this.#health = new GroupHealth(config.workers)
   }
 
   get healthAddress(): string | undefined {
@@ -91,7 +94,7 @@ class Pool {
 
   async start(): Promise<WorkerServing> {
     checkHealthAddress(this.#config)
-    this.#healthServer = await openHealth(this.#config, this.#health)
+    this.#healthServer = await openHealth(this.#config, this.#healthSource())
     // The first worker starts alone. So an error in the configuration is reported once, and a free port is chosen once.
     this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
     const first = this.#fork()
@@ -101,6 +104,16 @@ class Pool {
     expectDescriptors()
     for (const worker of [first, ...others]) void this.#keep(worker)
     return serving
+  }
+
+  #healthSource(): HealthSource {
+    const health = this.#health
+    return {
+      get state() {
+        return health.state
+      },
+      metrics: hasMetrics(this.#config) ? () => health.metrics() : undefined,
+    }
   }
 
   reload(): void {
@@ -210,7 +223,7 @@ function shareOf(config: Config): Config {
   return {
     ...config,
     // The primary has that listener, and answers for all workers.
-    health: { ...config.health, address: 'off' },
+    health: { address: 'off', metrics: hasMetrics(config) },
     passwords: {
       ...passwords,
       concurrent: share(passwords.concurrent, 1),

@@ -5,6 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LoginThrottle } from '../authority/throttle.ts'
 import type { Listener } from '../base/connections.ts'
 import type { HealthState } from '../base/health.ts'
+import type { Metric } from '../base/metrics.ts'
+import type { Reporter } from './group-health.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
@@ -31,16 +33,21 @@ export const PROBES_MAX = 3
 /** A worker that is not ready after this many probes without an answer has stopped while it started. */
 const STARTING_PROBES_MAX = 10 * PROBES_MAX
 
+/** How long a worker may take to say its metrics, in milliseconds. Prometheus waits for ten seconds. */
+const METRICS_MS_MAX = 2_000
+
 /** Turns of the event loop after the end of a process, within which everything that it wrote has arrived. */
 const LAST_TURNS_MAX = 1_000
 
-export class WorkerProcess implements Receiver {
+export class WorkerProcess implements Receiver, Reporter {
   readonly #process: ChildProcess
   readonly #shared: SharedServices
   readonly #logins: WorkerLogins
   readonly #listeners = new Map<Listener, SharedListener>()
   readonly #startedMs = performance.now()
   readonly #cacheClears = new PendingCalls()
+  readonly #collections = new PendingCalls()
+  #lastMetrics: readonly Metric[] = []
   readonly #ready = Promise.withResolvers<WorkerServing>()
   #over = false
   /** Whether the worker listens to its channel. */
@@ -103,12 +110,24 @@ export class WorkerProcess implements Receiver {
 
   /** Resolves when the worker has cleared its cache of the directory, or forgotten the token, or has ended, or after `timeoutMs`. */
   async clearCache(timeoutMs: number, token?: string): Promise<void> {
-    // A worker that has not started yet has no cache.
+    await this.#ask(this.#cacheClears, timeoutMs, (id) => ({ type: 'clear_cache', id, token }))
+  }
+
+  collect(): Promise<void> {
+    return this.#ask(this.#collections, METRICS_MS_MAX, (id) => ({ type: 'collect', id }))
+  }
+
+  get lastMetrics(): readonly Metric[] {
+    return this.#lastMetrics
+  }
+
+  async #ask(calls: PendingCalls, timeoutMs: number, message: (id: number) => FromPrimary): Promise<void> {
+    // A worker that has not started yet knows nothing.
     if (!this.#channelOpen) return
     let timer: NodeJS.Timeout | undefined
-    await this.#cacheClears.call((id) => {
-      timer = setTimeout(() => this.#cacheClears.answer(id), timeoutMs)
-      this.send({ type: 'clear_cache', id, token })
+    await calls.call((id) => {
+      timer = setTimeout(() => calls.answer(id), timeoutMs)
+      this.send(message(id))
     })
     clearTimeout(timer)
   }
@@ -143,7 +162,10 @@ export class WorkerProcess implements Receiver {
     else if (message.type === 'login') this.send(await this.#logins.admit(message))
     else if (message.type === 'login_settled') this.#logins.settle(message)
     else if (message.type === 'cache_cleared') this.#cacheClears.answer(message.id)
-    else if (message.type === 'directory_changed') {
+    else if (message.type === 'metrics') {
+      this.#lastMetrics = message.metrics
+      this.#collections.answer(message.id)
+    } else if (message.type === 'directory_changed') {
       await this.#shared.clearOtherCaches(this, message.token)
       this.send({ type: 'change_acknowledged', id: message.id })
     } else if (message.type === 'start_failed') {
@@ -171,6 +193,7 @@ export class WorkerProcess implements Receiver {
     for (const listener of this.#listeners.values()) listener.remove(this)
     this.#logins.close()
     this.#cacheClears.close()
+    this.#collections.close()
     this.#ready.reject(new Error(this.#failure ?? `a worker ended before it was ready, with ${how}`))
     return this.#failure ?? how
   }

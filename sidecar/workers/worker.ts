@@ -21,6 +21,8 @@ process.on('message', (message: FromPrimary, handle: unknown) => {
   else if (message.type === 'login') failedLogins.receive(message)
   else if (message.type === 'clear_cache') siblings.clearCache(message.id, message.token)
   else if (message.type === 'change_acknowledged') siblings.acknowledge(message.id)
+  else if (message.type === 'collect')
+    send({ type: 'metrics', id: message.id, metrics: sidecar?.metrics() ?? [] })
   else if (message.type === 'probe') send({ type: 'alive' })
   else if (message.type === 'reload') sidecar?.reload()
   else if (message.type === 'stop') void stop()
@@ -51,6 +53,7 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       siblings,
       connections,
       onHealth: (state) => send({ type: 'health', state }),
+      metrics: config.health.metrics,
     })
     const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = sidecar
     send({ type: 'ready', serving: { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } })

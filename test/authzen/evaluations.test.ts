@@ -203,7 +203,7 @@ describe('with an authority that does what the test says', () => {
       services,
       cacheForMs: 0,
       evaluationsMax: 1000,
-      connection: {},
+      asker: { connection: {}, listener: undefined },
       explain: httpErrorOf,
     }
     const body = { subject: CREDENTIAL, action: CALL, ...YES, evaluations: Array(count).fill({}) }

@@ -274,7 +274,7 @@ describe('pages', () => {
       services: { engine: compile(smallMatrix(), { strict }) } as unknown as CallServices,
       cacheForMs: 0,
       evaluationsMax: 1,
-      connection: {},
+      asker: { connection: {}, listener: undefined },
       explain: () => ({ status: 500, message: '' }),
     })
     const { page } = (await answerSearch(asked(false), { ...first, page: { limit: 0 } }, 'subject')) as {

@@ -14,6 +14,8 @@ import {
 } from '../../http-authorization/denial.ts'
 import { relevanceTo } from '../../http-authorization/identity.ts'
 import { readRouteSettings } from '../../http-authorization/policy.ts'
+import type { DecisionListener } from '../../usecases/asker.ts'
+import { timed } from '../../usecases/meters.ts'
 import type { Services } from '../../usecases/services.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
 import { callerCredentialsIn, presentedIn } from '../handler.ts'
@@ -23,7 +25,8 @@ import { allowedResponse, deniedResponse, undecidedResponse } from './response.t
 /** @param reachable whether other machines can reach the listener */
 export function checkHandler(services: Services, reachable: boolean): UnaryMethod {
   const { rules, routes } = services
-  return (request, call) => {
+  const meter = services.meters?.of('ext_authz')
+  return timed(meter, (request: Buffer, call: CallContext) => {
     // Routes may look at any header.
     const asked = readAsked(request, routes === undefined ? relevanceTo(rules.engine) : EVERY_HEADER)
     const failed = (error: unknown): Buffer => {
@@ -31,12 +34,12 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
       return undecidedResponse(failureAnswer(error), reasonOfFailure(error))
     }
     try {
-      const answered = answer(services, asked, call, reachable)
+      const answered = answer(services, asked, call, { reachable, listener: meter })
       return answered instanceof Promise ? answered.catch(failed) : answered
     } catch (error) {
       return failed(error)
     }
-  }
+  })
 }
 
 const EVERY_HEADER = { isRelevant: () => true, mayBeRelevant: () => true }
@@ -45,7 +48,7 @@ function answer(
   services: Services,
   { context, headers, peer, method, host, path }: Asked,
   call: CallContext,
-  reachable: boolean,
+  { reachable, listener }: { readonly reachable: boolean; readonly listener: DecisionListener | undefined },
 ): MaybePromise<Buffer> {
   const settings = readRouteSettings(context, 'context_extensions')
   const request = {
@@ -55,11 +58,9 @@ function answer(
     headers,
     header: (name: string) => valuesOf(headers, name),
     clientAddress: clientAddress(peer, headers, settings.trustedHops),
-    connection: call.connection,
   }
-  const decided = decide(services, settings, request, () =>
-    services.callers.find(callerCredentialsIn(call, reachable)),
-  )
+  const findProxy = () => services.callers.find(callerCredentialsIn(call, reachable))
+  const decided = decide(services, settings, request, findProxy, { connection: call.connection, listener })
   return decided instanceof Promise
     ? decided.then((outcome) => responseTo(outcome, headers))
     : responseTo(decided, headers)

@@ -8,7 +8,7 @@ import { Struct } from '../../gen/google/protobuf/struct.ts'
 import type { HeaderChanges } from '../../http-authorization/decide.ts'
 import type { DenialAnswer, Headers } from '../../http-authorization/denial.ts'
 import { FACTS, identityHeaders, removedHeaders } from '../../http-authorization/identity.ts'
-import type { CheckOutcome } from '../../usecases/check.ts'
+import type { CheckOutcome } from '../../usecases/questions.ts'
 import { STATUS as CODES } from '../call.ts'
 import { FieldWriter } from '../field-writer.ts'
 import {

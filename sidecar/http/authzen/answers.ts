@@ -2,7 +2,8 @@
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
 import { reasonOfFailure } from '../../http-authorization/denial.ts'
-import { type CheckOutcome, reusableForMs } from '../../usecases/check.ts'
+import { reusableForMs } from '../../usecases/check.ts'
+import type { CheckOutcome } from '../../usecases/questions.ts'
 import type { HttpError } from '../errors.ts'
 
 export interface Answer {

@@ -2,6 +2,7 @@
 import type { Decision } from '../../../engine/index.ts'
 import { invalidArgument } from '../../base/call-error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import type { Asker } from '../../usecases/asker.ts'
 import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
 import type { CallServices } from '../../usecases/services.ts'
 import type { HttpError } from '../errors.ts'
@@ -24,8 +25,7 @@ export interface Asked {
   readonly cacheForMs: number
   /** Most evaluations in one request. */
   readonly evaluationsMax: number
-  /** The same object for all requests of a connection. */
-  readonly connection: object
+  readonly asker: Asker
   /** What is said of an error, which is also logged. */
   readonly explain: (error: unknown) => HttpError
 }
@@ -96,7 +96,7 @@ function readSemantic({ options = {} }: Fields): string {
 
 /** @throws CallError where nothing can be decided */
 export function evaluate(
-  { services, cacheForMs, connection }: Asked,
+  { services, cacheForMs, asker }: Asked,
   { subject, action, resource, clientAddress }: Entities,
 ): MaybePromise<Answer> {
   const { engine, now } = services
@@ -105,10 +105,10 @@ export function evaluate(
   const { api, target } = resource
   switch (subject.type) {
     case 'token':
-      return claimsAnswer(decideToken(services, subject, resource), cacheForMs)
+      return claimsAnswer(decideToken(services, subject, resource, asker), cacheForMs)
     case 'credential':
       return andThen(
-        checkCredentials(services, { api, headers: subject.headers, target, clientAddress }, connection),
+        checkCredentials(services, { api, headers: subject.headers, target, clientAddress }, asker),
         (outcome) => credentialsAnswer(outcome, cacheForMs, now()),
       )
     case 'unknown':
@@ -121,8 +121,9 @@ export function decideToken(
   services: Pick<CallServices, 'engine'>,
   { kind, scope }: Extract<Subject, { type: 'token' }>,
   { api, target }: Extract<Entities['resource'], { type: 'api' }>,
+  { listener }: Pick<Asker, 'listener'>,
 ): Decision {
   return scope === undefined && target === undefined
-    ? checkKind(services, { api, kind })
-    : checkClaims(services, { api, kind, scope, target })
+    ? checkKind(services, { api, kind }, listener)
+    : checkClaims(services, { api, kind, scope, target }, listener)
 }

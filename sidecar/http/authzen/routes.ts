@@ -1,6 +1,7 @@
 /** AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and not the product. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callError } from '../../base/call-error.ts'
+import { timed } from '../../usecases/meters.ts'
 import { forCall, type Services } from '../../usecases/services.ts'
 import type { Site } from '../catalog.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
@@ -53,15 +54,16 @@ export function addAuthzenRoutes(
   site: () => Site,
 ): void {
   const { cacheForMs } = services
+  const meter = services.meters?.of('authzen')
   // Before the body is read.
   const onRequest = async (request: FastifyRequest) => admit(services, request, callersOnly)
   for (const { path, answer } of ENDPOINTS)
     server.post(path, { config, onRequest }, async (request, reply) => {
       const explain = (error: unknown) => explained(services, request, error)
-      const connection = connectionOf(request)
-      const asked = { services: forCall(services), cacheForMs, evaluationsMax, connection, explain }
+      const asker = { connection: connectionOf(request), listener: meter }
+      const asked = { services: forCall(services), cacheForMs, evaluationsMax, asker, explain }
       const body = expectFields(jsonBodyOf(request, JSON_TYPE), 'the body')
-      return sendJson(identified(reply), 200, await answer(asked, body))
+      return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
     })
 
   const metadata = (reply: FastifyReply) => {

@@ -19,14 +19,24 @@ interface Candidates {
 
 const NONE: Candidates = { ids: [], permits: () => false }
 
+const UNTOLD = { listener: undefined }
+
 /** How many candidates are tried between two looks at the clock. */
 const CANDIDATES_A_LOOK = 1_000
 
-/** @throws CallError where the request is not valid, or nothing can be decided */
+/**
+ * A search enforces nothing, so nobody is told of its decisions.
+ *
+ * @throws CallError where the request is not valid, or nothing can be decided
+ */
 export async function answerSearch(asked: Asked, body: Fields, searched: Searched): Promise<object> {
   const entities = readEntities(body, { searched })
   const request = new PageRequest(body.page)
-  const { ids, permits, about, context } = await candidatesOf(asked, entities, searched)
+  const { ids, permits, about, context } = await candidatesOf(
+    { ...asked, asker: { ...asked.asker, ...UNTOLD } },
+    entities,
+    searched,
+  )
   const { engine } = asked.services
   const query = [searched, engine.rulesDigest, queryOf(entities), about]
   const { from, limit } = request.begin(query)
@@ -72,16 +82,16 @@ async function candidatesOf(asked: Asked, entities: Entities, searched: Searched
       return {
         ids: services.engine.tokenKinds.keys(),
         permits: (kind) =>
-          subject.type === 'token' && decideToken(services, { ...subject, kind }, resource).allowed,
+          subject.type === 'token' && decideToken(services, { ...subject, kind }, resource, UNTOLD).allowed,
       }
     case 'resource': {
       const ids = services.engine.apis.keys()
       if (subject.type === 'token')
-        return { ids, permits: (api) => decideToken(services, subject, { ...resource, api }).allowed }
+        return { ids, permits: (api) => decideToken(services, subject, { ...resource, api }, UNTOLD).allowed }
       const { headers } = subject
       const { target } = resource
       const question = { headers, target, clientAddress }
-      const credential = await credentialForSearch(services, question, asked.connection)
+      const credential = await credentialForSearch(services, question, asked.asker.connection)
       const { token, denial } = credential
       return {
         ids,

@@ -1,0 +1,170 @@
+/** Counts decisions, attempts and errors, for metrics. Where metrics are off, there are no meters. */
+import type { Decision } from '../../engine/index.ts'
+import { Counts, Durations, histogram } from '../base/meters.ts'
+import type { Metric } from '../base/metrics.ts'
+import type { DecisionListener } from './asker.ts'
+
+/** Most series of decisions. The matrix of the package has some two thousand, if every protocol asks for everything. */
+const DECISION_SERIES_MAX = 5_000
+
+/** Most APIs with a name of their own in the series. */
+const APIS_MAX = 1_000
+
+const ATTEMPT_SERIES_MAX = 500
+const ERROR_SERIES_MAX = 200
+const REFUSAL_SERIES_MAX = 100
+
+/** Of an API that the matrix does not have, and of those beyond the bound. */
+const UNKNOWN = 'unknown'
+const OTHER = 'other'
+
+/** How questions come. */
+export type MeteredProtocol =
+  | 'grpc'
+  | 'grpc-batch'
+  | 'grpc-stream'
+  | 'ext_authz'
+  | 'ext_authz-http'
+  | 'authorize'
+  | 'authzen'
+
+export class Meters {
+  readonly #decisions = new Counts(
+    'portcullis_decisions_total',
+    'Decisions, by how they were asked for, the API and the reason.',
+    ['protocol', 'api', 'reason'],
+    DECISION_SERIES_MAX,
+  )
+  readonly #attempts = new Counts(
+    'portcullis_attempts_total',
+    'Attempts that leave a trace in the log, by its message: logins that failed, tokens that were issued, calls that were refused.',
+    ['message', 'reason'],
+    ATTEMPT_SERIES_MAX,
+  )
+  readonly #errors = new Counts(
+    'portcullis_call_errors_total',
+    'Calls that got no answer, by the reason of the error.',
+    ['reason'],
+    ERROR_SERIES_MAX,
+  )
+  readonly #refusals = new Counts(
+    'portcullis_bounds_exceeded_total',
+    'Connections and calls that were refused at a bound.',
+    ['bound'],
+    REFUSAL_SERIES_MAX,
+  )
+  readonly #upstreamCalls = new Counts(
+    'portcullis_upstream_calls_total',
+    'Calls of identity endpoints of others, by what came of them.',
+    ['upstream', 'result'],
+    ATTEMPT_SERIES_MAX,
+  )
+  readonly #durations: Durations[] = []
+  readonly #apis = new Set<string>()
+
+  /** The meter of a protocol, made once. */
+  of(protocol: MeteredProtocol): DecisionMeter {
+    const durations = new Durations({ protocol })
+    this.#durations.push(durations)
+    return new DecisionMeter(this.#decisions, durations, (decision, api) =>
+      this.#decisions.cell(protocol, this.#labelOf(decision, api), decision.reason),
+    )
+  }
+
+  /** @param message of the log */
+  attempted(message: string, reason: string | undefined): void {
+    this.#attempts.add(this.#attempts.cell(message, reason ?? ''))
+  }
+
+  failed(reason: string): void {
+    this.#errors.add(this.#errors.cell(reason))
+  }
+
+  exceeded(counts: Readonly<Record<string, number>>): void {
+    for (const [bound, count] of Object.entries(counts)) this.#refusals.add(this.#refusals.cell(bound), count)
+  }
+
+  upstreamCalled(upstream: string, result: 'answered' | 'failed'): void {
+    this.#upstreamCalls.add(this.#upstreamCalls.cell(upstream, result))
+  }
+
+  read(): Metric[] {
+    return [
+      this.#decisions.read(),
+      histogram(
+        'portcullis_check_duration_seconds',
+        'How long calls took that ask for decisions, from the whole request to its answer. Of grpc and grpc-stream: one call of sixteen.',
+        this.#durations,
+      ),
+      ...[this.#attempts, this.#errors, this.#refusals, this.#upstreamCalls].map((counts) => counts.read()),
+    ]
+  }
+
+  /** An API that does not exist is named by a client, who could name any number of them. */
+  #labelOf({ reason }: Decision, api: string): string {
+    if (reason === 'UNKNOWN_API') return UNKNOWN
+    if (this.#apis.size < APIS_MAX) this.#apis.add(api)
+    return this.#apis.has(api) ? api : OTHER
+  }
+}
+
+/** Counts the decisions of a protocol. A decision is an object that many questions get, so its cell is looked up by it. */
+export class DecisionMeter implements DecisionListener {
+  readonly #counts: Counts
+  readonly #durations: Durations
+  readonly #cellOf: (decision: Decision, api: string) => number
+  #cells = new Map<Decision, number>()
+  #rules = ''
+
+  constructor(counts: Counts, durations: Durations, cellOf: (decision: Decision, api: string) => number) {
+    this.#counts = counts
+    this.#durations = durations
+    this.#cellOf = cellOf
+  }
+
+  decided(decision: Decision, api: string): void {
+    this.#counts.add(this.#cells.get(decision) ?? this.#newCell(decision, api))
+  }
+
+  /** A call that began then has its answer. @param startMs of `performance.now()` */
+  answered(startMs: number): void {
+    this.#durations.observe(performance.now() - startMs)
+  }
+
+  #newCell(decision: Decision, api: string): number {
+    // Decisions of an earlier matrix do not come back.
+    if (decision.rulesDigest !== this.#rules) {
+      this.#rules = decision.rulesDigest
+      this.#cells = new Map()
+    }
+    const cell = this.#cellOf(decision, api)
+    this.#cells.set(decision, cell)
+    return cell
+  }
+}
+
+/**
+ * Measures how long a handler takes. Without a meter it is the handler itself.
+ *
+ * @param every of so many calls one is timed: two looks at the clock would take a twentieth of the cheapest call
+ */
+export function timed<First, Second = void, T = unknown>(
+  meter: DecisionMeter | undefined,
+  handle: (first: First, second: Second) => T | Promise<T>,
+  every = 1,
+): (first: First, second: Second) => T | Promise<T> {
+  if (meter === undefined) return handle
+  // The first one is timed.
+  let calls = every - 1
+  return (first, second) => {
+    if (++calls < every) return handle(first, second)
+    calls = 0
+    const startMs = performance.now()
+    const answer = handle(first, second)
+    if (!(answer instanceof Promise)) {
+      meter.answered(startMs)
+      return answer
+    }
+    return answer.finally(() => meter.answered(startMs))
+  }
+}

@@ -1,0 +1,13 @@
+/** What health and metrics cost a sidecar that has none, or that nobody asks for metrics: nothing of it is loaded. */
+import { expect, test } from 'vitest'
+import { loadedBy } from '../support/loaded.ts'
+
+const PARTS = /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:(health)\/|(collector)\.)/
+
+test.each<[claim: string, health: object, loaded: string[]]>([
+  ['neither', {}, []],
+  ['a health listener', { address: '127.0.0.1:0', metrics: false }, ['health']],
+  ['metrics that nobody has asked for', { address: '127.0.0.1:0' }, ['collector', 'health']],
+])('a sidecar with %s loads what it needs and no more', async (_claim, health, loaded) => {
+  expect(await loadedBy({ health }, PARTS)).toEqual(loaded)
+})

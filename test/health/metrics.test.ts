@@ -1,0 +1,283 @@
+/** Metrics: what is counted, that labels stay few and hold no secret, in which form they are, and that workers count as one. */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Counts, Durations } from '../../sidecar/base/meters.ts'
+import { gauge, lastingMetrics, type Metric, mergedMetrics } from '../../sidecar/base/metrics.ts'
+import { connect } from '../../sidecar/client/index.ts'
+import { api, token as authzenToken, CALL, credential, EVALUATIONS } from '../support/authzen.ts'
+import { BlackBox } from '../support/black-box.ts'
+import { checkRequest, extAuthzService } from '../support/ext-authz.ts'
+import { startIdentity } from '../support/identity.ts'
+import { serve } from '../support/processes.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { ROOT } from '../support/sources.ts'
+import { workersOf } from '../support/worker-storm.ts'
+
+const CLAIMS = { kind: 'static_token', scope: { account: ACCOUNT } }
+
+async function scrape(address: string | undefined, accept?: string) {
+  const answer = await fetch(`http://${address}/metrics`, { headers: accept === undefined ? {} : { accept } })
+  const text = await answer.text()
+  const series = new Map(
+    Array.from(text.matchAll(/^([a-z_]+(?:\{.*\})?) (\S+)$/gm), ([, name = '', value]) => [
+      name,
+      Number(value),
+    ]),
+  )
+  return { status: answer.status, type: answer.headers.get('content-type'), text, series }
+}
+
+describe('a sidecar counts', async () => {
+  const secret = 'a-secret-that-the-proxy-alone-can-read'
+  const config = newFile(
+    JSON.stringify({
+      health: { address: '127.0.0.1:0' },
+      http: {
+        authorize: true,
+        authzen: true,
+        trusted_proxies: ['127.0.0.1'],
+        proxy_secret_file: newFile(secret),
+      },
+    }),
+    'config.json',
+  )
+  const { running, ask, tokenFor } = await startIdentity({ config })
+  const token = await tokenFor({})
+  const authorization = `Bearer ${readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim()}`
+  const ofToken = authzenToken('static_token', { account: ACCOUNT })
+  const box = new BlackBox(running.address)
+  const credentials = { headers: [{ name: 'X-Auth-Token', value: token }] }
+  const proxy = {
+    'x-portcullis-proxy-secret': secret,
+    'x-forwarded-for': '203.0.113.5',
+    'x-auth-token': token,
+  }
+  const decisions = async (protocol: string) => {
+    const { series } = await scrape(running.sidecar.healthAddress)
+    const found = [...series].filter(([name]) =>
+      name.startsWith(`portcullis_decisions_total{protocol="${protocol}"`),
+    )
+    return Object.fromEntries(
+      found.map(([name, value]) => [/api="(.*)",reason="(.*)"/.exec(name)?.slice(1).join(' '), value]),
+    )
+  }
+  const durationsOf = async (protocol: string) =>
+    (await scrape(running.sidecar.healthAddress)).series.get(
+      `portcullis_check_duration_seconds_count{protocol="${protocol}"}`,
+    )
+
+  test('checks', async () => {
+    for (let asked = 0; asked < 3; asked++) await box.ask('check', { api: 'balance', credentials })
+    await box.ask('check', {
+      api: 'reports',
+      token: { kind: 'iam_token_account_scoped', scope: { account: '1' } },
+    })
+    expect(await decisions('grpc')).toEqual({ 'balance ALLOWED': 3, 'reports TOKEN_KIND_NOT_ACCEPTED': 1 })
+    // One of sixteen is timed, beginning with the first.
+    expect(await durationsOf('grpc')).toBe(1)
+    for (let asked = 0; asked < 14; asked++) await box.ask('check', { api: 'iam', token: CLAIMS })
+    expect(await durationsOf('grpc')).toBe(2)
+  })
+
+  test('batches, each decision and one duration', async () => {
+    await box.ask('checkBatch', {
+      checks: Array.from({ length: 50 }, () => ({ api: 'balance', token: CLAIMS })),
+    })
+    expect(await decisions('grpc-batch')).toEqual({ 'balance ALLOWED': 50 })
+    expect(await durationsOf('grpc-batch')).toBe(1)
+  })
+
+  test('streams', async () => {
+    for await (const answer of running.client.checkStream([{ api: 'balance', token: CLAIMS }])) void answer
+    expect(await decisions('grpc-stream')).toEqual({ 'balance ALLOWED': 1 })
+    expect(await durationsOf('grpc-stream')).toBe(1)
+  })
+
+  test('questions of Envoy, over gRPC and over HTTP', async () => {
+    const envoy = new BlackBox(running.address, extAuthzService)
+    const context = { api: 'balance' }
+    await envoy.ask('check', checkRequest({ context, headers: [['x-auth-token', token]] }))
+    expect(await decisions('ext_authz')).toEqual({ 'balance ALLOWED': 1 })
+    expect(await durationsOf('ext_authz')).toBe(1)
+    await ask({ path: '/ext-authz/api=balance/v1/items', headers: proxy })
+    expect(await decisions('ext_authz-http')).toEqual({ 'balance ALLOWED': 1 })
+  })
+
+  test('questions of other proxies', async () => {
+    await ask({ path: '/authorize/balance', headers: proxy })
+    expect(await decisions('authorize')).toEqual({ 'balance ALLOWED': 1 })
+    expect(await durationsOf('authorize')).toBe(1)
+  })
+
+  test('evaluations of AuthZEN', async () => {
+    const entities = { resource: api('balance'), action: CALL }
+    const body = {
+      ...entities,
+      evaluations: [{ subject: ofToken }, { subject: credential({ 'x-auth-token': token }) }],
+    }
+    expect((await ask({ method: 'POST', path: EVALUATIONS, body, headers: { authorization } })).status).toBe(
+      200,
+    )
+    expect(await decisions('authzen')).toEqual({ 'balance ALLOWED': 2 })
+    expect(await durationsOf('authzen')).toBe(1)
+  })
+
+  test('APIs that do not exist as one, however many clients name', async () => {
+    const checks = Array.from({ length: 500 }, (_, index) => ({ api: `nope-${index}`, token: CLAIMS }))
+    await box.ask('checkBatch', { checks })
+    expect(await decisions('grpc-batch')).toEqual({ 'balance ALLOWED': 50, 'unknown UNKNOWN_API': 500 })
+  })
+
+  test('logins, tokens and errors, as the log names them', async () => {
+    const wrong = { user_name: 'account', account: ACCOUNT, password: 'wrong' }
+    await expect(box.ask('issue', { password: wrong, scope: { account: ACCOUNT } })).rejects.toThrow()
+    const { series } = await scrape(running.sidecar.healthAddress)
+    expect(series.get('portcullis_attempts_total{message="a login failed",reason="LOGIN_FAILED"}')).toBe(1)
+    expect(series.get('portcullis_attempts_total{message="a token was issued",reason=""}')).toBe(1)
+    expect(series.get('portcullis_call_errors_total{reason="LOGIN_FAILED"}')).toBe(1)
+  })
+
+  test('and says the state of its parts', async () => {
+    const { series } = await scrape(running.sidecar.healthAddress)
+    expect(series.get('portcullis_ready')).toBe(1)
+    expect(series.get(`portcullis_matrix_info{digest="${running.sidecar.matrixDigest}"}`)).toBe(1)
+    expect(series.get('portcullis_problem{code="matrix_stale"}')).toBe(0)
+    expect(series.get('portcullis_signing_key_age_seconds{state="active"}')).toBeGreaterThan(0)
+    expect(series.get('portcullis_cache_entries{cache="iam_tokens"}')).toBe(1)
+    expect(series.get('portcullis_queue_waiting{queue="passwords",lane="logins"}')).toBe(0)
+    expect(series.get('portcullis_process_cpu_seconds_total')).toBeGreaterThan(0)
+  })
+
+  test('with no account, user, token or address in any label', async () => {
+    const { text } = await scrape(running.sidecar.healthAddress)
+    for (const hidden of [
+      ACCOUNT,
+      token,
+      secret,
+      'wrong',
+      '203.0.113.5',
+      '127.0.0.1',
+      running.folder,
+      'nope',
+    ])
+      expect(text).not.toContain(hidden)
+  })
+
+  const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
+  const PLAIN = 'text/plain; version=0.0.4; charset=utf-8'
+  test.each([
+    ['*/*', PLAIN],
+    ['text/plain', PLAIN],
+    ['application/openmetrics-text', OPEN_METRICS],
+    [
+      'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1',
+      OPEN_METRICS,
+    ],
+    ['application/openmetrics-text;q=0.2, text/plain;q=0.3', PLAIN],
+    ['application/openmetrics-text;q=0', PLAIN],
+  ])('for Accept: %s in the form that it prefers', async (accept, type) => {
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, () => scrape(running.sidecar.healthAddress, accept)),
+    )
+    for (const { status, type: found, text, series } of answers) {
+      expect([status, found]).toEqual([200, type])
+      expect(text.endsWith('\n# EOF\n')).toBe(type === OPEN_METRICS)
+      expect(text).toContain(
+        type === OPEN_METRICS
+          ? '# TYPE portcullis_decisions counter\n'
+          : '# TYPE portcullis_decisions_total counter\n',
+      )
+      expect(series.get('portcullis_decisions_total{protocol="grpc",api="balance",reason="ALLOWED"}')).toBe(3)
+    }
+  })
+
+  test.each(['deploy/grafana/portcullis.json', 'deploy/prometheus/portcullis.rules.yaml', 'docs/health.md'])(
+    'every metric that %s names, and no other',
+    async (file) => {
+      const named = new Set(readFileSync(join(ROOT, file), 'utf8').match(/\bportcullis_[a-z_]+[a-z]\b/g))
+      const { text } = await scrape(running.sidecar.healthAddress)
+      const sources = globSync(['sidecar/**/*.ts'], { cwd: ROOT, exclude: ['sidecar/dist/**'] })
+        .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+        .join('\n')
+      // What no part of this sidecar has is at least in the code.
+      const known = (name: string) => text.includes(`# TYPE ${name} `) || sources.includes(`'${name}'`)
+      const missing = [...named].filter(
+        (name) => !known(name) && !known(name.replace(/_(bucket|sum|count)$/, '')),
+      )
+      expect(missing).toEqual([])
+      expect(named.size).toBeGreaterThan(7)
+    },
+  )
+})
+
+test('with `health.metrics: false` there is no such path', async () => {
+  const { sidecar } = await runSidecar({
+    flags: { 'health.address': '127.0.0.1:0', 'health.metrics': false },
+  })
+  expect((await scrape(sidecar.healthAddress)).status).toBe(404)
+  expect(sidecar.metrics()).toEqual([])
+})
+
+test('series beyond the bound count as others', () => {
+  const counts = new Counts('portcullis_x_total', 'x', ['a', 'b'], 100)
+  for (let index = 0; index < 300; index++) counts.add(counts.cell(String(index), 'b'))
+  for (let index = 0; index < 300; index++) counts.add(counts.cell(String(index), 'b'), 2)
+  const { samples } = counts.read()
+  expect(samples).toHaveLength(101)
+  expect(samples[99]).toEqual({ labels: { a: '99', b: 'b' }, value: 3 })
+  expect(samples[100]).toEqual({ labels: { a: 'other', b: 'other' }, value: 600 })
+})
+
+test('durations fall into the bucket of their bound', () => {
+  const durations = new Durations({})
+  for (const ms of [0.002, 0.0021, 1, 6_000]) durations.observe(ms)
+  const of = (le: string) => durations.samples().find(({ labels }) => labels.le === le)?.value
+  expect([of('0.000002'), of('0.000005'), of('0.0005'), of('0.001'), of('5'), of('+Inf')]).toEqual([
+    1, 2, 2, 3, 3, 4,
+  ])
+  expect(durations.samples().find(({ part }) => part === 'sum')?.value).toBeCloseTo(6.0010041)
+})
+
+test('the metrics of processes are added, or the largest counts', () => {
+  const counter = (value: number): Metric => ({
+    ...{ name: 'portcullis_x_total', help: 'x', type: 'counter', merge: 'sum' },
+    samples: [{ labels: { a: '1' }, value }],
+  })
+  const age = (value: number) => gauge('portcullis_age', 'x', value, { merge: 'max' })
+  const [counts, ages] = mergedMetrics([
+    [counter(1), age(5)],
+    [counter(2), age(3)],
+  ])
+  expect(counts?.samples).toEqual([{ labels: { a: '1' }, value: 3 }])
+  expect(ages?.samples).toEqual([{ labels: {}, value: 5 }])
+  expect(lastingMetrics([counter(1), age(5)])).toEqual([counter(1)])
+})
+
+test('workers count as one, and what a worker has counted stays when it ends', async () => {
+  const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
+    environment: { PORTCULLIS_HEALTH_ADDRESS: '127.0.0.1:0' },
+  })
+  const clients = Array.from({ length: 6 }, () => connect(pool.ready.grpc, { deadlineMs: 100_000 }))
+  whenTheFileEnds(() => {
+    for (const client of clients) client.close()
+  })
+  // Each connection is that of one worker, so that both answer.
+  for (const client of clients) await client.check({ api: 'balance', token: CLAIMS })
+  const counted = async () =>
+    (await scrape(pool.ready.health)).series.get(
+      'portcullis_decisions_total{protocol="grpc",api="balance",reason="ALLOWED"}',
+    )
+  const workers = async (state: string) =>
+    (await scrape(pool.ready.health)).series.get(`portcullis_workers{state="${state}"}`)
+  expect(await counted()).toBe(6)
+  expect([await workers('configured'), await workers('serving')]).toEqual([2, 2])
+  const [killed = 0] = workersOf(pool)
+  process.kill(killed, 'SIGKILL')
+  await eventually(async () => {
+    expect(await counted()).toBe(6)
+    return !workersOf(pool).includes(killed) && (await workers('serving')) === 2
+  })
+  expect(await counted()).toBe(6)
+})
