@@ -22,6 +22,7 @@ import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
 import { grpcLimitsOf } from './config/grpc-limits.ts'
 import { readProfiles } from './config/profiles.ts'
 import { expectPrivateFiles } from './config/secret-files.ts'
+import { socketAccessOf } from './config/socket-access.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
@@ -184,6 +185,7 @@ export async function checkConfig(
   log: Logger,
 ): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {
   checkGrpcAddress(config.grpc)
+  socketAccessOf(config)
   checkHealthAddress(config)
   checkMatrixAge(config)
   await checkHttpOptions(httpOptionsOf(config))
@@ -293,6 +295,7 @@ async function startServers(
     ...grpcLimitsOf(config, room.grpc),
     transport: config.grpc.transport,
     address: config.grpc.address,
+    socket: socketAccessOf(config),
     anyClient: config.grpc.tls?.any_client ?? false,
     certificates: certificates.grpc,
     connections,

@@ -3,29 +3,30 @@ import { lookup } from 'node:dns/promises'
 import { createServer, type Server } from 'node:net'
 import { addressInUse, parseAddress, type TakenAddress } from './address.ts'
 import type { ConnectionSource } from './connections.ts'
-import { prepareSocketPath, restrictSocket } from './unix-socket.ts'
+import { prepareSocketPath, restrictSocket, type SocketAccess } from './unix-socket.ts'
 
 /** The families of addresses that this machine does not have. */
 const NO_SUCH_FAMILY: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
-/** Accepts connections in this process. */
-export const ownConnections: ConnectionSource = {
-  listen: async (listener, address, take) => {
-    try {
-      const { servers, bound } = await listenOn(listener, address, () =>
-        createServer({ allowHalfOpen: true }, take),
-      )
-      return {
-        address: bound,
-        close: () => {
-          for (const server of servers) server.close()
-        },
+/** Accepts connections in this process. @param access as in `listenOn` */
+export function ownConnections(access?: SocketAccess): ConnectionSource {
+  return {
+    listen: async (listener, address, take) => {
+      const newServer = () => createServer({ allowHalfOpen: true }, take)
+      try {
+        const { servers, bound } = await listenOn(listener, address, newServer, access)
+        return {
+          address: bound,
+          close: () => {
+            for (const server of servers) server.close()
+          },
+        }
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw addressInUse({ listener, address })
+        throw error
       }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw addressInUse({ listener, address })
-      throw error
-    }
-  },
+    },
+  }
 }
 
 /**
@@ -33,19 +34,21 @@ export const ownConnections: ConnectionSource = {
  *
  * @param listener for errors
  * @param newServer makes a server; one for each address
+ * @param access who may connect to a Unix socket; default: the user and the group of this process
  * @throws the error of the operating system, or an Error that names the path
  */
 export async function listenOn(
   listener: TakenAddress['listener'],
   address: string,
   newServer: () => Server,
+  access?: SocketAccess,
 ): Promise<{ servers: Server[]; bound: string }> {
   const parsed = parseAddress('address', address)
   if (parsed.type === 'unix') {
-    await prepareSocketPath(parsed.path, listener)
+    await prepareSocketPath(parsed.path, listener, access)
     const server = newServer()
     await listening(server, { path: parsed.path })
-    restrictSocket(parsed.path)
+    restrictSocket(parsed.path, access)
     return { servers: [server], bound: `unix:${parsed.path}` }
   }
   const { host } = parsed

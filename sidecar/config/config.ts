@@ -13,6 +13,7 @@ import type { TokensConfig } from './token-names.ts'
 export interface Config {
   readonly grpc: {
     readonly address: string
+    readonly socket: { readonly mode: '0600' | '0660' | '0666'; readonly group?: string }
     readonly max_message_bytes: number
     readonly max_concurrent_streams: number
     readonly max_batch_length: number

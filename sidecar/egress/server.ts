@@ -79,7 +79,7 @@ export async function startEgress(services: Services, options: EgressOptions): P
   const door = new Door({ services, targets, connections, keptMs }, server)
   let listening: Listening
   try {
-    const { address, connections: source = ownConnections } = options
+    const { address, connections: source = ownConnections() } = options
     listening = await connections.serve(server, 'egress', address, source)
   } catch (error) {
     await targets.destroy()

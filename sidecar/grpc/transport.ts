@@ -1,6 +1,7 @@
 /** What carries calls: a server that listens, runs the methods, and can be closed. */
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
+import type { SocketAccess } from '../base/unix-socket.ts'
 import type { CallStatus, Methods } from './call.ts'
 
 /** Bounds of connections that a transport of our own keeps. grpc-js has no place for them. */
@@ -23,6 +24,8 @@ export interface ConnectionBounds {
 export interface TransportOptions {
   /** `HOST:PORT` or `unix:PATH`. */
   readonly address: string
+  /** Who may connect to a Unix socket; default: the user and the group of this process. */
+  readonly socket?: SocketAccess | undefined
   /** Of a listener with TLS; every client must present a certificate. */
   readonly certificates: WatchedCertificates | undefined
   /** Accepts the connections; `undefined`: the server itself does. */

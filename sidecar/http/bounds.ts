@@ -65,7 +65,7 @@ export class Bounds {
   async listen(
     server: FastifyInstance,
     address: string,
-    source: ConnectionSource = ownConnections,
+    source: ConnectionSource = ownConnections(),
   ): Promise<HttpListener> {
     await server.ready()
     const http: Server = server.server

@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import { FailedLogins } from '../authority/throttle.ts'
 import { expectDescriptors } from '../base/descriptors.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
+import { socketAccessOf } from '../config/socket-access.ts'
 import type { HealthServer } from '../health/server.ts'
 import type { HealthSource } from '../health/source.ts'
 import { newLog } from '../log.ts'
@@ -209,7 +210,8 @@ class Pool {
   #listen({ listener, address }: ListenRequest): Promise<SharedListener> {
     let opened = this.#listeners.get(listener)
     if (opened === undefined) {
-      opened = SharedListener.open(listener, address)
+      const access = listener === 'grpc' ? socketAccessOf(this.#config) : undefined
+      opened = SharedListener.open(listener, address, access)
       this.#listeners.set(listener, opened)
     }
     return opened

@@ -7,6 +7,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { addressInUse } from '../base/address.ts'
 import type { Listener } from '../base/connections.ts'
 import { listenOn } from '../base/listen.ts'
+import type { SocketAccess } from '../base/unix-socket.ts'
 
 /** Most connections that wait for a worker. Further ones are closed. */
 const WAITING_MAX = 1_024
@@ -30,13 +31,16 @@ export class SharedListener {
   readonly #given = new Map<Receiver, Socket>()
   #closing = false
 
-  /** @throws Error if the address is in use, or cannot be bound */
-  static async open(name: Listener, address: string): Promise<SharedListener> {
+  /**
+   * @param access who may connect to a Unix socket; default: the user and the group of this process
+   * @throws Error if the address is in use, or cannot be bound
+   */
+  static async open(name: Listener, address: string, access?: SocketAccess): Promise<SharedListener> {
     // Nobody reads from a connection until a worker has it.
     const newServer = () =>
       Object.assign(createServer({ pauseOnConnect: true }), { maxConnections: WAITING_MAX })
     try {
-      const { servers, bound } = await listenOn(name, address, newServer)
+      const { servers, bound } = await listenOn(name, address, newServer, access)
       return new SharedListener(name, servers, bound)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')

@@ -58,7 +58,7 @@ async function start({ connections = 3, bodiesStream = false } = {}) {
     else answer()
   }
   const server = createServer(handle)
-  const listening = await table.serve(server, 'http', '127.0.0.1:0', ownConnections)
+  const listening = await table.serve(server, 'http', '127.0.0.1:0', ownConnections())
   const port = Number(listening.address.split(':').at(-1))
   whenTheFileEnds(async () => {
     listening.close()

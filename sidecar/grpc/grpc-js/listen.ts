@@ -23,10 +23,11 @@ export interface GrpcListener {
  */
 export async function listen(
   server: Server,
-  { address, connections = ownConnections }: Pick<TransportOptions, 'address' | 'connections'>,
+  options: Pick<TransportOptions, 'address' | 'socket' | 'connections'>,
   credentials: ServerCredentials,
   guard: Guard,
 ): Promise<GrpcListener> {
+  const { address, socket: access, connections = ownConnections(access) } = options
   const injector = server.createConnectionInjector(credentials)
   const open = new Map<Socket, Promise<void>>()
   const listening = await connections.listen('grpc', address, (socket) => {

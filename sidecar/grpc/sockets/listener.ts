@@ -29,9 +29,9 @@ export interface Listener {
 /** @throws Error if the address is in use, or cannot be bound */
 export async function listen(
   http2: Http2Server<CallHead>,
-  options: Pick<TransportOptions, 'address' | 'certificates' | 'connections'>,
+  options: Pick<TransportOptions, 'address' | 'socket' | 'certificates' | 'connections'>,
 ): Promise<Listener> {
-  const { address, certificates, connections = ownConnections } = options
+  const { address, certificates, socket: access, connections = ownConnections(access) } = options
   const tls = certificates && new TlsAcceptor(http2, certificates)
   try {
     const listening = await connections.listen('grpc', address, (socket) => {
