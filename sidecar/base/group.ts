@@ -1,5 +1,4 @@
 /** Groups of the operating system, by name. */
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
@@ -31,6 +30,8 @@ function localGroups(): string {
 }
 
 function asked(name: string): string {
+  // Not imported, because most sidecars need no process for anything.
+  const { execFileSync } = process.getBuiltinModule('node:child_process')
   try {
     return execFileSync('getent', ['group', name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
   } catch {

@@ -1,5 +1,6 @@
 /** Metrics: what is counted, that labels stay few and hold no secret, in which form they are, and that workers count as one. */
 import { globSync, readFileSync } from 'node:fs'
+import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Counts, Durations } from '../../sidecar/base/meters.ts'
@@ -218,6 +219,36 @@ test('with `health.metrics: false` there is no such path', async () => {
   })
   expect((await scrape(sidecar.healthAddress)).status).toBe(404)
   expect(sidecar.metrics()).toEqual([])
+})
+
+test('calls of an upstream count, with what came of them', async () => {
+  const password_file = newFile('a password')
+  const config = newFile(
+    JSON.stringify({
+      upstreams: { cloud: { auth_url: 'http://127.0.0.1:1', verify: { profile: 'job' } } },
+      profiles: { job: { upstream: 'cloud', account: '1', user_name: 'x', password_file } },
+    }),
+    'config.json',
+  )
+  const { sidecar, client } = await runSidecar({ config, flags: { 'health.address': '127.0.0.1:0' } })
+  const check = client.check({ api: 'balance', credentials: [['X-Auth-Token', 'of-the-upstream']] })
+  await expect(check).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
+  const { series } = await scrape(sidecar.healthAddress)
+  expect(series.get('portcullis_upstream_calls_total{upstream="cloud",result="failed"}')).toBeGreaterThan(0)
+  expect(series.get('portcullis_call_errors_total{reason="UPSTREAM_UNAVAILABLE"}')).toBe(1)
+})
+
+test('connections beyond the bound count', async () => {
+  const flags = { 'health.address': '127.0.0.1:0', 'grpc.max_connections': 1, 'grpc.transport': 'sockets' }
+  const { sidecar, address } = await runSidecar({ flags })
+  for (let opened = 0; opened < 3; opened++) {
+    const socket = connectSocket(Number(address.split(':')[1]), '127.0.0.1').on('error', () => {})
+    whenTheFileEnds(() => socket.destroy())
+  }
+  await eventually(async () => {
+    const { series } = await scrape(sidecar.healthAddress)
+    return (series.get('portcullis_bounds_exceeded_total{bound="connections"}') ?? 0) > 0
+  })
 })
 
 test('series beyond the bound count as others', () => {

@@ -1,4 +1,5 @@
 /** Certificates that change while the sidecar runs: new connections use the new ones, and open ones stay. */
+import { X509Certificate } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -71,7 +72,18 @@ describe.skipIf(!inject('openssl').ok)('certificates that change', () => {
   test('are read on reload: new connections use them, and an open one stays', async () => {
     const [old, next] = await Promise.all([newFamily(), newFamily()])
     const { config, use } = newFiles(old)
-    const { sidecar, address, logLines } = await runSidecar({ config })
+    const flags = { 'health.address': '127.0.0.1:0' }
+    const { sidecar, address, logLines } = await runSidecar({ config, flags })
+    const expiry = () =>
+      sidecar.metrics().find(({ name }) => name === 'portcullis_certificate_expiry_timestamp_seconds')
+        ?.samples
+    const expiryOf = ({ server }: Family) => [
+      {
+        labels: { listener: 'grpc' },
+        value: Date.parse(new X509Certificate(readFileSync(server.certificate)).validTo) / 1000,
+      },
+    ]
+    expect(expiry()).toEqual(expiryOf(old))
     const open = clientOf(address, old)
     expect(await open.check(CHECK)).toMatchObject({ reason: 'ALLOWED' })
     expect(await attempt(address, next)).toBe('UNAVAILABLE')
@@ -79,6 +91,7 @@ describe.skipIf(!inject('openssl').ok)('certificates that change', () => {
     sidecar.reload()
     expect(logLines.filter((line) => line.includes(IN_FORCE))).toHaveLength(1)
     expect(await attempt(address, next)).toBe('ALLOWED')
+    expect(expiry()).toEqual(expiryOf(next))
     expect(await attempt(address, old)).toBe('UNAVAILABLE')
     expect(await open.check(CHECK)).toMatchObject({ reason: 'ALLOWED' })
   })
