@@ -19,12 +19,14 @@ import {
   throttleLimitsOf,
 } from './config/config.ts'
 import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
+import { logsDecisions } from './config/decision-log.ts'
 import { grpcLimitsOf } from './config/grpc-limits.ts'
 import { readProfiles } from './config/profiles.ts'
 import { expectPrivateFiles } from './config/secret-files.ts'
 import { socketAccessOf } from './config/socket-access.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
+import type { OpenDecisionLog } from './decision-log/open.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
 import { startGrpcServer } from './grpc/server.ts'
@@ -101,9 +103,8 @@ export interface StartOptions {
  * @throws ConfigError, MatrixError, or an Error that names the address or the file
  */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
-  const now = options.now ?? Date.now
-  const log = options.log ?? newLog(config.log_level)
-  const { egressUnder } = await checkConfig(config, log)
+  const { now = Date.now, log = newLog(config.log_level) } = options
+  const { egressUnder, openDecisions } = await checkConfig(config, log)
   const health = new Health(now, options.onHealth)
   await using opening = new AsyncDisposableStack()
   const metrics = opening.adopt(await openMetrics(options.metrics ?? hasMetrics(config)), closeIfOpen)
@@ -131,6 +132,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   opening.defer(() => watch.close())
   opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, metrics?.meters), (opened) => opened.close())
+  const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
   const services: Services = {
     rules,
     authority,
@@ -141,7 +143,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ routes, turns, now, log, trace, health, meters: metrics?.meters },
+    ...{ routes, turns, decisions, now, log, trace, health, meters: metrics?.meters },
   }
   metrics?.watch({ rules, authority: state, certificatesValidUntil: certificates.validUntil, now })
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
@@ -174,16 +176,18 @@ function closeIfOpen(opened: { close(): void } | undefined): void {
   opened?.close()
 }
 
+/** What opens the parts that may be off. Nothing is loaded for a part that is off. */
+interface Checked {
+  readonly egressUnder: ((services: Services) => OpenEgress) | undefined
+  readonly openDecisions: OpenDecisionLog | undefined
+}
+
 /**
  * The configuration is checked first, so that nothing is opened for an invalid one.
  *
- * @returns what opens egress under the services; `undefined`: it is off, and nothing is loaded for it
  * @throws ConfigError, or an Error that names the address or the file
  */
-export async function checkConfig(
-  config: Config,
-  log: Logger,
-): Promise<{ readonly egressUnder: ((services: Services) => OpenEgress) | undefined }> {
+export async function checkConfig(config: Config, log: Logger): Promise<Checked> {
   checkGrpcAddress(config.grpc)
   socketAccessOf(config)
   checkHealthAddress(config)
@@ -192,8 +196,15 @@ export async function checkConfig(
   const profiles = new Set(readProfiles(config).profiles.keys())
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
   checkClients(config, readCallers(config.callers ?? [], profiles))
-  if (config.egress.address === 'off') return { egressUnder: undefined }
-  return { egressUnder: (await import('./open-egress.ts')).readEgress(config, profiles) }
+  return {
+    egressUnder:
+      config.egress.address === 'off'
+        ? undefined
+        : (await import('./open-egress.ts')).readEgress(config, profiles),
+    openDecisions: logsDecisions(config.decision_log)
+      ? (await import('./decision-log/open.ts')).readDecisionLog(config)
+      : undefined,
+  }
 }
 
 /** The limits of logins, changes and unreadable keys. */

@@ -274,6 +274,11 @@ export const CALL_ERRORS = {
     message: 'too many tokens wait to be verified; try again later',
     retry: true,
   },
+  DECISION_NOT_LOGGED: {
+    code: 'UNAVAILABLE',
+    message: 'the decision log takes no line now, and without one no decision is given',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

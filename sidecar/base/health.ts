@@ -13,6 +13,9 @@ const PROBLEMS = {
   directory_unreachable: { check: 'directory', ready: false },
   matrix_stale: { check: 'matrix', ready: false },
   matrix_refused: { check: 'matrix', ready: true },
+  decision_log_full: { check: 'decision_log', ready: false },
+  decision_log_dropping: { check: 'decision_log', ready: true },
+  decision_log_unwritable: { check: 'decision_log', ready: true },
 } as const satisfies Readonly<Record<string, { readonly check: string; readonly ready: boolean }>>
 
 export type ProblemCode = keyof typeof PROBLEMS

@@ -20,6 +20,7 @@ import { addMatrixCommand } from './matrix.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPlanCommand } from './plan.ts'
 import { addProfileCommand } from './profile.ts'
+import { addReplayCommand } from './replay.ts'
 import { addRevokeCommand } from './revoke.ts'
 import { addRouteCommand } from './route.ts'
 import { addServeCommand } from './serve.ts'
@@ -42,7 +43,8 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   for (const add of [addCheckCommand, addIssueCommand, addTokenCommand, addRevokeCommand])
     add(program, terminal)
   program.commandsGroup(GROUPS.matrix)
-  for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand]) add(program)
+  for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand, addReplayCommand])
+    add(program)
   program.commandsGroup(GROUPS.run)
   for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)

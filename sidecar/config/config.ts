@@ -5,6 +5,7 @@ import { Secret } from '../base/secret.ts'
 import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
 import type { RouteSetting } from '../routes/route.ts'
 import schema from './config.schema.json' with { type: 'json' }
+import type { DecisionLogSettings } from './decision-log.ts'
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
 import type { TokensConfig } from './token-names.ts'
@@ -115,6 +116,7 @@ export interface Config {
     readonly administrator_per_minute: number
     readonly user_per_minute: number
   }
+  readonly decision_log: DecisionLogSettings
   readonly audit?: { readonly keep_days?: number; readonly archive?: string }
   readonly workers: number
   readonly worker_heartbeat_timeout_ms: number

@@ -170,7 +170,8 @@ function tokensUrlOf(key: string, authUrl: string): string {
   return `${url.origin}${base}/auth/tokens`
 }
 
-function readCertificates(key: string, path: string): string {
+/** Certificates in PEM. @throws ConfigError that names the key and the file */
+export function readCertificates(key: string, path: string): string {
   let text: string
   try {
     text = readFileSync(path, 'utf8')

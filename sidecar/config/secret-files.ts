@@ -40,6 +40,7 @@ export function exposedFiles(config: Config): ExposedFile[] {
 
 function secretFilesOf(config: Config): SecretFile[] {
   const { file, directory, grpc, http, egress, upstreams = {}, profiles = {}, callers = [] } = config
+  const { otlp } = config.decision_log
   const files: (Omit<SecretFile, 'path'> & { readonly path: string | undefined })[] = [
     // Whoever can change the configuration can give rights to callers.
     {
@@ -53,6 +54,8 @@ function secretFilesOf(config: Config): SecretFile[] {
     { key: 'http.tls.key', path: http.tls?.key },
     // The proxy may read the file too.
     { key: PROXY_SECRET_FILE, path: http.proxy_secret_file, groupMayRead: true },
+    { key: 'decision_log.otlp.authorization_file', path: otlp.authorization_file },
+    { key: 'decision_log.otlp.ca', path: otlp.ca, mayBeRead: true },
     ...(egress.routes ?? []).map(({ ca }, index) => ({
       key: `egress.routes[${index}].ca`,
       path: ca,

@@ -27,7 +27,7 @@ export function authorizationMethods(
 ): { methods: [path: string, Method][]; endStreams: () => void } {
   const matrix = matrixHandlers(services, watches)
   const handlers = {
-    ...checkHandlers(services, batchLengthMax),
+    ...checkHandlers(services, batchLengthMax, reachable),
     ...tokenHandlers(services, reachable, intake),
     ...matrix.handlers,
   }

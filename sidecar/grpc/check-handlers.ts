@@ -13,6 +13,7 @@ import {
   type UnaryMethod,
 } from './call.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
+import { type ListenerOf, listenersOf } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 
 interface CheckHandlers {
@@ -40,38 +41,41 @@ const SHORT_BYTES = 8_192
 /** With metrics, one of so many single checks is timed. */
 const TIMED_EVERY = 16
 
-/** @param batchLengthMax most checks in one `CheckBatch` */
-export function checkHandlers(services: Services, batchLengthMax: number): CheckHandlers {
+/**
+ * @param batchLengthMax most checks in one `CheckBatch`
+ * @param reachable whether other machines can reach the listener
+ */
+export function checkHandlers(services: Services, batchLengthMax: number, reachable: boolean): CheckHandlers {
   const { turns, meters } = services
   const answer = newAnswer(services)
-  const [one, batch, stream] = (['grpc', 'grpc-batch', 'grpc-stream'] as const).map((protocol) =>
-    meters?.of(protocol),
-  )
+  const [one, batch, stream] = (['grpc', 'grpc-batch', 'grpc-stream'] as const).map((protocol) => {
+    const meter = meters?.of(protocol)
+    return { meter, listenerOf: listenersOf(services, protocol, meter, reachable) }
+  }) as [Told, Told, Told]
   const answerStreamed = timed(
-    stream,
-    (question: CheckQuestion, connection: ClientConnection) => answer(question, connection, stream),
+    stream.meter,
+    (question: CheckQuestion, context: CallContext) =>
+      answer(question, context.connection, stream.listenerOf?.(context)),
     TIMED_EVERY,
   )
   return {
-    check: readingAtOnce(
-      one === undefined
-        ? (request, { connection }) => answer(readCheck(request), connection, undefined)
-        : meteredCheck(answer, one),
-    ),
+    check: readingAtOnce(unaryCheck(answer, one)),
     checkBatch: readingAtOnce(
-      timed(batch, (request: Buffer, { connection }: CallContext) => {
+      timed(batch.meter, (request: Buffer, context: CallContext) => {
+        const { connection } = context
         const long = request.length > SHORT_BYTES
         // A batch that waits is read later, when the bytes that it was lent are of another request.
         const own = long ? Buffer.from(request) : request
         const read = () => readCheckBatch(own, batchLengthMax)
-        return new Batch({ read, answer, turns, connection, listener: batch }).run(long)
+        const listener = batch.listenerOf?.(context)
+        return new Batch({ read, answer, turns, connection, listener }).run(long)
       }),
     ),
-    checkStream: (responses, { connection }) => ({
+    checkStream: (responses, context) => ({
       // The next question comes after this one is answered. So answers keep their order.
       next: (request) => {
         const { id, question } = readStreamedCheck(request)
-        const result = answerStreamed(question, connection)
+        const result = answerStreamed(question, context)
         if (!(result instanceof Promise)) responses.write(checkStreamResponse(id, result))
         else return result.then((answered) => responses.write(checkStreamResponse(id, answered)))
       },
@@ -80,13 +84,22 @@ export function checkHandlers(services: Services, batchLengthMax: number): Check
   }
 }
 
+/** Who is told of the calls and decisions of a method. */
+interface Told {
+  readonly meter: DecisionMeter | undefined
+  readonly listenerOf: ListenerOf | undefined
+}
+
 /**
- * The handler of `Check` with metrics. It does as `timed` does, but most calls of a sidecar come here, and a function that wraps any
+ * The handler of `Check`. With metrics it does as `timed` does, but most calls of a sidecar come here, and a function that wraps any
  * handler is not inlined.
  */
-function meteredCheck(answer: Answer, meter: DecisionMeter): UnaryMethod {
-  const check = (request: Buffer, { connection }: CallContext) =>
-    answer(readCheck(request), connection, meter)
+function unaryCheck(answer: Answer, { meter, listenerOf }: Told): UnaryMethod {
+  if (listenerOf === undefined)
+    return (request, { connection }) => answer(readCheck(request), connection, undefined)
+  const check = (request: Buffer, context: CallContext) =>
+    answer(readCheck(request), context.connection, listenerOf(context))
+  if (meter === undefined) return check
   const timedCheck = timed(meter, check)
   // The first one is timed.
   let calls = TIMED_EVERY - 1

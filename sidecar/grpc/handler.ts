@@ -3,7 +3,9 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
+import type { DecisionListener } from '../usecases/asker.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
+import type { AskerFacts, Protocol } from '../usecases/decision-log.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 import type { Trace } from '../usecases/trace.ts'
@@ -125,6 +127,25 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
     certificateNames: reachable ? context.connection.certificateNames : [],
   }
 }
+
+/** Who is told of the decisions of a call: the log and the meter, as far as they are on. `undefined`: nobody is. @param reachable as in `presentedIn` */
+export function listenersOf(
+  { decisions, callers }: Pick<Services, 'decisions' | 'callers'>,
+  protocol: Protocol,
+  meter: DecisionListener | undefined,
+  reachable: boolean,
+): ListenerOf | undefined {
+  if (decisions === undefined) return meter && (() => meter)
+  const factsOf = (context: CallContext): AskerFacts => ({
+    protocol: context.connection.protocol === 'http' ? 'connect' : protocol,
+    address: context.connection.address,
+    name: callers.findOrNobody(callerCredentialsIn(context, reachable))?.name,
+    traceparent: context.metadata('traceparent'),
+  })
+  return decisions.listeners(factsOf, meter)
+}
+
+export type ListenerOf = (context: CallContext) => DecisionListener
 
 const CONNECTIONS = new WeakMap<ClientConnection, string>()
 let connections = 0

@@ -16,6 +16,7 @@ import {
 import { everyIdentityHeader } from '../http-authorization/identity.ts'
 import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
 import { checkCredentials } from '../usecases/check.ts'
+import { listenerOf } from '../usecases/decision-log.ts'
 import { type DecisionMeter, timed } from '../usecases/meters.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
@@ -54,8 +55,14 @@ function answerTo(
     headers: headersOf(request),
     clientAddress: proxyClientAddress(request),
   }
+  const listener = listenerOf(services, meter, () => ({
+    protocol: 'authorize',
+    address: request.socket.remoteAddress,
+    name: undefined,
+    traceparent: request.raw.headersDistinct.traceparent ?? [],
+  }))
   return andThen(
-    checkCredentials(forCall(services), question, { connection: connectionOf(request), listener: meter }),
+    checkCredentials(forCall(services), question, { connection: connectionOf(request), listener }),
     ({ decision, token }): ProxyAnswer =>
       decision.allowed && token !== undefined
         ? { status: 200, headers: everyIdentityHeader(token, decision), body: '' }

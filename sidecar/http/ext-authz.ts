@@ -16,6 +16,7 @@ import {
 } from '../http-authorization/denial.ts'
 import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
+import { listenerOf } from '../usecases/decision-log.ts'
 import { type DecisionMeter, timed } from '../usecases/meters.ts'
 import type { Services } from '../usecases/services.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
@@ -80,7 +81,13 @@ async function answerTo(
     authorization: headersDistinct['proxy-authorization'] ?? [],
     ...{ iamToken: [], certificateNames: [] },
   }
-  const asker = { connection: connectionOf(request), listener: meter }
+  const listener = listenerOf(services, meter, () => ({
+    protocol: 'ext_authz-http',
+    address: request.socket.remoteAddress,
+    name: services.callers.findOrNobody(presented)?.name,
+    traceparent: headersDistinct.traceparent ?? [],
+  }))
+  const asker = { connection: connectionOf(request), listener }
   const decided = await decide(services, settings, asked, () => services.callers.find(presented), asker)
   return answerFor(decided, headers, services)
 }

@@ -1,15 +1,38 @@
 /** Who asks for decisions, and who is told of what they get. */
-import type { Decision } from '../../engine/index.ts'
+import type { Decision, Extraction, Scope } from '../../engine/index.ts'
+import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 
 /** Whoever asks. Each protocol has to say both. */
 export interface Asker {
-  /** The same object for all questions of a connection: connections take turns where a credential is costly. */
-  readonly connection: object
+  /** The same object for all questions of a connection: connections take turns where a credential is costly. `undefined`: there is none. */
+  readonly connection: object | undefined
   /** `undefined`: nobody is told. */
   readonly listener: DecisionListener | undefined
 }
 
-/** Is told of every decision before the asker gets it. */
+/**
+ * Is told of every decision before the asker gets it.
+ *
+ * Each method but `startMs` throws a CallError where the decision must be logged and cannot be: then there is no answer.
+ */
 export interface DecisionListener {
-  decided(decision: Decision, api: string): void
+  /** A clock for `ofCredentials`, in milliseconds. */
+  startMs(): number
+  ofClaims(question: ClaimsQuestion, decision: Decision): void
+  /** Whatever the token is bound to. */
+  ofKind(api: string, kind: string, decision: Decision): void
+  /** @param found the credential; `undefined`: nobody looked for one */
+  ofCredentials(
+    question: CredentialsQuestion,
+    found: Extraction | undefined,
+    outcome: CheckOutcome,
+    startMs: number,
+  ): void
+  /** Of a token that the sidecar itself sends. @param token `undefined`: no token opens the API */
+  ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void
+}
+
+export interface OwnToken {
+  readonly kind: string
+  readonly scope: Scope
 }

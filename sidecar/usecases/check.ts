@@ -1,23 +1,30 @@
 /** May this credential open this API? One behaviour for all protocols. */
-import type { CredentialReason, Decision, Engine, Scope, TokenKind } from '../../engine/index.ts'
-import type { Verification, VerifiedToken } from '../authority/authority.ts'
+import type { CredentialReason, Decision, Engine, Extraction, Scope, TokenKind } from '../../engine/index.ts'
+import type { Verification, VerifiedToken, Verifier } from '../authority/authority.ts'
 import type { Asker, DecisionListener } from './asker.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 import type { CallServices } from './services.ts'
+
+/** What `checkCredentials` is given. */
+export interface CredentialServices extends Pick<CallServices, 'engine' | 'verifier'> {
+  readonly authority: Verifier
+}
 
 /**
  * Decides about claims: the answer is the engine's.
  *
  * @param listener as in `Asker`
+ * @throws CallError where the decision must be logged and cannot be
  */
 export function checkClaims(
   { engine }: Pick<CallServices, 'engine'>,
-  { api, kind, scope, target }: ClaimsQuestion,
+  question: ClaimsQuestion,
   listener: DecisionListener | undefined,
 ): Decision {
+  const { api, kind, scope, target } = question
   // `decide` answers a missing scope with INVALID_SCOPE.
   const decision = engine.decide({ api, kind, scope: scope as Scope, target })
-  listener?.decided(decision, api)
+  listener?.ofClaims(question, decision)
   return decision
 }
 
@@ -28,6 +35,7 @@ const SOMEWHERE = 'any'
  * Decides about a kind of token, whatever such a token is bound to and whoever owns the resource: only the matrix is asked.
  *
  * @param listener as in `Asker`
+ * @throws CallError where the decision must be logged and cannot be
  */
 export function checkKind(
   { engine }: Pick<CallServices, 'engine'>,
@@ -37,7 +45,7 @@ export function checkKind(
   const ofProject = engine.tokenKinds.get(kind)?.scopeLevel === 'project'
   const scope = { account: SOMEWHERE, project: ofProject ? SOMEWHERE : undefined }
   const decision = engine.decide({ api, kind, scope })
-  listener?.decided(decision, api)
+  listener?.ofKind(api, kind, decision)
   return decision
 }
 
@@ -63,16 +71,19 @@ export function reusableForMs(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @throws CallError where no authority vouches for the credential and one of them does not answer
+ * @throws CallError where no authority vouches for the credential and one of them does not answer, and where the decision must be logged
+ * and cannot be
  */
 export function checkCredentials(
-  services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
+  services: CredentialServices,
   question: CredentialsQuestion,
   { connection, listener }: Asker,
 ): CheckOutcome | Promise<CheckOutcome> {
   const { engine, authority, verifier } = services
+  const startMs = listener?.startMs() ?? 0
+  let found: Extraction | undefined
   const told = (outcome: CheckOutcome): CheckOutcome => {
-    listener?.decided(outcome.decision, question.api)
+    listener?.ofCredentials(question, found, outcome, startMs)
     return outcome
   }
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome =>
@@ -84,7 +95,7 @@ export function checkCredentials(
   // An unknown API comes before every other fault; nobody has to be asked about the credential.
   if (!engine.apis.has(question.api)) return denied('CREDENTIAL_MISSING')
 
-  const found = engine.extract(question.headers)
+  found = engine.extract(question.headers)
   if (!found.ok) return denied(found.reason)
   const header = headersOf(engine).get(found.header)
   const obtainedBy = authority.recognize(found.value)

@@ -1,8 +1,10 @@
 /** Counts decisions, attempts and errors, for metrics. Where metrics are off, there are no meters. */
-import type { Decision } from '../../engine/index.ts'
+import type { Decision, Extraction } from '../../engine/index.ts'
 import { Counts, Durations, histogram } from '../base/meters.ts'
 import type { Metric } from '../base/metrics.ts'
-import type { DecisionListener } from './asker.ts'
+import type { DecisionListener, OwnToken } from './asker.ts'
+import type { Protocol } from './decision-log.ts'
+import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 
 /** Most series of decisions. The matrix of the package has some two thousand, if every protocol asks for everything. */
 const DECISION_SERIES_MAX = 5_000
@@ -18,15 +20,8 @@ const REFUSAL_SERIES_MAX = 100
 const UNKNOWN = 'unknown'
 const OTHER = 'other'
 
-/** How questions come. */
-export type MeteredProtocol =
-  | 'grpc'
-  | 'grpc-batch'
-  | 'grpc-stream'
-  | 'ext_authz'
-  | 'ext_authz-http'
-  | 'authorize'
-  | 'authzen'
+/** How questions come. Those of the contract over HTTP are answered by the handlers of gRPC, and count as theirs. */
+export type MeteredProtocol = Exclude<Protocol, 'connect'>
 
 export class Meters {
   readonly #decisions = new Counts(
@@ -122,13 +117,38 @@ export class DecisionMeter implements DecisionListener {
     this.#cellOf = cellOf
   }
 
-  decided(decision: Decision, api: string): void {
-    this.#counts.add(this.#cells.get(decision) ?? this.#newCell(decision, api))
+  /** No decision is timed alone. */
+  startMs(): number {
+    return 0
+  }
+
+  ofClaims({ api }: ClaimsQuestion, decision: Decision): void {
+    this.#count(api, decision)
+  }
+
+  ofKind(api: string, _kind: string, decision: Decision): void {
+    this.#count(api, decision)
+  }
+
+  ofCredentials(
+    { api }: CredentialsQuestion,
+    _found: Extraction | undefined,
+    { decision }: CheckOutcome,
+  ): void {
+    this.#count(api, decision)
+  }
+
+  ofOwnToken(api: string, _token: OwnToken | undefined, decision: Decision): void {
+    this.#count(api, decision)
   }
 
   /** A call that began then has its answer. @param startMs of `performance.now()` */
   answered(startMs: number): void {
     this.#durations.observe(performance.now() - startMs)
+  }
+
+  #count(api: string, decision: Decision): void {
+    this.#counts.add(this.#cells.get(decision) ?? this.#newCell(decision, api))
   }
 
   #newCell(decision: Decision, api: string): number {

@@ -62,7 +62,7 @@ function replaced(
   if (replacement === undefined || !outcome.decision.allowed) return { outcome, credential: undefined }
   const outgoing = credentialFor(services, replacement, findCaller()) as MaybePromise<Outgoing>
   return andThen(outgoing, (found) => {
-    listener?.decided(found.decision, replacement.api)
+    listener?.ofOwnToken(replacement.api, found.credential, found.decision)
     return found.allowed
       ? { outcome, credential: found.credential }
       : { outcome: { ...outcome, decision: found.decision }, credential: undefined }

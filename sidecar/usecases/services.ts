@@ -9,6 +9,7 @@ import type { Routes } from '../routes/routes.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
 import type { ChangeRates } from './change-rates.ts'
+import type { DecisionLog } from './decision-log.ts'
 import type { Meters } from './meters.ts'
 import type { Profiles } from './profiles.ts'
 import type { Trace } from './trace.ts'
@@ -38,13 +39,15 @@ export interface Services {
   readonly health: Health
   /** `undefined`: metrics are off. */
   readonly meters: Meters | undefined
+  /** `undefined`: decisions are not logged. */
+  readonly decisions: DecisionLog | undefined
 }
 
 /** What use cases are given. A use case names those of them that it needs. */
 export interface CallServices
   extends Omit<
     Services,
-    'rules' | 'routes' | 'turns' | 'cacheForMs' | 'log' | 'trace' | 'health' | 'meters'
+    'rules' | 'routes' | 'turns' | 'cacheForMs' | 'log' | 'trace' | 'health' | 'meters' | 'decisions'
   > {
   /** One engine for the whole call. */
   readonly engine: Engine

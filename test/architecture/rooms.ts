@@ -106,6 +106,14 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
+    room: 'sidecar/decision-log/',
+    purpose: 'a line for each decision, and what another matrix would have decided',
+    imports: [
+      ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/'],
+      ...['sidecar/usecases/', 'node:', 'pino', 'undici'],
+    ],
+  },
+  {
     room: 'sidecar/egress/',
     purpose: 'forwards the requests of applications, with the credential of their route',
     imports: ['engine/', 'sidecar/base/', 'sidecar/usecases/', 'node:', 'pino', 'undici'],
@@ -186,10 +194,9 @@ export const ROOMS: readonly Room[] = [
     imports: [
       ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/rules.ts'],
       ...['sidecar/usecases/', 'sidecar/credentials.ts', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/log.ts'],
-      ...['sidecar/open-egress.ts', 'sidecar/open-routes.ts', 'sidecar/open-health.ts'],
-      ...['sidecar/open-metrics.ts', 'sidecar/open-rules.ts'],
-      ...['sidecar/http-options.ts'],
-      ...['sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
+      ...['sidecar/decision-log/', 'sidecar/open-egress.ts', 'sidecar/open-routes.ts'],
+      ...['sidecar/open-health.ts', 'sidecar/open-metrics.ts', 'sidecar/open-rules.ts'],
+      ...['sidecar/http-options.ts', 'sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
       ...['sidecar/authority-events.ts', 'pino'],
     ],
   },
@@ -233,7 +240,7 @@ export const ROOMS: readonly Room[] = [
         'sidecar/open-certificates.ts',
       ],
       ...['sidecar/grpc/', 'sidecar/log.ts', 'sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/'],
-      ...['sidecar/agent/', 'node:', 'commander'],
+      ...['sidecar/decision-log/', 'sidecar/agent/', 'node:', 'commander'],
     ],
   },
   { room: 'sidecar/portcullis.js', purpose: 'starts the command line', imports: ['node:'] },

@@ -83,6 +83,7 @@ describe('the listener of a sidecar', async () => {
         { name: 'signing_keys', status: 'ok', problems: [] },
         { name: 'directory', status: 'ok', problems: [] },
         { name: 'matrix', status: 'ok', problems: [] },
+        { name: 'decision_log', status: 'ok', problems: [] },
       ],
       matrix_digests: [sidecar.matrixDigest],
     })

@@ -56,7 +56,7 @@ test('checks that began before an exchange end with the matrix that they began w
     cacheForMs: 0,
     now: Date.now,
   } as unknown as Services
-  const { check, checkBatch } = checkHandlers(services, 10)
+  const { check, checkBatch } = checkHandlers(services, 10, false)
   const question = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value: 'a' }] } }
   const context = {} as CallContext
   const one = async () =>

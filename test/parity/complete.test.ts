@@ -28,6 +28,8 @@ const ASKS = /\bengine\.(?:decide|decideAt|deny)\(|\bclient\.check(?:Batch|Strea
 const NO_PROTOCOL = [
   // Whether a token of its own is still active.
   'sidecar/agent/token-source.ts',
+  // What another matrix would have decided about the lines of a log.
+  'sidecar/decision-log/replay.ts',
 ]
 
 const PRODUCT = sourcesIn('sidecar/').filter(({ generated }) => !generated)

@@ -25,7 +25,7 @@ function batchUnder(verify: (index: number) => Verification | Promise<Verificati
     cacheForMs: 0,
     now: Date.now,
   } as unknown as Services
-  return checkHandlers(services, CHECKS).checkBatch
+  return checkHandlers(services, CHECKS, false).checkBatch
 }
 
 const credentials = { headers: [{ name: 'X-Auth-Token', value: 'a' }] }

@@ -68,6 +68,8 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['migrate', ...data] },
   { args: ['backup', backup, ...data] },
   { args: ['restore', backup, '--check', ...data] },
+  { args: ['replay', newFile('')] },
+  { args: ['replay', newFile('nonsense')], code: 1 },
   {
     args: ['directory', 'show', ...data],
     parts: ({ accounts }: { readonly accounts: readonly Listed[] }) =>

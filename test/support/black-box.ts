@@ -65,6 +65,7 @@ type Unary = (
 
 export interface CallWishes {
   readonly callerToken?: string
+  readonly metadata?: Readonly<Record<string, string>>
   /** Milliseconds since the epoch. */
   readonly deadline?: number
 }
@@ -90,8 +91,9 @@ export class BlackBox {
   ask(method: string, request: Message | Buffer, wishes: CallWishes = {}): Promise<Message> {
     return new Promise((resolve, reject) => {
       const call = (this.#client as unknown as Record<string, Unary>)[method] as Unary
-      const { callerToken, deadline } = wishes
+      const { callerToken, deadline, metadata: more = {} } = wishes
       const metadata = new Metadata()
+      for (const [name, value] of Object.entries(more)) metadata.set(name, value)
       if (callerToken !== undefined) metadata.set('authorization', `Bearer ${callerToken}`)
       call.call(
         this.#client,

@@ -18,7 +18,7 @@ import type { DecisionListener } from '../../usecases/asker.ts'
 import { timed } from '../../usecases/meters.ts'
 import type { Services } from '../../usecases/services.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
-import { callerCredentialsIn, presentedIn } from '../handler.ts'
+import { callerCredentialsIn, listenersOf, presentedIn } from '../handler.ts'
 import { type Asked, readAsked } from './request.ts'
 import { allowedResponse, deniedResponse, undecidedResponse } from './response.ts'
 
@@ -26,6 +26,7 @@ import { allowedResponse, deniedResponse, undecidedResponse } from './response.t
 export function checkHandler(services: Services, reachable: boolean): UnaryMethod {
   const { rules, routes } = services
   const meter = services.meters?.of('ext_authz')
+  const listenerOf = listenersOf(services, 'ext_authz', meter, reachable)
   return timed(meter, (request: Buffer, call: CallContext) => {
     // Routes may look at any header.
     const asked = readAsked(request, routes === undefined ? relevanceTo(rules.engine) : EVERY_HEADER)
@@ -34,7 +35,7 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
       return undecidedResponse(failureAnswer(error), reasonOfFailure(error))
     }
     try {
-      const answered = answer(services, asked, call, { reachable, listener: meter })
+      const answered = answer(services, asked, call, { reachable, listener: listenerOf?.(call) })
       return answered instanceof Promise ? answered.catch(failed) : answered
     } catch (error) {
       return failed(error)

@@ -1,7 +1,9 @@
 /** AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and not the product. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callError } from '../../base/call-error.ts'
-import { timed } from '../../usecases/meters.ts'
+import type { Asker } from '../../usecases/asker.ts'
+import { listenerOf } from '../../usecases/decision-log.ts'
+import { type DecisionMeter, timed } from '../../usecases/meters.ts'
 import { forCall, type Services } from '../../usecases/services.ts'
 import type { Site } from '../catalog.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
@@ -60,7 +62,7 @@ export function addAuthzenRoutes(
   for (const { path, answer } of ENDPOINTS)
     server.post(path, { config, onRequest }, async (request, reply) => {
       const explain = (error: unknown) => explained(services, request, error)
-      const asker = { connection: connectionOf(request), listener: meter }
+      const asker = askerOf(services, request, meter)
       const asked = { services: forCall(services), cacheForMs, evaluationsMax, asker, explain }
       const body = expectFields(jsonBodyOf(request, JSON_TYPE), 'the body')
       return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
@@ -95,6 +97,15 @@ function admit({ callers, trace }: Services, request: FastifyRequest, callersOnl
     })
     throw error
   }
+}
+
+function askerOf(services: Services, request: FastifyRequest, meter: DecisionMeter | undefined): Asker {
+  const { authorization = [], traceparent = [] } = request.raw.headersDistinct
+  const listener = listenerOf(services, meter, () => ({
+    ...{ protocol: 'authzen', address: addressOf(request), traceparent },
+    name: services.callers.findOrNobody({ authorization, iamToken: [], certificateNames: [] })?.name,
+  }))
+  return { connection: connectionOf(request), listener }
 }
 
 /** Of one evaluation of several. */

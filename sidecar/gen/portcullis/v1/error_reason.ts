@@ -118,6 +118,8 @@ export const ErrorReason = {
   ERROR_REASON_WATCHES_EXHAUSTED: 49,
   /** ERROR_REASON_VERIFICATIONS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many tokens wait to be verified; try again later". Retry later. */
   ERROR_REASON_VERIFICATIONS_EXHAUSTED: 50,
+  /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log takes no line now, and without one no decision is given". Retry later. */
+  ERROR_REASON_DECISION_NOT_LOGGED: 51,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -175,5 +177,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_CHANGES_THROTTLED = typeof ErrorReason.ERROR_REASON_CHANGES_THROTTLED;
   export type ERROR_REASON_WATCHES_EXHAUSTED = typeof ErrorReason.ERROR_REASON_WATCHES_EXHAUSTED;
   export type ERROR_REASON_VERIFICATIONS_EXHAUSTED = typeof ErrorReason.ERROR_REASON_VERIFICATIONS_EXHAUSTED;
+  export type ERROR_REASON_DECISION_NOT_LOGGED = typeof ErrorReason.ERROR_REASON_DECISION_NOT_LOGGED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

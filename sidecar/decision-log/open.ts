@@ -1,0 +1,88 @@
+/** Opens the decision log of the configuration. Loaded only where there is one. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { isLoopback } from '../base/address.ts'
+import { PEPPER_FILE } from '../base/data-folder.ts'
+import type { Health } from '../base/health.ts'
+import { type Config, ConfigError } from '../config/config.ts'
+import { readSecret } from '../config/credentials.ts'
+import type { DecisionLogSettings } from '../config/decision-log.ts'
+import { readCertificates } from '../config/profiles.ts'
+import type { Callers } from '../usecases/callers.ts'
+import type { Destination } from './backlog.ts'
+import { DecisionLog } from './decision-log.ts'
+import { LogFile } from './file.ts'
+import { Fingerprints } from './fingerprints.ts'
+import { openStandardOutput } from './stdout.ts'
+
+export interface DecisionLogParts {
+  readonly now: () => number
+  readonly log: Logger
+  readonly health: Health
+  readonly callers: Pick<Callers, 'watch'>
+}
+
+/**
+ * Opens the log. The data folder must be open: the key of the fingerprints comes from it.
+ *
+ * @throws Error that names the file that cannot be opened
+ */
+export type OpenDecisionLog = (parts: DecisionLogParts) => Promise<DecisionLog>
+
+/** Reads what the configuration says. @throws ConfigError that names the key */
+export function readDecisionLog({ decision_log: settings, data, workers }: Config): OpenDecisionLog {
+  // Long writes of several processes to a pipe would be mixed.
+  if (settings.stdout && workers > 1)
+    throw new ConfigError(
+      'decision_log.stdout: expected a file or an endpoint where there are several workers',
+    )
+  const openDestination = destinationOf(settings)
+  return async ({ callers, ...parts }) => {
+    const opened = new DecisionLog({
+      ...parts,
+      destination: await openDestination(parts.now),
+      fingerprints: new Fingerprints(readFileSync(join(data, PEPPER_FILE), 'utf8')),
+      samplePercent: settings.sample_percent,
+      required: settings.required,
+      bytesMax: settings.buffer_bytes,
+    })
+    callers.watch(() => opened.forgetAskers())
+    return opened
+  }
+}
+
+type OpenDestination = (now: () => number) => Promise<Destination>
+
+function destinationOf({ file, stdout, otlp }: DecisionLogSettings): OpenDestination {
+  if ([file.path !== undefined, stdout, otlp.url !== undefined].filter(Boolean).length > 1)
+    throw new ConfigError('decision_log: expected only one of file.path, stdout and otlp.url')
+  if (otlp.url !== undefined) return otlpOf(otlp, otlp.url)
+  if (file.path === undefined) return async () => openStandardOutput()
+  const { path, max_bytes: bytesMax, max_age_ms: ageMsMax, keep } = file
+  return async (now) => {
+    const opened = new LogFile({ path, bytesMax, ageMsMax, keep, now })
+    await opened.open()
+    return opened
+  }
+}
+
+function otlpOf(
+  { ca, authorization_file: file, timeout_ms: timeoutMs }: DecisionLogSettings['otlp'],
+  text: string,
+): OpenDestination {
+  const at = 'decision_log.otlp'
+  const url = URL.parse(text)
+  if (url === null || url.username !== '' || url.hash !== '')
+    throw new ConfigError(`${at}.url: expected a URL without a user name and without a fragment`)
+  if (url.protocol !== 'https:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
+    throw new ConfigError(
+      `${at}.url: expected https, or an address of this machine: the lines say who asks for what`,
+    )
+  const options = {
+    ...{ url, timeoutMs },
+    authorization: file === undefined ? undefined : readSecret(`${at}.authorization_file`, file),
+    ca: ca === undefined ? undefined : readCertificates(`${at}.ca`, ca),
+  }
+  return async () => new (await import('./otlp.ts')).OtlpLogs(options)
+}

@@ -1,0 +1,52 @@
+/** What use cases know of the decision log. */
+import type { DecisionListener } from './asker.ts'
+
+/** How a question came. */
+export type Protocol =
+  | 'grpc'
+  | 'grpc-batch'
+  | 'grpc-stream'
+  | 'connect'
+  | 'ext_authz'
+  | 'ext_authz-http'
+  | 'authorize'
+  | 'authzen'
+
+/** Who asks, and how. */
+export interface AskerFacts {
+  readonly protocol: Protocol
+  /** IP address of the caller; `undefined`: a Unix socket, or the caller is gone. */
+  readonly address: string | undefined
+  /** Name of the caller in the configuration; `undefined`: nothing identifies them. */
+  readonly name: string | undefined
+  /** The values of the header `traceparent` (W3C Trace Context). */
+  readonly traceparent: readonly string[]
+}
+
+export interface DecisionLog {
+  /** @param next is told of those decisions that have their line, or need none; `undefined`: nobody else is told */
+  listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener
+  /**
+   * Listeners for the contexts of calls. Calls with the same context have the same one, which costs less than one for each of them.
+   *
+   * @param factsOf what the context of a call says
+   * @param next as of `listener`
+   */
+  listeners<Context extends object>(
+    factsOf: (context: Context) => AskerFacts,
+    next: DecisionListener | undefined,
+  ): (context: Context) => DecisionListener
+}
+
+/**
+ * Who is told of the decisions of a request: the log and the meter, as far as they are on. `undefined`: nobody is.
+ *
+ * @param factsOf is asked only where there is a log
+ */
+export function listenerOf(
+  { decisions }: { readonly decisions: DecisionLog | undefined },
+  meter: DecisionListener | undefined,
+  factsOf: () => AskerFacts,
+): DecisionListener | undefined {
+  return decisions === undefined ? meter : decisions.listener(factsOf(), meter)
+}

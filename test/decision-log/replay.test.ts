@@ -1,0 +1,251 @@
+/** Replay: what another matrix would change, exactly, and that a log of any length is read in bounded memory. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { compile, type Matrix } from '../../engine/index.ts'
+import type { Verification } from '../../sidecar/authority/authority.ts'
+import { LINE_BYTES_MAX, type MalformedLine, readLines } from '../../sidecar/decision-log/read-line.ts'
+import { Replay } from '../../sidecar/decision-log/replay.ts'
+import { checkClaims, checkCredentials } from '../../sidecar/usecases/check.ts'
+import { command } from '../support/command-line.ts'
+import { type LoggedLine, newDecisionLog } from '../support/decision-log.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+import { smallMatrix } from '../support/small-matrix.ts'
+
+const HEADERS = { day_pass: 'X-Day-Pass', room_key: 'X-Room-Key' } as const
+type Kind = keyof typeof HEADERS
+
+/** Every question of both sorts that differs for the matrix, answered under it. */
+async function logUnder(
+  matrix: Matrix,
+  strict = false,
+): Promise<{ text: string; lines: readonly LoggedLine[] }> {
+  const engine = compile(matrix, { strict })
+  const { log, kept, listener } = newDecisionLog({ bytesMax: 1 << 28 })
+  const asker = { connection: undefined, listener }
+  const apis = ['lobby', 'library', 'cellar', 'attic']
+  const scopes = [{ account: '1' }, { account: '1', project: 'p' }, { account: '' }, undefined]
+  const targets = [undefined, { account: '1' }, { account: '2' }]
+  for (const api of apis)
+    for (const target of targets) {
+      for (const kind of [...Object.keys(HEADERS), 'master_key'])
+        for (const scope of scopes) checkClaims({ engine }, { api, kind, scope, target }, listener)
+      for (const kind of Object.keys(HEADERS) as Kind[])
+        for (const header of Object.values(HEADERS))
+          for (const verification of verificationsOf(kind)) {
+            const authority = { recognize: () => undefined, verify: () => verification }
+            checkCredentials(
+              { engine, authority, verifier: authority },
+              { api, headers: [[header, 'a-token']], target, clientAddress: undefined },
+              asker,
+            )
+          }
+      checkCredentials(
+        { engine, authority: NOBODY, verifier: NOBODY },
+        { api, headers: [], target, clientAddress: undefined },
+        asker,
+      )
+    }
+  await log.close()
+  return { text: Buffer.from(kept.text, 'latin1').toString(), lines: kept.lines }
+}
+
+const NOBODY = {
+  recognize: () => undefined,
+  verify: (): Verification => ({ ok: false, reason: 'CREDENTIAL_INVALID' }),
+}
+
+function verificationsOf(kind: Kind): Verification[] {
+  const scope = kind === 'day_pass' ? { account: '1' } : { account: '1', project: 'p' }
+  const token = {
+    ...{ kind, scope, subject: { id: 'u', name: 'n', type: 'guest' } },
+    ...{ tokenId: 't', issuedAtMs: 0, expiresAtMs: undefined },
+  }
+  return [
+    { ok: true, token },
+    { ok: false, reason: 'CREDENTIAL_REVOKED', token },
+    { ok: false, reason: 'CREDENTIAL_INVALID' },
+  ]
+}
+
+function replayed(lines: readonly LoggedLine[], matrix: Matrix, strict?: boolean) {
+  const [lenient, strictly] = [false, true].map((mode) => compile(matrix, { strict: strict ?? mode }))
+  const replay = new Replay((mode) => (mode ? strictly : lenient) as ReturnType<typeof compile>)
+  for (const line of lines) replay.add(line)
+  return replay
+}
+
+const matrix = smallMatrix()
+const { lines, text } = await logUnder(matrix)
+
+describe('another matrix', () => {
+  test('the same one changes nothing, in each mode', async () => {
+    expect(lines.length).toBeGreaterThan(200)
+    for (const each of [lines, (await logUnder(matrix, true)).lines]) {
+      const { changed, untold, decisions } = replayed(each, matrix)
+      expect({ changed, untold: [...untold], decisions }).toEqual({
+        changed: 0,
+        untold: [],
+        decisions: lines.length,
+      })
+    }
+  })
+
+  // What would change is what the other matrix, asked the same, decides: line by line.
+  test.each<[what: string, change: (other: ReturnType<typeof smallMatrix>) => void]>([
+    ['opens a cell', ({ apis }) => apis[1]?.accepts.push('room_key')],
+    ['closes a cell', ({ apis }) => apis[2]?.accepts.pop()],
+    [
+      'has a kind in another header',
+      ({ tokenKinds: [, key] }) => key && Object.assign(key, { header: 'X-Day-Pass' }),
+    ],
+    [
+      'binds a kind otherwise',
+      ({ tokenKinds: [, key] }) => key && Object.assign(key, { scopeLevel: 'account' }),
+    ],
+    [
+      'has fewer APIs',
+      (other) => Object.assign(other, { apis: other.apis.slice(1), statements: [], conflicts: [] }),
+    ],
+    ['has fewer conflicts', (other) => Object.assign(other, { conflicts: [] })],
+  ])('that %s changes what it would have decided', async (_what, change) => {
+    const other = smallMatrix()
+    change(other)
+    const { lines: after } = await logUnder(other)
+    const changed = lines.filter((line, index) => {
+      const then = after[index] as LoggedLine
+      return line.reason !== then.reason || line.conflicts.join() !== then.conflicts.join()
+    })
+    const replay = replayed(lines, other)
+    const told = replay.changes.reduce((sum, { decisions }) => sum + decisions, 0)
+    const untold = [...replay.untold.values()].reduce((sum, count) => sum + count, 0)
+    expect(told).toBe(replay.changed)
+    expect(changed.length).toBeGreaterThan(0)
+    // Only a header that is gone leaves anything open.
+    expect([...replay.untold.keys()].filter((why) => why !== 'header_is_gone')).toEqual([])
+    if (untold === 0) expect(replay.changed).toBe(changed.length)
+    const opened = (each: readonly LoggedLine[]) => each.filter(({ allowed }) => allowed).length
+    const sum = (type: string) =>
+      replay.changes.filter((one) => one.type === type).reduce((total, { decisions }) => total + decisions, 0)
+    if (untold === 0) expect(sum('opened') - sum('closed')).toBe(opened(after) - opened(lines))
+  })
+
+  test('strict mode in place of the other closes what is contested', () => {
+    const { changes } = replayed(lines, matrix, true)
+    expect(new Set(changes.map(({ type, api, kind, after }) => [type, api, kind, after].join(' ')))).toEqual(
+      new Set(['closed lobby room_key CONTESTED', 'reason lobby room_key CONTESTED']),
+    )
+  })
+
+  test('nobody tells what nobody can: a credential that nobody looked at is not guessed', () => {
+    const other = smallMatrix()
+    other.apis.push({ id: 'attic', title: 'Attic', accepts: ['day_pass'], section: '§2' })
+    const { changes, untold } = replayed(lines, other)
+    expect(new Set(changes.map(({ api }) => api))).toEqual(new Set(['attic']))
+    expect([...untold.keys()]).toEqual(['api_is_new'])
+    expect(untold.get('api_is_new')).toBe(
+      lines.filter(({ asked, api }) => asked === 'credentials' && api === 'attic').length,
+    )
+  })
+})
+
+describe('the command', () => {
+  const opening = smallMatrix()
+  opening.apis[1]?.accepts.push('room_key')
+  opening.apis[2]?.accepts.pop()
+  opening.statements = []
+  opening.conflicts = []
+  const [before, after] = [matrix, opening].map((each) => newFile(JSON.stringify(each), 'matrix.json'))
+
+  test('nothing would change: 0', async () => {
+    const log = newFile(text, 'decisions.log')
+    expect(await command(['replay', log, '--matrix', before as string])).toMatchObject({
+      code: 0,
+      stdout: `${lines.length} decisions: none would change\n`,
+    })
+  })
+
+  test('opened cells come first, and malformed lines have their number: 1', async () => {
+    const [head, ...rest] = text.trimEnd().split('\n')
+    const log = newFile([head, 'not JSON', '', '{"time":"now"}', ...rest].join('\n'), 'decisions.log')
+    const { code, stdout } = await command(['replay', log, '--matrix', after as string])
+    expect(code).toBe(1)
+    const [first, second] = stdout.split('\n')
+    expect(first).toMatch(new RegExp(`^${lines.length} decisions: \\d+ would change$`))
+    expect(second).toMatch(/^opened +\d+ +library +room_key +TOKEN_KIND_NOT_ACCEPTED → ALLOWED$/)
+    expect(stdout).toContain(`malformed  ${log}:2: expected JSON\n`)
+    expect(stdout).toMatch(/:4: \S+: expected/)
+  })
+
+  test('the same as JSON', async () => {
+    const log = newFile(`${text}nonsense\n`, 'decisions.log')
+    const { code, stdout } = await command(['replay', log, log, '--matrix', after as string, '--json'])
+    const report = JSON.parse(stdout)
+    expect({ code, report }).toMatchObject({
+      code: 1,
+      report: {
+        decisions: 2 * lines.length,
+        untold: {},
+        malformed: { count: 2, first: [{ log, line: lines.length + 1 }, {}] },
+      },
+    })
+    expect(report.changes[0]).toMatchObject({ type: 'opened', api: 'library', kind: 'room_key' })
+  })
+
+  test.each<[what: string, words: string[], message: string]>([
+    ['a log that is not there', ['/nowhere/decisions.log'], '/nowhere/decisions.log cannot be read (ENOENT)'],
+    [
+      'a matrix that is not there',
+      ['/dev/null', '--matrix', '/nowhere/m.json'],
+      'matrix: /nowhere/m.json cannot be read (ENOENT)',
+    ],
+  ])('%s: 2', async (_what, words, message) => {
+    const { code, stderr } = await command(['replay', ...words])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+  })
+})
+
+test('a long log is read in bounded memory, and a long line is malformed', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const chunk = Buffer.from(text)
+  const malformed: MalformedLine[] = []
+  let read = 0
+  let grownMax = 0
+  let keptBytes = 0
+  async function* log() {
+    collect()
+    const before = process.memoryUsage().arrayBuffers
+    for (let sent = 0; sent < 32; sent++) yield Buffer.alloc(LINE_BYTES_MAX, 'x')
+    collect()
+    keptBytes = process.memoryUsage().arrayBuffers - before
+    yield Buffer.from('\n')
+    collect()
+    const atFirst = process.memoryUsage().heapUsed
+    for (let sent = 0; sent < 20_000_000; sent += chunk.length) {
+      yield chunk.subarray(0, 1_000)
+      yield chunk.subarray(1_000)
+    }
+    collect()
+    grownMax = process.memoryUsage().heapUsed - atFirst
+  }
+  await readLines(
+    log(),
+    () => read++,
+    (line) => malformed.push(line),
+  )
+  expect(malformed).toEqual([{ line: 1, problem: `expected at most ${LINE_BYTES_MAX} bytes` }])
+  expect(read * (text.length / lines.length)).toBeGreaterThan(19_000_000)
+  expect(grownMax).toBeLessThan(2_000_000)
+  expect(keptBytes).toBeLessThan(4 * LINE_BYTES_MAX)
+})
+
+test('a log without an end of its last line is read to its end', async () => {
+  const path = join(newFolder(), 'log')
+  writeFileSync(path, text.trimEnd())
+  expect(JSON.parse((await command(['replay', path, '--json'])).stdout)).toMatchObject({
+    decisions: lines.length,
+  })
+})
