@@ -1,5 +1,6 @@
 /** All suites, in the order in which they run. */
 import type { Suite } from '../harness/suite.ts'
+import { decisionLogSuite } from './decision-log.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
@@ -18,6 +19,7 @@ export const suites: readonly Suite[] = [
   engineSuite,
   sidecarSuite,
   transportSuite,
+  decisionLogSuite,
   tokensSuite,
   issueSuite,
   upstreamSuite,

@@ -73,6 +73,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       optional: ['claims-nghttpd'],
     },
   ],
+  [
+    'decision-log',
+    {
+      // As in the sidecar suite, with a log and without.
+      answersChecked: 2 * (90 + 90 + 90 + 100),
+      compared: ['claims', 'iam-token'],
+      alone: [],
+      timed: ['claims', 'iam-token'],
+    },
+  ],
   ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [], timed: ['unseen-token'] }],
   [
     'issue',
