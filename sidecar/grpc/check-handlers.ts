@@ -3,8 +3,9 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
-import { type DecisionMeter, timed } from '../usecases/meters.ts'
+import type { DecisionMeter } from '../usecases/meters.ts'
 import { forCall, type Services } from '../usecases/services.ts'
+import { timed } from '../usecases/timed.ts'
 import {
   type BidiMethod,
   type CallContext,

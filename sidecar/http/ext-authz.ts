@@ -17,8 +17,9 @@ import {
 import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
 import { listenerOf } from '../usecases/decision-log.ts'
-import { type DecisionMeter, timed } from '../usecases/meters.ts'
+import type { DecisionMeter } from '../usecases/meters.ts'
 import type { Services } from '../usecases/services.ts'
+import { timed } from '../usecases/timed.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
 

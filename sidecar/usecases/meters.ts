@@ -162,29 +162,3 @@ export class DecisionMeter implements DecisionListener {
     return cell
   }
 }
-
-/**
- * Measures how long a handler takes. Without a meter it is the handler itself.
- *
- * @param every of so many calls one is timed: two looks at the clock would take a twentieth of the cheapest call
- */
-export function timed<First, Second = void, T = unknown>(
-  meter: DecisionMeter | undefined,
-  handle: (first: First, second: Second) => T | Promise<T>,
-  every = 1,
-): (first: First, second: Second) => T | Promise<T> {
-  if (meter === undefined) return handle
-  // The first one is timed.
-  let calls = every - 1
-  return (first, second) => {
-    if (++calls < every) return handle(first, second)
-    calls = 0
-    const startMs = performance.now()
-    const answer = handle(first, second)
-    if (!(answer instanceof Promise)) {
-      meter.answered(startMs)
-      return answer
-    }
-    return answer.finally(() => meter.answered(startMs))
-  }
-}

@@ -2,12 +2,13 @@
 import { expect, test } from 'vitest'
 import { loadedBy } from '../support/loaded.ts'
 
-const PARTS = /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:(health)\/|(collector)\.)/
+const PARTS =
+  /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:(health)\/|(?:usecases\/|base\/)?(collector|meters)\.)/
 
 test.each<[claim: string, health: object, loaded: string[]]>([
   ['neither', {}, []],
   ['a health listener', { address: '127.0.0.1:0', metrics: false }, ['health']],
-  ['metrics that nobody has asked for', { address: '127.0.0.1:0' }, ['collector', 'health']],
+  ['metrics that nobody has asked for', { address: '127.0.0.1:0' }, ['collector', 'health', 'meters']],
 ])('a sidecar with %s loads what it needs and no more', async (_claim, health, loaded) => {
   expect(await loadedBy({ health }, PARTS)).toEqual(loaded)
 })
