@@ -28,6 +28,8 @@ const THERE: Readonly<Record<string, boolean>> = {
   openssl: inject('openssl').ok,
   openstack: openstack.ok,
   postgres: postgres.ok,
+  // test/interop/prometheus.test.ts runs one.
+  prometheus: false,
   python: python.ok,
 }
 const needs = new Set(Object.keys(THERE).filter((need) => THERE[need]))
