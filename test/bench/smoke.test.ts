@@ -66,7 +66,14 @@ test('a gated row that was skipped is reported as skipped, and one that is missi
     answersChecked: 0,
   }
   expect(unmeasured('servers', report)).toEqual([
-    ...['opa-cpu', 'cerbos-time', 'json-cerbos-cpu', 'json-opa-cpu', 'authorize-cerbos-cpu'],
+    ...[
+      'opa-cpu',
+      'cerbos-time',
+      'json-cerbos-cpu',
+      'json-opa-cpu',
+      'authorize-cerbos-cpu',
+      'authorize-opa-cpu',
+    ],
   ])
   expect(reportText('servers', report, 'full')).toContain(
     'skipped: cerbos-cpu:\n    not available for this platform',
