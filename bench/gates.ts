@@ -143,9 +143,9 @@ export const gates: readonly Gate[] = [
       'the aim is 350 ms if a bare server takes 100; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js, and the rest is room for a busy machine',
   },
   {
-    ...ratio('start', 'idle-memory', 1.7),
+    ...ratio('start', 'idle-memory', 1.6),
     because:
-      'HTTP, SQLite, identity, the log and the commands may add seven tenths of the memory of a bare gRPC server; what is off is not loaded',
+      'HTTP, SQLite, identity, the log and the commands may add six tenths of the memory of a bare gRPC server; what is off is not loaded',
   },
   {
     ...ratio('workers', 'claims-cpu', 1.25),
