@@ -72,7 +72,7 @@ function rowOf(measures: FileResults['scenarios'][number]): string[] {
     String(failuresOf(measures).length),
     issuedOf(measures),
     `${measures.peakMegabytes} MB`,
-    `${measures.logLines} lines`,
+    measures.logLines === 1 ? '1 line' : `${measures.logLines} lines`,
   ]
 }
 
