@@ -13,17 +13,12 @@ export function ownConnections(access?: SocketAccess): ConnectionSource {
   return {
     listen: async (listener, address, take) => {
       const newServer = () => createServer({ allowHalfOpen: true }, take)
-      try {
-        const { servers, bound } = await listenOn(listener, address, newServer, access)
-        return {
-          address: bound,
-          close: () => {
-            for (const server of servers) server.close()
-          },
-        }
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw addressInUse({ listener, address })
-        throw error
+      const { servers, bound } = await listenOn(listener, address, newServer, access)
+      return {
+        address: bound,
+        close: () => {
+          for (const server of servers) server.close()
+        },
       }
     },
   }
@@ -35,7 +30,7 @@ export function ownConnections(access?: SocketAccess): ConnectionSource {
  * @param listener for errors
  * @param newServer makes a server; one for each address
  * @param access who may connect to a Unix socket; default: the user and the group of this process
- * @throws the error of the operating system, or an Error that names the path
+ * @throws Error of `addressInUse`, one that names the path, or the one of the operating system
  */
 export async function listenOn(
   listener: TakenAddress['listener'],
@@ -47,7 +42,7 @@ export async function listenOn(
   if (parsed.type === 'unix') {
     await prepareSocketPath(parsed.path, listener, access)
     const server = newServer()
-    await listening(server, { path: parsed.path })
+    await listening(server, { path: parsed.path }, { listener, address })
     restrictSocket(parsed.path, access)
     return { servers: [server], bound: `unix:${parsed.path}` }
   }
@@ -59,7 +54,7 @@ export async function listenOn(
   for (const { address: ip } of await lookup(host, { all: true })) {
     const server = newServer()
     try {
-      await listening(server, { host: ip, port })
+      await listening(server, { host: ip, port }, { listener, address })
     } catch (error) {
       failure = error
       if (NO_SUCH_FAMILY.has((error as NodeJS.ErrnoException).code ?? '')) continue
@@ -74,11 +69,17 @@ export async function listenOn(
   return { servers, bound: `${host.includes(':') ? `[${host}]` : host}:${port}` }
 }
 
-function listening(server: Server, where: { path: string } | { host: string; port: number }): Promise<void> {
+function listening(
+  server: Server,
+  where: { path: string } | { host: string; port: number },
+  configured: TakenAddress,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const fail = (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? addressInUse(configured) : error)
+    server.once('error', fail)
     server.listen(where, () => {
-      server.off('error', reject)
+      server.off('error', fail)
       // A connection that cannot be accepted, for example without a free descriptor, is no error of the listener.
       server.on('error', () => {})
       resolve()

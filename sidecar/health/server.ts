@@ -5,7 +5,6 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { addressInUse } from '../base/address.ts'
 import { readiness } from '../base/health.ts'
 import { listenOn } from '../base/listen.ts'
 import { Scrapes } from './scrapes.ts'
@@ -42,19 +41,13 @@ export async function startHealthServer(
     )
     return server.on('connection', (socket) => connections.add(socket))
   }
-  try {
-    const { servers, bound } = await listenOn('health', address, newServer)
-    return {
-      address: bound,
-      close: () => {
-        for (const server of servers) server.close()
-        connections.close()
-      },
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw addressInUse({ listener: 'health', address })
-    throw error
+  const { servers, bound } = await listenOn('health', address, newServer)
+  return {
+    address: bound,
+    close: () => {
+      for (const server of servers) server.close()
+      connections.close()
+    },
   }
 }
 

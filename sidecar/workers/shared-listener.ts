@@ -4,7 +4,6 @@
  * stays open while no worker runs. `node:cluster` gives neither: it loses the connection, and closes the address.
  */
 import { createServer, type Server, type Socket } from 'node:net'
-import { addressInUse } from '../base/address.ts'
 import type { Listener } from '../base/connections.ts'
 import { listenOn } from '../base/listen.ts'
 import type { SocketAccess } from '../base/unix-socket.ts'
@@ -39,14 +38,8 @@ export class SharedListener {
     // Nobody reads from a connection until a worker has it.
     const newServer = () =>
       Object.assign(createServer({ pauseOnConnect: true }), { maxConnections: WAITING_MAX })
-    try {
-      const { servers, bound } = await listenOn(name, address, newServer, access)
-      return new SharedListener(name, servers, bound)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-        throw addressInUse({ listener: name, address })
-      throw error
-    }
+    const { servers, bound } = await listenOn(name, address, newServer, access)
+    return new SharedListener(name, servers, bound)
   }
 
   private constructor(name: Listener, servers: readonly Server[], address: string) {
