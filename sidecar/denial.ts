@@ -67,6 +67,29 @@ export function denialOf(denied: Denied): Denial {
   }
 }
 
+/** The answer where there is no decision. */
+export interface Failure extends Omit<Denial, 'status'> {
+  readonly status: 500 | 503
+}
+
+/**
+ * The client cannot mend what is wrong with a configuration or an upstream, so it learns the reason alone; the log has the rest.
+ *
+ * @param retryAfterSeconds `undefined`: to try again does not help
+ */
+export function failureOf(reason: string, retryAfterSeconds: string | undefined): Failure {
+  const headers = headersOfDenial(reason)
+  const bodyWith = (message: string) =>
+    JSON.stringify({ error: { reason, message: `the request could not be authorized; ${message}` } })
+  return retryAfterSeconds === undefined
+    ? { status: 500, headers, body: bodyWith('the operator finds the cause in the log') }
+    : {
+        status: 503,
+        headers: [...headers, ['retry-after', retryAfterSeconds]],
+        body: bodyWith('try again later'),
+      }
+}
+
 /** A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
 function challengesOf({ reason, accepted }: Denied): string {
   const headers = [...new Set(accepted.map(({ header }) => header))]

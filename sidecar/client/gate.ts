@@ -1,6 +1,6 @@
 /** What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where a request must not pass. */
 import type { Scope } from '../../engine/index.ts'
-import { denialOf, headersOfDenial } from '../denial.ts'
+import { denialOf, failureOf, type Headers, headersOfDenial } from '../denial.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
 import { PortcullisError } from './error.ts'
@@ -101,8 +101,7 @@ export class Gate<Request> {
     const { reason } = answer
     if (this.#options.hideOthers && (reason === 'ACCOUNT_MISMATCH' || reason === 'PROJECT_MISMATCH'))
       return denial(404, { reason: 'NOT_FOUND', message: 'there is no such resource' })
-    const { status, headers, body } = denialOf(answer)
-    return { status, headers: Object.fromEntries(headers), body }
+    return withHeaderObject(denialOf(answer))
   }
 
   #report(error: unknown): void {
@@ -116,11 +115,11 @@ export class Gate<Request> {
 }
 
 function denial(status: number, error: { readonly reason: string; readonly message: string }): Denial {
-  return {
-    status,
-    headers: Object.fromEntries(headersOfDenial(error.reason)),
-    body: JSON.stringify({ error }),
-  }
+  return withHeaderObject({ status, headers: headersOfDenial(error.reason), body: JSON.stringify({ error }) })
+}
+
+function withHeaderObject(answer: Omit<Denial, 'headers'> & { readonly headers: Headers }): Denial {
+  return { ...answer, headers: Object.fromEntries(answer.headers) }
 }
 
 const TARGET_NOT_FOUND = denial(403, {
@@ -128,19 +127,13 @@ const TARGET_NOT_FOUND = denial(403, {
   message: 'the request does not say whose resource it asks for',
 })
 
-/** There is no answer. The client of the service cannot mend the cause, so it learns the reason alone. */
 function failureDenial(error: unknown): Denial {
   const noAnswer = error instanceof PortcullisError && error.code !== 'INVALID_ARGUMENT'
-  if (!noAnswer)
-    return denial(500, {
-      reason: 'INTERNAL',
-      message: 'the request could not be authorized; the operator finds the cause in the log',
-    })
-  const { status, headers, body } = denial(503, {
-    reason: error.reason === '' ? error.code : error.reason,
-    message: 'the request could not be authorized; try again later',
-  })
-  return { status, headers: { ...headers, 'retry-after': '1' }, body }
+  return withHeaderObject(
+    noAnswer
+      ? failureOf(error.reason === '' ? error.code : error.reason, '1')
+      : failureOf('INTERNAL', undefined),
+  )
 }
 
 function printFailure(error: unknown): void {

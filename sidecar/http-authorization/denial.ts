@@ -4,7 +4,7 @@
  */
 import type { Decision } from '../../engine/index.ts'
 import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
-import { denialOf, type Headers, headersOfDenial } from '../denial.ts'
+import { denialOf, failureOf, type Headers, headersOfDenial } from '../denial.ts'
 import type { RouteMatch } from '../routes/route.ts'
 import type { CallOrigin } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
@@ -46,23 +46,10 @@ export function reasonOfFailure(error: unknown): CallErrorReason {
   return callErrorOf(error).reason
 }
 
-/**
- * The answer where there is no decision. The client of the proxy cannot mend what is wrong with a configuration or an upstream, so it
- * learns the reason alone; the log has the rest.
- */
+/** The answer where there is no decision. */
 export function failureAnswer(error: unknown): DenialAnswer {
   const { reason, code, metadata } = callErrorOf(error)
-  const status = statusOfFailure(code)
-  const message =
-    status === 503
-      ? 'the request could not be authorized; try again later'
-      : 'the request could not be authorized; the operator finds the cause in the log'
-  const headers = headersOfDenial(reason)
-  return {
-    status,
-    headers: status === 503 ? [...headers, ['retry-after', metadata.retry_after_seconds ?? '1']] : headers,
-    body: JSON.stringify({ error: { reason, message } }),
-  }
+  return failureOf(reason, isTemporary(code) ? (metadata.retry_after_seconds ?? '1') : undefined)
 }
 
 function callErrorOf(error: unknown): CallError {
@@ -86,12 +73,13 @@ export function traceFailure(
     })
 }
 
-function statusOfFailure(code: CallError['code']): 500 | 503 {
+/** Whether a failure may be over when the client tries again. */
+function isTemporary(code: CallError['code']): boolean {
   switch (code) {
     case 'RESOURCE_EXHAUSTED':
     case 'UNAVAILABLE':
     case 'CANCELLED':
-      return 503
+      return true
     case 'INVALID_ARGUMENT':
     case 'UNAUTHENTICATED':
     case 'PERMISSION_DENIED':
@@ -99,6 +87,6 @@ function statusOfFailure(code: CallError['code']): 500 | 503 {
     case 'NOT_FOUND':
     case 'ALREADY_EXISTS':
     case 'INTERNAL':
-      return 500
+      return false
   }
 }
