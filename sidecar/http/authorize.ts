@@ -6,13 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import {
-  type DenialAnswer,
-  denialAnswer,
-  failureAnswer,
-  routeDenialAnswer,
-  traceFailure,
-} from '../http-authorization/denial.ts'
+import { type DenialAnswer, denialAnswer, routeDenialAnswer } from '../http-authorization/denial.ts'
 import { everyIdentityHeader } from '../http-authorization/identity.ts'
 import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
 import { checkCredentials } from '../usecases/check.ts'
@@ -33,14 +27,7 @@ export function addAuthorizeRoutes(
   const meter = services.meters?.of('authorize')
   const answerOf = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
   // These routes answer HEAD too, without a body.
-  for (const path of paths)
-    server.get(path, (request, reply) => {
-      const failed = (error: unknown): ProxyAnswer => {
-        traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
-        return failureAnswer(error)
-      }
-      answerProxy(reply, () => answerOf(request), failed)
-    })
+  for (const path of paths) server.get(path, (_request, reply) => answerProxy(services, reply, answerOf))
 }
 
 /** @throws CallError where nothing can be decided */

@@ -12,7 +12,6 @@ import {
   failureAnswer,
   type Headers,
   routeDenialAnswer,
-  traceFailure,
 } from '../http-authorization/denial.ts'
 import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
@@ -43,21 +42,15 @@ export function addExtAuthzRoute(server: FastifyInstance, services: Services, ur
   for (const method of METHODS)
     if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
       server.addHttpMethod(method, { hasBody: true })
-  server.all(url, (request, reply) => {
-    const failed = (error: unknown): ProxyAnswer => {
-      traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
-      return asDenial(failureAnswer(error))
-    }
-    answerProxy(reply, () => answer(request), failed)
-  })
+  server.all(url, (_request, reply) => answerProxy(services, reply, answer, failureAsDenial))
 }
 
 /**
  * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured with `failure_mode_allow`. So
  * it is told to deny.
  */
-function asDenial(answer: DenialAnswer): DenialAnswer {
-  return { ...answer, status: 403 }
+function failureAsDenial(error: unknown): DenialAnswer {
+  return { ...failureAnswer(error), status: 403 }
 }
 
 /** @throws CallError where nothing can be decided */

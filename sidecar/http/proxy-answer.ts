@@ -1,7 +1,8 @@
 /** Answers to proxies that ask about the requests of their clients. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import type { DenialAnswer } from '../http-authorization/denial.ts'
+import { type DenialAnswer, failureAnswer, traceFailure } from '../http-authorization/denial.ts'
+import type { Services } from '../usecases/services.ts'
 import { addressOf } from './question.ts'
 
 /** How a proxy is answered: 200 lets the request pass. */
@@ -13,7 +14,7 @@ export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {
  * Sends the head and the body in one write. Fastify would turn the headers into an object and the body into bytes, which cost a tenth of
  * the whole request.
  */
-export function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAnswer): void {
+function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAnswer): void {
   const { raw } = reply.hijack()
   const fields: string[] = []
   for (const [name, value] of Object.entries(reply.getHeaders()))
@@ -24,16 +25,25 @@ export function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: 
   raw.end(body)
 }
 
-/** Sends what becomes of the request. `failed` says what it is if nothing can be decided. */
+/**
+ * Sends what becomes of the request. Where nothing can be decided, the log says why.
+ *
+ * @param failed the answer where nothing can be decided
+ */
 export function answerProxy(
+  services: Pick<Services, 'log' | 'trace'>,
   reply: FastifyReply,
-  answerTo: () => MaybePromise<ProxyAnswer>,
-  failed: (error: unknown) => ProxyAnswer,
+  answerTo: (request: FastifyRequest) => MaybePromise<ProxyAnswer>,
+  failed: (error: unknown) => ProxyAnswer = failureAnswer,
 ): void {
+  const { request } = reply
   const send = (answer: ProxyAnswer) => sendProxyAnswer(reply, answer)
-  const fail = (error: unknown) => send(failed(error))
+  const fail = (error: unknown) => {
+    traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
+    send(failed(error))
+  }
   try {
-    const answer = answerTo()
+    const answer = answerTo(request)
     if (answer instanceof Promise) answer.then(send).catch(fail)
     else send(answer)
   } catch (error) {
