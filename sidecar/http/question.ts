@@ -1,5 +1,6 @@
 /** Who asks the identity endpoint, from where, and about which token. */
 import type { FastifyRequest } from 'fastify'
+import { carrierOf } from '../base/http-carrier.ts'
 import type { LoginConnection, TokenQuestion } from '../usecases/identity.ts'
 
 /** The question about the token of a request. */
@@ -32,9 +33,7 @@ const CONNECTIONS = new WeakMap<object, LoginConnection>()
 
 /** The connection of a request. */
 export function connectionOf({ raw, socket }: FastifyRequest): LoginConnection {
-  // With HTTP/2 the socket of each request is another object, and the session is the same.
-  const { stream } = raw as { readonly stream?: { readonly session?: object } }
-  const carrier = stream?.session ?? socket
+  const carrier = carrierOf(raw)
   let connection = CONNECTIONS.get(carrier)
   if (connection === undefined) {
     connection = { name: String(socket.remotePort) }

@@ -8,6 +8,7 @@ import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
 import { isAllowed, overlap, readRange } from '../authority/addresses.ts'
 import { LazyLruCache } from '../authority/lazy-lru-cache.ts'
+import { carrierOf } from '../base/http-carrier.ts'
 import type { Secret } from '../base/secret.ts'
 import { WatchedFile } from '../base/watched-file.ts'
 import type { HttpError } from './errors.ts'
@@ -58,12 +59,12 @@ export class TrustedProxies {
   }
 
   /** Whether a known proxy sent the request. */
-  sent({ socket, headersDistinct }: IncomingMessage): boolean {
-    const { remoteAddress } = socket
+  sent(request: IncomingMessage): boolean {
+    const { remoteAddress } = request.socket
     if (!this.#isInRanges(remoteAddress)) return false
     if (this.#secrets === undefined) return !this.#isOwn(remoteAddress)
-    const secrets = headersDistinct[SECRET_FIELD]
-    return secrets?.length === 1 && this.#secrets.isProvenBy(secrets[0] as string, socket)
+    const secrets = request.headersDistinct[SECRET_FIELD]
+    return secrets?.length === 1 && this.#secrets.isProvenBy(secrets[0] as string, carrierOf(request))
   }
 
   /**

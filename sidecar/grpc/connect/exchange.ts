@@ -1,5 +1,6 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { carrierOf } from '../../base/http-carrier.ts'
 import type { Budget } from '../../http2/budget.ts'
 import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
 import type { Descriptors } from './json.ts'
@@ -47,14 +48,12 @@ export class HttpContext implements CallContext {
 }
 
 function connectionOf(request: IncomingMessage, address: string | undefined): ClientConnection {
-  // A request of HTTP/2 has a socket of its own, which only stands for that of the connection.
-  const { stream } = request as { stream?: { session?: object } }
-  const key = stream?.session ?? request.socket
-  const known = CONNECTIONS.get(key)
+  const carrier = carrierOf(request)
+  const known = CONNECTIONS.get(carrier)
   // Behind a proxy, the clients of one connection differ.
   if (known !== undefined && known.address === address) return known
   const connection: ClientConnection = { protocol: 'http', address, certificateNames: [] }
-  CONNECTIONS.set(key, connection)
+  CONNECTIONS.set(carrier, connection)
   return connection
 }
 
