@@ -9,6 +9,7 @@ import {
   STATUS,
   StatusError,
 } from '../call.ts'
+import { LATE, NOT_ONE_MESSAGE } from '../faults.ts'
 import { MessageBuffer } from '../sockets/messages.ts'
 import { timeoutMs } from '../sockets/text.ts'
 import { Base64Decoder } from './base64.ts'
@@ -280,14 +281,6 @@ export class EnvelopedCall implements Responses {
   }
 }
 
-const LATE = new StatusError({
-  code: STATUS.DEADLINE_EXCEEDED,
-  message: 'the rest of the message did not arrive in time',
-})
-const NOT_ONE_MESSAGE = new StatusError({
-  code: STATUS.UNIMPLEMENTED,
-  message: 'the method takes exactly one message',
-})
 const INCOMPLETE = new StatusError({
   code: STATUS.INVALID_ARGUMENT,
   message: 'the call ended within a message',

@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { carrierOf } from '../../base/http-carrier.ts'
 import type { Budget } from '../../http2/budget.ts'
 import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
+import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../faults.ts'
 import type { Descriptors } from './json.ts'
 
 export interface Exchange {
@@ -57,9 +58,6 @@ function connectionOf(request: IncomingMessage, address: string | undefined): Cl
   return connection
 }
 
-/** The longest timer of Node, in milliseconds. A deadline after that is none. */
-const TIMER_MS_MAX = 2 ** 31 - 1
-
 /** Ends a call at its deadline. @returns a function that stops the timer */
 export function atDeadline(timeoutMs: number, fail: (error: StatusError) => void): () => void {
   if (timeoutMs > TIMER_MS_MAX) return () => {}
@@ -82,11 +80,6 @@ export function awaitReader(response: ServerResponse, readerMs: number): () => v
   response.setTimeout(readerMs, leave)
   return () => response.off('timeout', leave).setTimeout(0)
 }
-
-const DEADLINE_EXCEEDED = new StatusError({
-  code: STATUS.DEADLINE_EXCEEDED,
-  message: 'Deadline exceeded',
-})
 
 /** Too many bytes of requests wait for their rest or for their answers. */
 export const OVERLOADED = new StatusError({

@@ -1,12 +1,10 @@
 /** Calls that take longer than the frame that they came with: streams, slow senders, handlers that wait. */
 import { type CallStatus, type Requests, type Responses, STATUS, StatusError } from '../call.ts'
+import { DEADLINE_EXCEEDED, LATE, NOT_ONE_MESSAGE, TIMER_MS_MAX } from '../faults.ts'
 import type { CallStream } from './head.ts'
 import { MessageBuffer, prefixOf } from './messages.ts'
 import { statusFields } from './text.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, runUnary, TRAILERS_OK } from './unary.ts'
-
-/** The longest timer of Node, in milliseconds. A deadline after that is none. */
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** The peer is told that it may send more when it has sent so many bytes. */
 const EXTENDED_BYTES = 32_768
@@ -98,18 +96,6 @@ export abstract class OpenCall {
   }
 }
 
-const DEADLINE_EXCEEDED = new StatusError({
-  code: STATUS.DEADLINE_EXCEEDED,
-  message: 'Deadline exceeded',
-})
-const LATE = new StatusError({
-  code: STATUS.DEADLINE_EXCEEDED,
-  message: 'the rest of the message did not arrive in time',
-})
-const NOT_ONE_MESSAGE = new StatusError({
-  code: STATUS.UNIMPLEMENTED,
-  message: 'the method takes exactly one message',
-})
 const INCOMPLETE = new StatusError({
   code: STATUS.INTERNAL,
   message: 'the call ended within a message',

@@ -1,0 +1,21 @@
+/** Deadlines, and requests that are not as they have to be: the same on every transport of this folder. */
+import { STATUS, StatusError } from './call.ts'
+
+/** The longest timer of Node, in milliseconds. A deadline after that is none. */
+export const TIMER_MS_MAX = 2 ** 31 - 1
+
+export const DEADLINE_EXCEEDED = new StatusError({
+  code: STATUS.DEADLINE_EXCEEDED,
+  message: 'Deadline exceeded',
+})
+
+/** The rest of a message did not arrive. */
+export const LATE = new StatusError({
+  code: STATUS.DEADLINE_EXCEEDED,
+  message: 'the rest of the message did not arrive in time',
+})
+
+export const NOT_ONE_MESSAGE = new StatusError({
+  code: STATUS.UNIMPLEMENTED,
+  message: 'the method takes exactly one message',
+})
