@@ -185,9 +185,13 @@ export class DecisionLog implements Log {
     this.#end(block, decision, isLong(api) || isLongScope(token?.scope))
   }
 
-  #isLeftOut({ allowed, conflicts }: Decision): boolean {
-    if (this.#sample === undefined || !allowed || conflicts.length > 0) return false
-    return Math.random() * 100 >= this.#options.samplePercent
+  /** The part about the sample that the decision belongs to; `undefined`: every such decision has a line. */
+  #sampleOf({ allowed, conflicts }: Decision): Buffer | undefined {
+    return allowed && conflicts.length === 0 ? this.#sample : undefined
+  }
+
+  #isLeftOut(decision: Decision): boolean {
+    return this.#sampleOf(decision) !== undefined && Math.random() * 100 >= this.#options.samplePercent
   }
 
   /** A block with the beginning of a line; `undefined`: there is no room. */
@@ -210,13 +214,14 @@ export class DecisionLog implements Log {
   }
 
   /** Whether the line says more than that it was decided. */
-  #hasMore({ allowed, conflicts }: Decision): boolean {
-    return this.#drops.untold > 0 || (this.#sample !== undefined && allowed && conflicts.length === 0)
+  #hasMore(decision: Decision): boolean {
+    return this.#drops.untold > 0 || this.#sampleOf(decision) !== undefined
   }
 
-  #end(block: Block, { allowed, conflicts }: Decision, isCut: boolean): void {
+  #end(block: Block, decision: Decision, isCut: boolean): void {
     if (isCut) putPart(block, CUT)
-    if (this.#sample !== undefined && allowed && conflicts.length === 0) putPart(block, this.#sample)
+    const sample = this.#sampleOf(decision)
+    if (sample !== undefined) putPart(block, sample)
     if (this.#drops.untold > 0) putPart(block, this.#drops.tell())
     putPart(block, END)
     block.lines++
