@@ -60,7 +60,7 @@ export class Verifiers implements Verifier {
     // Whoever signed it, the embedded authority did not: only then is it a token of another Portcullis.
     return andThen(ours, (verification) =>
       verification.token === undefined ? this.#verifyAt(claiming, value, kinds) : verification,
-    ) as Verification | Promise<Verification>
+    )
   }
 
   #verifyAt(

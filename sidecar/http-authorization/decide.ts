@@ -54,9 +54,8 @@ export function decide(
   const question = { api, target, replacement, headers, clientAddress }
   const current = forCall(services)
   const { engine } = current
-  const authorized = authorizeRequest(current, question, findCaller, asker) as MaybePromise<ProxiedOutcome>
   return andThen(
-    authorized,
+    authorizeRequest(current, question, findCaller, asker),
     ({ outcome, credential }): Decided => ({ refused: undefined, api, engine, outcome, credential }),
   )
 }

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CallError, invalidArgument } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { clientAddress } from '../http-authorization/client-address.ts'
 import { type Decided, decide, headerChanges } from '../http-authorization/decide.ts'
 import {
@@ -54,11 +55,11 @@ function failureAsDenial(error: unknown): DenialAnswer {
 }
 
 /** @throws CallError where nothing can be decided */
-async function answerTo(
+function answerTo(
   services: Services,
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
-): Promise<ProxyAnswer> {
+): MaybePromise<ProxyAnswer> {
   const { settings, target } = readPath(request.raw.url ?? '')
   const headers = headersOf(request).flatMap(([name, values]) =>
     values.map((value) => [name, value] as const),
@@ -82,8 +83,8 @@ async function answerTo(
     traceparent: headersDistinct.traceparent ?? [],
   }))
   const asker = { connection: connectionOf(request), listener }
-  const decided = await decide(services, settings, asked, () => services.callers.find(presented), asker)
-  return answerFor(decided, headers, services)
+  const decided = decide(services, settings, asked, () => services.callers.find(presented), asker)
+  return andThen(decided, (found) => answerFor(found, headers, services))
 }
 
 function answerFor(decided: Decided, headers: Headers, { routes }: Pick<Services, 'routes'>): ProxyAnswer {

@@ -119,7 +119,7 @@ export class IssuedTokens {
       }
       if (this.#monotonicMs() >= entry.renewFromMs) this.#renew(key, wish)
       return entry.issued
-    }) as MaybePromise<IssuedToken>
+    })
   }
 
   /** Forgets the tokens that do not belong any more. @param belongs judges by the parts of the wish */

@@ -86,7 +86,7 @@ export function credentialFor(
     from: undefined,
     rejected,
   })
-  return andThen(issued as MaybePromise<Issued>, (credential): Outgoing => {
+  return andThen(issued, (credential): Outgoing => {
     // Whatever chose the token: one that the matrix denies is not sent.
     const decision = engine.decide({ api, kind: credential.kind, scope: credential.scope })
     return decision.allowed

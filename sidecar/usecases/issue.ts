@@ -81,7 +81,7 @@ export function issue(
     requester.type === 'password'
       ? authority.issue(requester.login, kind, scope, { ...from, restricted: false })
       : (profile as Profile).issue(kind, scope, rejected)
-  return andThen(issued as MaybePromise<IssuedToken>, (token) => issuedFor(token, choice))
+  return andThen(issued, (token) => issuedFor(token, choice))
 }
 
 /** The kind of token for a purpose, and what the source says against it. */

@@ -6,7 +6,7 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Asker } from './asker.ts'
 import type { Caller } from './callers.ts'
 import { checkCredentials } from './check.ts'
-import { credentialFor, type Outgoing } from './egress.ts'
+import { credentialFor } from './egress.ts'
 import type { Issued } from './issue.ts'
 import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
 import type { CallServices } from './services.ts'
@@ -46,10 +46,9 @@ export function authorizeRequest(
   findCaller: () => Caller | undefined,
   asker: Asker,
 ): MaybePromise<ProxiedOutcome> {
-  const checked = checkCredentials(services, request, asker)
-  return checked instanceof Promise
-    ? checked.then((outcome) => replaced(services, request, outcome, findCaller, asker))
-    : replaced(services, request, checked, findCaller, asker)
+  return andThen(checkCredentials(services, request, asker), (outcome) =>
+    replaced(services, request, outcome, findCaller, asker),
+  )
 }
 
 function replaced(
@@ -60,8 +59,7 @@ function replaced(
   { listener }: Asker,
 ): MaybePromise<ProxiedOutcome> {
   if (replacement === undefined || !outcome.decision.allowed) return { outcome, credential: undefined }
-  const outgoing = credentialFor(services, replacement, findCaller()) as MaybePromise<Outgoing>
-  return andThen(outgoing, (found) => {
+  return andThen(credentialFor(services, replacement, findCaller()), (found) => {
     listener?.ofOwnToken(replacement.api, found.credential, found.decision)
     return found.allowed
       ? { outcome, credential: found.credential }

@@ -2,7 +2,7 @@
  * `envoy.service.auth.v3.Authorization/Check`: the request, the decision, the response. A request about which nothing can be decided is
  * denied in an answer and not by a failed call, because an Envoy with `failure_mode_allow` lets a request pass whose call failed.
  */
-import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { clientAddress } from '../../http-authorization/client-address.ts'
 import { areUsual, type Decided, decide, headerChanges, valuesOf } from '../../http-authorization/decide.ts'
 import {
@@ -62,9 +62,7 @@ function answer(
   }
   const findProxy = () => services.callers.find(callerCredentialsIn(call, reachable))
   const decided = decide(services, settings, request, findProxy, { connection: call.connection, listener })
-  return decided instanceof Promise
-    ? decided.then((outcome) => responseTo(outcome, headers))
-    : responseTo(decided, headers)
+  return andThen(decided, (outcome) => responseTo(outcome, headers))
 }
 
 function responseTo(decided: Decided, headers: Asked['headers']): Buffer {
