@@ -48,7 +48,6 @@ export class HttpConnections {
   readonly #limits: HttpConnectionLimits
   readonly #onExceeded: (bound: HttpBound) => void
   readonly #table: ConnectionTable<HttpConnection>
-  readonly #open = new Set<HttpConnection>()
   readonly #bySocket = new BySocket<HttpConnection>()
   readonly #reserve: number
   #requests = 0
@@ -116,14 +115,14 @@ export class HttpConnections {
 
   /** Closes connections without a request until there are no more connections, or until that time. */
   async drain(server: Server, deadlineMs = Number.POSITIVE_INFINITY): Promise<void> {
-    while (this.#open.size > 0 && performance.now() < deadlineMs) {
+    while (this.#table.size > 0 && performance.now() < deadlineMs) {
       server.closeIdleConnections()
       const beforeMs = performance.now() - CLOSING_IDLE_MS
-      for (const { socket, exchanges, sinceMs } of this.#open)
+      for (const { socket, exchanges, sinceMs } of this.#table)
         if (exchanges.size === 0 && sinceMs < beforeMs) socket.destroy()
       await new Promise((resolve) => setTimeout(resolve, CLOSING_POLL_MS))
     }
-    for (const { socket } of this.#open) socket.destroy()
+    for (const { socket } of this.#table) socket.destroy()
   }
 
   /** @returns false if there is no room */
@@ -132,21 +131,19 @@ export class HttpConnections {
     const bound = this.#table.makeRoom(source, this.#onExceeded)
     if (bound !== undefined) this.#onExceeded(bound)
     const reserved = bound !== undefined
-    if (reserved && this.#open.size >= this.#limits.connections + this.#reserve) return false
+    if (reserved && this.#table.size >= this.#limits.connections + this.#reserve) return false
     const connection = new HttpConnection(socket, source, {
       reserved,
       bodiesStream: this.#limits.bodiesStream,
       onGone: () => this.#gone(connection),
     })
     this.#bySocket.set(socket, connection)
-    this.#open.add(connection)
     this.#table.add(connection)
     socket.once('close', () => this.#gone(connection))
     return true
   }
 
   #gone(connection: HttpConnection): void {
-    if (!this.#open.delete(connection)) return
     this.#table.delete(connection)
     this.#requests -= connection.exchanges.size
     connection.exchanges.clear()
