@@ -4,12 +4,12 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TokenKind } from '../../engine/index.ts'
 import {
-  ADMINISTRATOR_TOKEN_FILE,
   DIRECTORY_FILE,
   expectPrivateIn,
   openDataFolder,
   PEPPER_FILE,
   readOrCreate,
+  SECRET_FILES,
   SIGNING_KEYS_FILE,
 } from '../base/data-folder.ts'
 import { Turns } from '../base/turns.ts'
@@ -92,8 +92,6 @@ export interface ForeignStaticTokens {
   /** The file with this host's pepper. */
   readonly pepperFile: string
 }
-
-const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, DIRECTORY_FILE]
 
 /** Opens the folder. The first time, creates it with its keys, its pepper and its directory. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {

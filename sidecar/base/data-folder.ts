@@ -36,6 +36,9 @@ export const DIRECTORY_FILE = 'directory.sqlite'
 /** The file in the data folder with the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
+/** The files in the data folder that nobody else may read. */
+export const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, DIRECTORY_FILE]
+
 export interface OpenedFolder {
   /** Whether it was in use before. */
   readonly inUse: boolean

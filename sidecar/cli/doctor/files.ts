@@ -3,12 +3,7 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readKeys, type SigningKey } from '../../authority/keys.ts'
 import { fingerprintOf, pepperOf } from '../../authority/static-token.ts'
-import {
-  ADMINISTRATOR_TOKEN_FILE,
-  DIRECTORY_FILE,
-  PEPPER_FILE,
-  SIGNING_KEYS_FILE,
-} from '../../base/data-folder.ts'
+import { PEPPER_FILE, SECRET_FILES, SIGNING_KEYS_FILE } from '../../base/data-folder.ts'
 import { type Exposure, exposureOf } from '../../base/exposure.ts'
 import type { Config } from '../../config/config.ts'
 import { exposedFiles } from '../../config/secret-files.ts'
@@ -30,9 +25,7 @@ export function permissionFindings(config: Config): Finding[] {
     return (exposure.refused ? error : warning)(path, exposure.problem, mend)
   }
   const folder = existsSync(config.data) ? exposureOf(config.data) : undefined
-  const names = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, DIRECTORY_FILE]
-  const inFolder = names
-    .map((name) => join(config.data, name))
+  const inFolder = SECRET_FILES.map((name) => join(config.data, name))
     .filter((path) => existsSync(path))
     .flatMap((path) => {
       // In a folder that nobody else can enter, it does not matter who may read the files.
