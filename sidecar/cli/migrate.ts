@@ -37,6 +37,7 @@ async function migrate(options: MigrateOptions): Promise<void> {
   const { readConfig, sharedDirectoryOf } = await import('../config/config.ts')
   const { inspectDirectory } = await import('../directory/inspect.ts')
   const { expectKnownVersion } = await import('../directory/schema.ts')
+  const { nameOf } = await import('../directory/snapshot.ts')
   const config = readConfig({
     file: options.config,
     environment: process.env,
@@ -46,7 +47,7 @@ async function migrate(options: MigrateOptions): Promise<void> {
   const file = join(config.data, DIRECTORY_FILE)
   // It finds no directory where there is none; opening it would make one.
   const { version, expectedVersion } = await inspectDirectory({ file, shared })
-  expectKnownVersion(version, shared === undefined ? file : 'directory.url')
+  expectKnownVersion(version, nameOf({ file, shared }))
   const due = version < expectedVersion
   if (due && !options.check) {
     const { openDirectory } = await import('../directory/open.ts')

@@ -1,8 +1,8 @@
 /** A directory in PostgreSQL as it is at one moment. */
 import { Client } from 'pg'
-import { connectionTo, GRACE_MS, URL_KEY } from './postgres.ts'
+import { connectionTo, GRACE_MS } from './postgres.ts'
 import { serverCode, toOpenError } from './postgres-errors.ts'
-import type { DirectoryPlace, Snapshot, SnapshotRow } from './snapshot.ts'
+import { type DirectoryPlace, type Snapshot, type SnapshotRow, URL_KEY } from './snapshot.ts'
 
 /** Rows that are read at once. */
 const FETCHED = 1_000

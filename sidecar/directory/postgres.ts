@@ -21,6 +21,7 @@ import { numberParameters } from './named-parameters.ts'
 import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
 import { Reachability } from './reachability.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
+import { URL_KEY } from './snapshot.ts'
 
 export interface PostgresOptions {
   /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Missing parts come from the environment variables PG…, as `pg` defines. */
@@ -283,8 +284,6 @@ function refuseSilentPlaintext(connection: ClientConfig): void {
   )
 }
 
-/** The key of the configuration, for error messages. */
-export const URL_KEY = 'directory.url'
 const VERSION = 'SELECT version FROM schema_version'
 
 /** The migration steps to run. Without a row the version is 0. */

@@ -15,6 +15,14 @@ export interface Snapshot {
   expectWhole(): Promise<void>
 }
 
+/** The key of the configuration with the URL of a shared directory, for error messages. */
+export const URL_KEY = 'directory.url'
+
+/** What messages call a directory. The URL has a password. */
+export function nameOf({ file, shared }: DirectoryPlace): string {
+  return shared === undefined ? file : URL_KEY
+}
+
 /** Where a directory is. */
 export interface DirectoryPlace {
   /** SQLite file, used if no directory is shared. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
 import { type Config, sharedDirectoryOf } from '../../config/config.ts'
 import { type DirectoryState, inspectDirectory } from '../../directory/inspect.ts'
+import { nameOf, URL_KEY } from '../../directory/snapshot.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
 /** A token that seems to be issued further in the future is not genuine. */
@@ -19,7 +20,7 @@ export async function directoryFindings(
   const { ok, warning, error } = findingsOf('directory')
   const shared = sharedDirectoryOf(config)
   const file = join(config.data, DIRECTORY_FILE)
-  const subject = shared === undefined ? file : 'directory.url'
+  const subject = nameOf({ file, shared })
   if (shared === undefined && !existsSync(file))
     return [
       warning(
@@ -82,10 +83,8 @@ function clockFindings(
   if (clockMs !== undefined) {
     const apartMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0)
     const text = `the clocks of this host and of PostgreSQL are ${(apartMs / 1000).toFixed(1)} s apart`
-    if (apartMs > CLOCK_MS_MAX) return [error('directory.url', `${text}; new tokens may be denied`, mend)]
-    return [
-      apartMs > CLOCK_MS_WORTH_SAYING ? warning('directory.url', text, mend) : ok('directory.url', text),
-    ]
+    if (apartMs > CLOCK_MS_MAX) return [error(URL_KEY, `${text}; new tokens may be denied`, mend)]
+    return [apartMs > CLOCK_MS_WORTH_SAYING ? warning(URL_KEY, text, mend) : ok(URL_KEY, text)]
   }
   if (lastChangeAtMs === undefined || lastChangeAtMs <= afterMs + CLOCK_MS_MAX)
     return [ok('this host', 'not behind the last change of the directory')]

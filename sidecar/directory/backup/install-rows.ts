@@ -1,10 +1,10 @@
 /** Replaces the rows of a directory in PostgreSQL, in one transaction. Sidecars that serve from it follow. */
 import type { Client } from 'pg'
-import { CHANNEL, LOCK, openPostgres, URL_KEY } from '../postgres.ts'
+import { CHANNEL, LOCK, openPostgres } from '../postgres.ts'
 import { withClient } from '../postgres-snapshot.ts'
 import { number } from '../rows.ts'
 import { AUDIT_PROTECTION, SCHEMA_VERSION } from '../schema.ts'
-import type { DirectoryPlace } from '../snapshot.ts'
+import { type DirectoryPlace, URL_KEY } from '../snapshot.ts'
 import { tablesOf } from './content.ts'
 import type { Scratch } from './scratch.ts'
 

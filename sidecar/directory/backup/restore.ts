@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { expectSealed, linesOfSealed } from '../../base/sealed-file.ts'
 import { number, text } from '../rows.ts'
 import { SCHEMA_VERSION } from '../schema.ts'
-import type { DirectoryPlace, Snapshot } from '../snapshot.ts'
+import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
 import { type BackupDetails, detailsOf, type Replaced } from './content.ts'
 import { recordQuery, Scratch } from './scratch.ts'
@@ -95,7 +95,7 @@ async function readReplaced(
   { place, replace }: RestoreOptions,
 ): Promise<Replaced | undefined> {
   if (place.shared === undefined && !existsSync(place.file)) return undefined
-  const name = place.shared === undefined ? place.file : 'directory.url'
+  const name = nameOf(place)
   try {
     return await withSnapshot(place, async (snapshot) => {
       if (snapshot.version === 0) return undefined

@@ -2,7 +2,7 @@
 import { writeSealed } from '../../base/sealed-file.ts'
 import { number } from '../rows.ts'
 import { expectKnownVersion } from '../schema.ts'
-import type { DirectoryPlace, Snapshot } from '../snapshot.ts'
+import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
 import { type BackupDetails, encoded, tablesOf } from './content.ts'
 
@@ -21,7 +21,7 @@ export interface BackupOptions {
  */
 export function backUpDirectory({ path, place, version, nowMs }: BackupOptions): Promise<BackupDetails> {
   return withSnapshot(place, async (snapshot) => {
-    const name = place.shared === undefined ? place.file : 'directory.url'
+    const name = nameOf(place)
     if (snapshot.version === 0) throw new Error(`${name}: there is no directory yet`)
     expectKnownVersion(snapshot.version, name)
     // A backup of damaged rows would be a sound file with wrong content.
