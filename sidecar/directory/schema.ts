@@ -149,6 +149,9 @@ const MIGRATIONS: readonly string[] = [
   `,
 ]
 
+/** Number of the last change, as `last`; 0: there was none. */
+export const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit'
+
 /** Every table with records, each after those that it refers to; with the version that it came with. */
 export const TABLES: readonly { readonly name: string; readonly since: number }[] = [
   ...['accounts', 'projects', 'users', 'user_roles', 'account_permissions', 'project_permissions'],

@@ -7,7 +7,7 @@ import { callError } from '../base/call-error.ts'
 import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
 import { DirectoryFiles } from './directory-files.ts'
 import { numberParameters } from './named-parameters.ts'
-import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
+import { LAST_CHANGE, migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { damageOf } from './sqlite-snapshot.ts'
 
 /** How long a write waits for a write of another process, in milliseconds. */
@@ -193,7 +193,7 @@ class Connection implements Queries {
 
   /** Number of the last change. */
   lastChange(): number {
-    return Number(this.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')[0]?.last)
+    return Number(this.all(LAST_CHANGE)[0]?.last)
   }
 
   /** Moves the content of the log into the file. Returns whether it is empty now; it is not while another process reads it. */

@@ -3,6 +3,7 @@ import { existsSync, linkSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { giveToOwnerOf, syncFolder } from '../../base/data-folder.ts'
+import { LAST_CHANGE } from '../schema.ts'
 import type { Replaced } from './content.ts'
 import type { Scratch } from './scratch.ts'
 
@@ -73,7 +74,6 @@ function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
   return release
 }
 
-const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit'
 const SQLITE_BUSY = 5
 
 /** The file is empty: a process has created it and no more. */

@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { CHANNEL, LOCK, openPostgres } from '../postgres.ts'
 import { withClient } from '../postgres-snapshot.ts'
 import { number } from '../rows.ts'
-import { AUDIT_PROTECTION, SCHEMA_VERSION } from '../schema.ts'
+import { AUDIT_PROTECTION, LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, URL_KEY } from '../snapshot.ts'
 import { tablesOf } from './content.ts'
 import type { Scratch } from './scratch.ts'
@@ -23,7 +23,7 @@ export async function installRows(
     const tables = tablesOf(SCHEMA_VERSION)
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
     await client.query(LOCK)
-    const last = await client.query<{ last: number }>('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
+    const last = await client.query<{ last: number }>(LAST_CHANGE)
     if (number(last.rows[0]?.last) !== lastChange)
       throw new Error(`${URL_KEY}: the directory was changed meanwhile; nothing was restored`)
     const { lift, restore } = AUDIT_PROTECTION.postgres

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { expectSealed, linesOfSealed } from '../../base/sealed-file.ts'
 import { number, text } from '../rows.ts'
-import { SCHEMA_VERSION } from '../schema.ts'
+import { LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
 import { type BackupDetails, detailsOf, type Replaced } from './content.ts'
@@ -99,7 +99,7 @@ async function readReplaced(
   try {
     return await withSnapshot(place, async (snapshot) => {
       if (snapshot.version === 0) return undefined
-      const [last] = await snapshot.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
+      const [last] = await snapshot.all(LAST_CHANGE)
       const lastChange = number(last?.last)
       if (lastChange === 0) return undefined
       if (!replace) throw new NotEmpty(name)

@@ -1,7 +1,7 @@
 /** Backs a directory up, also while others serve from it and change it. */
 import { writeSealed } from '../../base/sealed-file.ts'
 import { number } from '../rows.ts'
-import { expectKnownVersion } from '../schema.ts'
+import { expectKnownVersion, LAST_CHANGE } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
 import { type BackupDetails, encoded, tablesOf } from './content.ts'
@@ -42,8 +42,6 @@ export function backUpDirectory({ path, place, version, nowMs }: BackupOptions):
     return details
   })
 }
-
-const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit'
 
 async function countsOf(snapshot: Snapshot): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
