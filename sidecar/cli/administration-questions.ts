@@ -2,6 +2,7 @@
 import type { DirectoryClient } from '../client/index.ts'
 import type { Permission } from '../gen/portcullis/v1/directory.ts'
 import { lossesOf, type Rights } from './losses.ts'
+import { counted } from './output.ts'
 import { everyPage } from './pages.ts'
 
 interface Rightful {
@@ -128,8 +129,4 @@ function permissionsOf(texts: readonly string[]): NonNullable<Rights['permission
       ? { scope: 'account' }
       : { scope: 'projects', projects: [text.replace(/^project:/, '')] },
   )
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -5,7 +5,7 @@ import { columns } from '../base/text-table.ts'
 import { type MalformedLine, readLines } from '../decision-log/read-line.ts'
 import { type Change, Replay, UNTOLD, type Untold } from '../decision-log/replay.ts'
 import { CommandError, EXIT } from './errors.ts'
-import { print, printJson } from './output.ts'
+import { counted, print, printJson } from './output.ts'
 import { readRules } from './rules.ts'
 import { paint } from './terminal.ts'
 
@@ -75,7 +75,7 @@ function describe(replay: Replay, malformed: MalformedLines): string {
     `${paint('yellow', 'not known')}  ${count}  ${UNTOLD[why]}`
   const verdict = changed === 0 ? paint('green', 'none would change') : `${changed} would change`
   return [
-    `${decisions} decision${decisions === 1 ? '' : 's'}: ${verdict}`,
+    `${counted(decisions, 'decision')}: ${verdict}`,
     ...(changes.length > 0 ? [columns(changes.map(rowOf))] : []),
     ...(further > 0 ? [`and ${further} more, of other cells`] : []),
     ...Array.from(untold, untoldText),
