@@ -29,6 +29,11 @@ export function parseAddress(key: string, address: string, otherwise = 'unix:PAT
   return { type: 'tcp', host, port }
 }
 
+/** The host of a URL, without the brackets around an IPv6 address. */
+export function bareHost(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1')
+}
+
 /** Whether only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))

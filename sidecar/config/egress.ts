@@ -1,6 +1,6 @@
 /** The routes of egress: checks what a schema cannot, and reads their certificates. */
 import { readFileSync } from 'node:fs'
-import { isLoopback } from '../base/address.ts'
+import { bareHost, isLoopback } from '../base/address.ts'
 import { type Config, ConfigError } from './config.ts'
 
 /** A route, checked. */
@@ -83,7 +83,7 @@ function checkPath({ path }: RouteOfFile, earlier: readonly RouteOfFile[], expec
 
 function urlOf({ url: text }: RouteOfFile, expect: Expect): URL {
   const url = URL.parse(text)
-  const safe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(bare(url.hostname)))
+  const safe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(bareHost(url.hostname)))
   expect(url !== null, 'url', 'a URL')
   if (url === null) return new URL('https://invalid.invalid/')
   expect(safe, 'url', 'https; http sends a token in the clear, and is for targets on this machine alone')
@@ -101,10 +101,6 @@ function urlOf({ url: text }: RouteOfFile, expect: Expect): URL {
     'a canonical path with a slash at the end',
   )
   return url
-}
-
-function bare(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
 function readCertificates(key: string, path: string, problems: string[]): string | undefined {

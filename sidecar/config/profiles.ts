@@ -1,6 +1,6 @@
 /** The profiles of the configuration, and the upstreams that they log in to: reads their secrets and certificates. */
 import { readFileSync } from 'node:fs'
-import { isLoopback } from '../base/address.ts'
+import { bareHost, isLoopback } from '../base/address.ts'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, type CredentialsConfig } from './config.ts'
 import { readSecret } from './credentials.ts'
@@ -159,7 +159,7 @@ function upstreamOf(
 function tokensUrlOf(key: string, authUrl: string): string {
   if (!URL.canParse(authUrl)) throw new ConfigError(`${key}: expected a URL`)
   const url = new URL(authUrl)
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const host = bareHost(url.hostname)
   if (url.protocol === 'http:' && !isLoopback(host))
     throw new ConfigError(`${key}: expected https, because the endpoint is not on this machine`)
   // Clouds answer there with the credentials of the machine.

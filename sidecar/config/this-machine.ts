@@ -1,5 +1,5 @@
 /** Whether the listeners are for the programs of this machine alone, and for all of them. */
-import { isLoopback, parseAddress } from '../base/address.ts'
+import { bareHost, isLoopback, parseAddress } from '../base/address.ts'
 import type { Config } from './config.ts'
 
 /**
@@ -14,5 +14,5 @@ export function isForThisMachine({ grpc, http }: Pick<Config, 'grpc' | 'http'>):
 }
 
 function isOfThisMachine(url: string | undefined): boolean {
-  return url === undefined || isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'))
+  return url === undefined || isLoopback(bareHost(new URL(url).hostname))
 }

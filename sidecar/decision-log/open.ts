@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { isLoopback } from '../base/address.ts'
+import { bareHost, isLoopback } from '../base/address.ts'
 import { PEPPER_FILE } from '../base/data-folder.ts'
 import type { Health } from '../base/health.ts'
 import { type Config, ConfigError } from '../config/config.ts'
@@ -75,7 +75,7 @@ function otlpOf(
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.hash !== '')
     throw new ConfigError(`${at}.url: expected a URL without a user name and without a fragment`)
-  if (url.protocol !== 'https:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
+  if (url.protocol !== 'https:' && !isLoopback(bareHost(url.hostname)))
     throw new ConfigError(
       `${at}.url: expected https, or an address of this machine: the lines say who asks for what`,
     )

@@ -12,7 +12,7 @@ import {
   type QueryResult,
   types,
 } from 'pg'
-import { isLoopback } from '../base/address.ts'
+import { bareHost, isLoopback } from '../base/address.ts'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Database, Parameters, Queries } from './database.ts'
@@ -277,7 +277,7 @@ function refuseSilentPlaintext(connection: ClientConfig): void {
     throw toOpenError(error, URL_KEY)
   }
   const { host, ssl } = client
-  const local = host.startsWith('/') || isLoopback(host.replace(/^\[(.*)\]$/, '$1'))
+  const local = host.startsWith('/') || isLoopback(bareHost(host))
   if (local || ssl || /[?&]sslmode=disable(&|$)/.test(connection.connectionString ?? '')) return
   throw new Error(
     `${URL_KEY}: expected sslmode in the URL, because the database is on another machine: sslmode=verify-full, or sslmode=disable to send passwords in plaintext`,

@@ -3,6 +3,7 @@ import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
+import { bareHost } from '../../base/address.ts'
 import { certificatesIn, WatchedCertificates } from '../../base/certificates.ts'
 import type { Config } from '../../config/config.ts'
 import { DAY_MS, type Finding, findingsOf } from './finding.ts'
@@ -43,7 +44,7 @@ function listenerFindings(
   }
   const path = files.certificate
   const [certificate] = certificatesIn(readFileSync(path))
-  const host = url === undefined ? undefined : new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
+  const host = url === undefined ? undefined : bareHost(new URL(url).hostname)
   const named = (each: X509Certificate, name: string) =>
     isIP(name) ? each.checkIP(name) !== undefined : each.checkHost(name) !== undefined
   return [
@@ -104,7 +105,7 @@ interface Target {
 async function reach({ subject, url: text, ca }: Target): Promise<Finding> {
   const { ok, error } = findingsOf('reachability')
   const url = new URL(text)
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const host = bareHost(url.hostname)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   let socket: Socket | undefined
