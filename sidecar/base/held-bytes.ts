@@ -10,7 +10,12 @@ export interface Holder {
 }
 
 /** Whoever holds more than this for long is the first to lose it. */
-export const MUCH_BYTES = 131_072
+const MUCH_BYTES = 131_072
+
+/** What `holdsMuchSinceMs` is now. */
+export function muchSinceMs({ heldBytes, holdsMuchSinceMs }: Holder, nowMs: number): number {
+  return heldBytes > MUCH_BYTES ? Math.min(holdsMuchSinceMs, nowMs) : Number.POSITIVE_INFINITY
+}
 
 /** Ends those that hold much, first those that have done so for longest, and then those that hold most, until it is less by so much. */
 export function releaseMost(holders: Iterable<Holder>, tooMuchBytes: number): void {

@@ -4,7 +4,7 @@ import type { ConnectionSource } from '../base/connections.ts'
 import type { SocketAccess } from '../base/unix-socket.ts'
 import type { CallStatus, Methods } from './call.ts'
 
-/** Bounds of connections that a transport of our own keeps. grpc-js has no place for them. */
+/** Bounds of connections. grpc-js has no place for most of them, so `grpc-js/guard.ts` keeps those that it can. */
 export interface ConnectionBounds {
   readonly connections: number
   readonly connectionsPerAddress: number

@@ -1,7 +1,7 @@
 /** A connection: its socket, its turns and its age. The session knows the protocol. */
 import type { Duplex } from 'node:stream'
 import { connectionSource, type HeldConnection } from '../base/connection-table.ts'
-import { type Holder, MUCH_BYTES } from '../base/held-bytes.ts'
+import { type Holder, muchSinceMs } from '../base/held-bytes.ts'
 import type { Application, Peer } from './application.ts'
 import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
@@ -186,8 +186,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
       if (nowMs - this.#endedMs >= LINGER_MS) this.#socket.destroy()
       return
     }
-    if (this.heldBytes <= MUCH_BYTES) this.holdsMuchSinceMs = Number.POSITIVE_INFINITY
-    else if (this.holdsMuchSinceMs === Number.POSITIVE_INFINITY) this.holdsMuchSinceMs = nowMs
+    this.holdsMuchSinceMs = muchSinceMs(this, nowMs)
     const { streams, lastStream } = this.#session
     if (streams.size > 0 || lastStream !== this.#lastStream) this.#usedMs = nowMs
     this.#lastStream = lastStream

@@ -7,7 +7,7 @@ import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp
 import type { Socket } from 'node:net'
 import { BySocket } from '../../base/by-socket.ts'
 import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/connection-table.ts'
-import { type Holder, MUCH_BYTES, releaseMost } from '../../base/held-bytes.ts'
+import { type Holder, muchSinceMs, releaseMost } from '../../base/held-bytes.ts'
 import { Reports } from '../../base/reports.ts'
 import type { Methods } from '../call.ts'
 import type { TransportOptions } from '../transport.ts'
@@ -224,8 +224,7 @@ class GuardedConnection implements HeldConnection, Holder {
     const { bytesWritten } = this.#socket
     if (bytesWritten !== this.#writtenBytes || this.unsentBytes === 0) this.#readMs = nowMs
     this.#writtenBytes = bytesWritten
-    if (this.heldBytes <= MUCH_BYTES) this.holdsMuchSinceMs = Number.POSITIVE_INFINITY
-    else if (this.holdsMuchSinceMs === Number.POSITIVE_INFINITY) this.holdsMuchSinceMs = nowMs
+    this.holdsMuchSinceMs = muchSinceMs(this, nowMs)
     return nowMs - this.#readMs
   }
 
