@@ -78,16 +78,16 @@ export interface Failure extends Omit<Denial, 'status'> {
  * @param retryAfterSeconds `undefined`: to try again does not help
  */
 export function failureOf(reason: string, retryAfterSeconds: string | undefined): Failure {
+  const isTemporary = retryAfterSeconds !== undefined
+  const message = isTemporary
+    ? 'the request could not be authorized; try again later'
+    : 'the request could not be authorized; the operator finds the cause in the log'
   const headers = headersOfDenial(reason)
-  const bodyWith = (message: string) =>
-    JSON.stringify({ error: { reason, message: `the request could not be authorized; ${message}` } })
-  return retryAfterSeconds === undefined
-    ? { status: 500, headers, body: bodyWith('the operator finds the cause in the log') }
-    : {
-        status: 503,
-        headers: [...headers, ['retry-after', retryAfterSeconds]],
-        body: bodyWith('try again later'),
-      }
+  return {
+    status: isTemporary ? 503 : 500,
+    headers: isTemporary ? [...headers, ['retry-after', retryAfterSeconds]] : headers,
+    body: JSON.stringify({ error: { reason, message } }),
+  }
 }
 
 /** A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */

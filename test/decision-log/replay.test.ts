@@ -1,6 +1,7 @@
 /** Replay: what another matrix would change, exactly, and that a log of any length is read in bounded memory. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
@@ -219,8 +220,11 @@ test('a long log is read in bounded memory, and a long line is malformed', async
     collect()
     const before = process.memoryUsage().arrayBuffers
     for (let sent = 0; sent < 32; sent++) yield Buffer.alloc(LINE_BYTES_MAX, 'x')
-    collect()
-    keptBytes = process.memoryUsage().arrayBuffers - before
+    // A collection frees buffers in the background, so that they are counted a little longer.
+    keptBytes = await lowest(() => {
+      collect()
+      return process.memoryUsage().arrayBuffers - before
+    })
     yield Buffer.from('\n')
     collect()
     const atFirst = process.memoryUsage().heapUsed
@@ -241,6 +245,15 @@ test('a long log is read in bounded memory, and a long line is malformed', async
   expect(grownMax).toBeLessThan(2_000_000)
   expect(keptBytes).toBeLessThan(4 * LINE_BYTES_MAX)
 })
+
+async function lowest(measure: () => number): Promise<number> {
+  let least = measure()
+  for (let attempt = 0; attempt < 20; attempt++) {
+    await setTimeout(5)
+    least = Math.min(least, measure())
+  }
+  return least
+}
 
 test('a log without an end of its last line is read to its end', async () => {
   const path = join(newFolder(), 'log')
