@@ -1,10 +1,11 @@
 /** A matrix that is exchanged while checks wait for an upstream: each answer is wholly that of one matrix, whose digest it names. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import type { Verification } from '../../sidecar/authority/authority.ts'
+import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext } from '../../sidecar/grpc/call.ts'
 import { checkHandlers } from '../../sidecar/grpc/check-handlers.ts'
 import { Rules } from '../../sidecar/rules.ts'
@@ -54,6 +55,7 @@ test('checks that began before an exchange end with the matrix that they began w
     verifier,
     authority: verifier,
     cacheForMs: 0,
+    turns: new Turns(),
     now: Date.now,
   } as unknown as Services
   const { check, checkBatch } = checkHandlers(services, 10, false)
@@ -72,6 +74,8 @@ test('checks that began before an exchange end with the matrix that they began w
   }
 
   const before = [one(), several()]
+  // A slow machine answers a batch in several slices.
+  await vi.waitFor(() => expect(waiting).toHaveLength(3))
   replace(RENAMED)
   rules.reload()
   expect(await one()).toMatchObject(OF_RENAMED)
