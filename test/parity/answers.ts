@@ -22,6 +22,13 @@ export function questionsFor({ people }: Sidecars, strict: boolean): readonly Qu
   return [...cellQuestions(people, strict), ...otherQuestions(people)]
 }
 
+/** Fewest questions that every protocol is asked: it has words for the cells at least. */
+const QUESTIONS_MIN = 90
+
+/** Fewest reasons among them. `explain` is asked about kinds of tokens alone, and no fault of a credential is among its reasons. */
+const REASONS_MIN = 4
+const REASONS_MIN_OF: Readonly<Record<string, number>> = { 'portcullis explain': 2 }
+
 /** Declares the tests of a protocol. */
 export function holdsToTheTable(protocol: Protocol, started: () => Sidecars): void {
   test.each([
@@ -39,6 +46,10 @@ export function holdsToTheTable(protocol: Protocol, started: () => Sidecars): vo
       const said = answers[index] as Answer
       return { what: question.what, said, expected: partOf(decisionOf(library, question), said) }
     })
+    // A protocol that has no words for anything would agree with every answer.
+    expect(rows.length).toBeGreaterThanOrEqual(QUESTIONS_MIN)
+    const reasons = new Set(rows.map(({ said }) => said.reason))
+    expect(reasons.size).toBeGreaterThanOrEqual(REASONS_MIN_OF[protocol.name] ?? REASONS_MIN)
     expect(rows.filter(({ said, expected }) => !isDeepStrictEqual(said, expected))).toEqual([])
   })
 }

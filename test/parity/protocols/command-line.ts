@@ -1,6 +1,6 @@
 /** The command line, in this process. */
 import { command } from '../../support/command-line.ts'
-import { strictEngine } from '../../support/engines.ts'
+import { STATIC_KIND, strictEngine } from '../../support/engines.ts'
 import type { Ended } from '../../support/processes.ts'
 import { type Answer, answerOfContract, oneByOne, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
@@ -28,7 +28,9 @@ export const COMMANDS: readonly Protocol[] = [
       if (known === undefined || fault !== undefined) return 'it is asked about kinds of tokens'
       if (target !== undefined || reason === 'UNKNOWN_API')
         return 'it is asked about APIs of the matrix alone'
-      return known.holder === 'control_panel_user' ? 'it knows no holder' : undefined
+      // Static tokens are those of control panel users anyway.
+      const { kind, holder } = known
+      return kind !== STATIC_KIND && holder === 'control_panel_user' ? 'it knows no holder' : undefined
     },
     ask: ({ sidecar }, questions) =>
       oneByOne(questions, async ({ api, known }) => {
