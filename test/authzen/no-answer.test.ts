@@ -22,7 +22,7 @@ test('a directory that does not answer', async () => {
     expect([path, status, text]).toEqual([path, 503, message])
     expect(headers['retry-after']).toBe('1')
   }
-  const { status, json } = await post(EVALUATIONS, { ...question, evaluations: [{}, claims] })
+  const { status, json, headers } = await post(EVALUATIONS, { ...question, evaluations: [{}, claims] })
   expect([status, json.evaluations]).toEqual([
     200,
     [
@@ -30,6 +30,14 @@ test('a directory that does not answer', async () => {
       expect.objectContaining({ decision: true }),
     ],
   ])
+  // Of one evaluation of several, the log knows as much as of a request.
+  const refusals = running.logLines.map((line) => JSON.parse(line))
+  const evaluation = {
+    status: 503,
+    reason: 'DIRECTORY_REPLACED',
+    request_id: headers['x-openstack-request-id'],
+  }
+  expect(refusals).toContainEqual(expect.objectContaining({ ...evaluation, msg: 'a request was refused' }))
   // Nobody has to be asked about claims.
   expect((await post(EVALUATION, claims)).json.decision).toBe(true)
 })

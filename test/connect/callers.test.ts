@@ -93,7 +93,8 @@ test('a withdrawn caller loses the streams that are open', async () => {
 
 describe('pages', async () => {
   const ORIGIN = 'https://console.example'
-  const config = newFile(JSON.stringify({ http: { cors: { origins: [ORIGIN] } } }), 'portcullis.json')
+  const http = { authzen: true, jwks: true, cors: { origins: [ORIGIN] } }
+  const config = newFile(JSON.stringify({ http }), 'portcullis.json')
   const { sidecar } = await runSidecar({ config, flags: LISTENING })
   const address = sidecar.httpAddress ?? ''
   const preflight = (path: string, origin: string) =>
@@ -137,6 +138,9 @@ describe('pages', async () => {
     ['another port', CHECK, `${ORIGIN}:8443`],
     ['a listed origin at the identity endpoint', '/identity/v3', ORIGIN],
     ['a listed origin at the document', '/openapi.json', ORIGIN],
+    ['a listed origin at AuthZEN', '/access/v1/evaluation', ORIGIN],
+    ['a listed origin at the metadata of AuthZEN', '/.well-known/authzen-configuration', ORIGIN],
+    ['a listed origin at the keys', '/.well-known/jwks.json', ORIGIN],
   ])('of %s may not', async (_claim, path, origin) => {
     for (const answer of [
       await preflight(path, origin),
