@@ -1,9 +1,10 @@
 /** External authorization over HTTP, as Envoy's `http_service` asks for it: 200 lets a request pass, and nothing else is a 200. */
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/answers.ts'
-import { ENVOY_TOKEN, iam, PROXY_SECRET, peopleBehindEnvoy } from '../support/behind-envoy.ts'
+import { ENVOY_TOKEN, iam, peopleBehindEnvoy } from '../support/behind-envoy.ts'
 import { BlackBox } from '../support/black-box.ts'
 import { askAt, type RequestHeaders } from '../support/identity.ts'
+import { PROXY_SECRET } from '../support/proxied.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
 
 const people = await peopleBehindEnvoy()

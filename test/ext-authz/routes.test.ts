@@ -2,18 +2,11 @@
 import { EnvoyClient } from '../support/ext-authz.ts'
 import { startIdentity } from '../support/identity.ts'
 import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/paths.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
 import { newFile } from '../support/resources.ts'
 
-const SECRET = 'a-secret-that-the-proxy-alone-can-read'
 const config = newFile(
-  JSON.stringify({
-    http: {
-      authorize: true,
-      trusted_proxies: ['127.0.0.1'],
-      proxy_secret_file: newFile(SECRET, 'proxy.secret'),
-    },
-    routes: ROUTES,
-  }),
+  JSON.stringify({ http: httpBehindProxy({ authorize: true }), routes: ROUTES }),
   'config.json',
 )
 const { ask, running } = await startIdentity({ config })
@@ -51,7 +44,7 @@ holdsToRoutes(
     const { json, status } = await ask({
       method: method === 'HEAD' ? 'GET' : method,
       path: `/ext-authz/routes${target}`,
-      headers: { 'x-portcullis-proxy-secret': SECRET, ...headers, host },
+      headers: { 'x-portcullis-proxy-secret': PROXY_SECRET, ...headers, host },
     })
     if (status === 400) return { refused: 'NOT_CANONICAL' }
     return outcomeOf(json)

@@ -1,10 +1,11 @@
 /** Where nothing can be decided: denied in an answer, on every way that Envoy asks, while the call itself succeeds. */
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { ENVOY_TOKEN, iam, PROXY_SECRET, peopleBehindEnvoy } from '../support/behind-envoy.ts'
+import { ENVOY_TOKEN, iam, peopleBehindEnvoy } from '../support/behind-envoy.ts'
 import { EnvoyClient } from '../support/ext-authz.ts'
 import { askAt } from '../support/identity.ts'
 import { startProcess } from '../support/processes.ts'
+import { PROXY_SECRET } from '../support/proxied.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 import { ROOT } from '../support/sources.ts'

@@ -11,6 +11,7 @@ import { BlackBox } from '../support/black-box.ts'
 import { checkRequest, extAuthzService } from '../support/ext-authz.ts'
 import { startIdentity } from '../support/identity.ts'
 import { serve } from '../support/processes.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
 import { ROOT } from '../support/sources.ts'
@@ -31,16 +32,10 @@ async function scrape(address: string | undefined, accept?: string) {
 }
 
 describe('a sidecar counts', async () => {
-  const secret = 'a-secret-that-the-proxy-alone-can-read'
   const config = newFile(
     JSON.stringify({
       health: { address: '127.0.0.1:0' },
-      http: {
-        authorize: true,
-        authzen: true,
-        trusted_proxies: ['127.0.0.1'],
-        proxy_secret_file: newFile(secret),
-      },
+      http: httpBehindProxy({ authorize: true, authzen: true }),
     }),
     'config.json',
   )
@@ -51,7 +46,7 @@ describe('a sidecar counts', async () => {
   const box = new BlackBox(running.address)
   const credentials = { headers: [{ name: 'X-Auth-Token', value: token }] }
   const proxy = {
-    'x-portcullis-proxy-secret': secret,
+    'x-portcullis-proxy-secret': PROXY_SECRET,
     'x-forwarded-for': '203.0.113.5',
     'x-auth-token': token,
   }
@@ -156,7 +151,7 @@ describe('a sidecar counts', async () => {
     for (const hidden of [
       ACCOUNT,
       token,
-      secret,
+      PROXY_SECRET,
       'wrong',
       '203.0.113.5',
       '127.0.0.1',

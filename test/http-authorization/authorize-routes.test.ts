@@ -1,18 +1,11 @@
 /** `GET /authorize` finds the API of a request as every other protocol does, in the words of each proxy. */
 import { startIdentity } from '../support/identity.ts'
 import { holdsToRoutes, ROUTES, type RoutedRow } from '../support/paths.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
 import { newFile } from '../support/resources.ts'
 
-const SECRET = 'a-secret-that-the-proxy-alone-can-read'
 const config = newFile(
-  JSON.stringify({
-    http: {
-      authorize: true,
-      trusted_proxies: ['::1', '127.0.0.1'],
-      proxy_secret_file: newFile(SECRET, 'secret'),
-    },
-    routes: ROUTES,
-  }),
+  JSON.stringify({ http: httpBehindProxy({ authorize: true }), routes: ROUTES }),
   'config.json',
 )
 const { ask } = await startIdentity({ config })
@@ -39,7 +32,7 @@ for (const [proxy, ...names] of [
       const described = { [methodName]: method, [uriName]: target, 'x-forwarded-host': host }
       const { json } = await ask({
         path: '/authorize',
-        headers: { 'x-portcullis-proxy-secret': SECRET, ...described, ...headers },
+        headers: { 'x-portcullis-proxy-secret': PROXY_SECRET, ...described, ...headers },
       })
       const { reason, message } = json.error
       if (reason !== 'CREDENTIAL_MISSING') return { refused: reason }

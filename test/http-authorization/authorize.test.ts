@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
 import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
 import { newFile } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'
 
-const SECRET = 'a-secret-that-the-proxy-alone-can-read'
 const ROUTES = [
   { host: 'api.example.com', path: '/balance/', api: 'balance' },
   { path: '/servers/{account}/', api: 'dedicated-servers', target: { account: { segment: 'account' } } },
@@ -16,16 +16,10 @@ const ROUTES = [
     target: { account: { fixed: ACCOUNT }, project: { segment: 'project' } },
   },
   { path: '/tickets/', methods: ['GET'], api: 'tickets' },
+  { path: '/invoices/', api: 'balance', target: { account: { header: 'X-Account' } } },
 ]
 const config = newFile(
-  JSON.stringify({
-    http: {
-      authorize: true,
-      trusted_proxies: ['127.0.0.1'],
-      proxy_secret_file: newFile(SECRET, 'proxy.secret'),
-    },
-    routes: ROUTES,
-  }),
+  JSON.stringify({ http: httpBehindProxy({ authorize: true }), routes: ROUTES }),
   'config.json',
 )
 const sidecar = await startIdentity({ config })
@@ -43,7 +37,7 @@ const CREDENTIALS = {
   none: {},
 } satisfies Record<string, RequestHeaders>
 
-const PROXY = { 'x-portcullis-proxy-secret': SECRET, 'x-forwarded-for': '203.0.113.5' }
+const PROXY = { 'x-portcullis-proxy-secret': PROXY_SECRET, 'x-forwarded-for': '203.0.113.5' }
 
 /** A request as nginx describes it. */
 const described = (uri: string, method = 'GET', host = 'api.example.com') => ({
@@ -94,6 +88,16 @@ describe('the routes say which API a request is for', () => {
     expect(await at('API.example.com:443')).toBe(200)
     expect(await at('other.example.com')).toBe('NO_ROUTE')
     expect(await at('api.example.com, other.example.com')).toBe('NOT_CANONICAL')
+  })
+
+  test.each<[claim: string, headers: RequestHeaders, status: number, reason?: string]>([
+    ['its own account', { 'X-Account': ACCOUNT }, 200],
+    ['the account of others', { 'X-Account': OTHER_ACCOUNT }, 403, 'ACCOUNT_MISMATCH'],
+    ['no account', {}, 403, 'TARGET_NOT_FOUND'],
+    ['its own account and another', { 'X-Account': [ACCOUNT, OTHER_ACCOUNT] }, 403, 'TARGET_NOT_FOUND'],
+  ])('and whose resource it is, by a header: %s', async (_claim, account, status, reason) => {
+    const answer = await authorize({ ...described('/invoices/1'), ...CREDENTIALS.account, ...account })
+    expect([answer.status, answer.json?.error.reason]).toEqual([status, reason])
   })
 
   const url = `https://api.example.com/servers/${ACCOUNT}/1`
@@ -232,8 +236,8 @@ test('HEAD is answered like GET, without a body; other methods are refused', asy
 describe('nobody but the proxy', () => {
   test.each<[claim: string, headers: RequestHeaders]>([
     ['without its secret', {}],
-    ['with another secret', { 'x-portcullis-proxy-secret': 'x'.repeat(SECRET.length) }],
-    ['with its secret twice', { 'x-portcullis-proxy-secret': [SECRET, SECRET] }],
+    ['with another secret', { 'x-portcullis-proxy-secret': 'x'.repeat(PROXY_SECRET.length) }],
+    ['with its secret twice', { 'x-portcullis-proxy-secret': [PROXY_SECRET, PROXY_SECRET] }],
   ])('is answered: %s', async (_claim, secret) => {
     const { 'x-portcullis-proxy-secret': _, ...headers } = described('/balance/')
     const answer = await authorize({ ...headers, ...secret, ...CREDENTIALS.account })
@@ -289,9 +293,9 @@ test('what the proxy cannot mend is in the log alone, and counted', async () => 
   const expected =
     'X-Original-URI: expected one header X-Original-URI or X-Forwarded-Uri or X-Original-URL, which the proxy writes; X-F'
   expect(running.logLines.filter((line) => line.includes(`"problem":"${expected}`))).toHaveLength(1)
-  expect(running.logLines.filter((line) => line.includes(SECRET) || line.includes(tokens.account))).toEqual(
-    [],
-  )
+  expect(
+    running.logLines.filter((line) => line.includes(PROXY_SECRET) || line.includes(tokens.account)),
+  ).toEqual([])
 })
 
 describe('it is off', () => {

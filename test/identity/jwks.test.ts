@@ -5,6 +5,7 @@ import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, jwtVerify } 
 import { describe, expect, test } from 'vitest'
 import { publicKeysOf, readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { errorOf, loginBody, type Request, startIdentity, TOKENS } from '../support/identity.ts'
+import { httpBehindProxy } from '../support/proxied.ts'
 import { eventually, newFile, newFolder } from '../support/resources.ts'
 import { runSidecar, type SidecarOptions } from '../support/sidecar.ts'
 import { decodedPart } from '../support/signed-token.ts'
@@ -153,8 +154,7 @@ test('a host that only checks shows the keys of its file', async () => {
 })
 
 test('whoever asks through or beside a proxy gets the same keys: where a request came from does not matter here', async () => {
-  const proxy_secret_file = newFile('a-secret-that-the-proxy-alone-can-read', 'proxy.secret')
-  const http = { trusted_proxies: ['127.0.0.1'], proxy_secret_file }
+  const http = httpBehindProxy({})
   const { get, ask } = await startShown({ config: newFile(JSON.stringify({ http }), 'config.json') })
   const headers = { 'x-forwarded-for': '203.0.113.5' }
   expect(await get({ headers })).toMatchObject({ status: 200 })

@@ -1,10 +1,11 @@
 /** A real Envoy before a real server, as examples/envoy configure it: what passes and what does not, and what the server gets to see. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ENVOY_TOKEN, type People, PROXY_SECRET, peopleBehindEnvoy } from '../support/behind-envoy.ts'
+import { ENVOY_TOKEN, type People, peopleBehindEnvoy } from '../support/behind-envoy.ts'
 import { ask, startTarget, type TargetServer } from '../support/egress.ts'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
 import { addRoute, type EnvoyConfiguration, envoyExample } from '../support/interop/ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
+import { PROXY_SECRET } from '../support/proxied.ts'
 import { eventually, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar } from '../support/sidecar.ts'
 

@@ -22,6 +22,7 @@ import {
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
 import { envoyExample } from '../support/interop/ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
+import { httpBehindProxy } from '../support/proxied.ts'
 import { eventually, newFile, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT } from '../support/sidecar.ts'
 import { encoded, headerFor, signedToken, signingKey } from '../support/signed-token.ts'
@@ -47,12 +48,7 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
   beforeAll(async () => {
     const config = {
       // Envoy says in X-Forwarded-For where its own requests come from, and sends no secret with them.
-      http: {
-        jwks: true,
-        compatibility: { unscoped_login: true },
-        trusted_proxies: ['127.0.0.1'],
-        proxy_secret_file: newFile('a-secret-that-the-proxy-alone-can-read', 'proxy.secret'),
-      },
+      http: httpBehindProxy({ jwks: true, compatibility: { unscoped_login: true } }),
       tokens: { issuer, audience: audiences[0] },
     }
     sidecar = await startIdentity({ config: newFile(JSON.stringify(config), 'config.json') })

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TESTER } from '../support/actor.ts'
-import { PROXY_SECRET } from '../support/behind-envoy.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
 import { printedApis } from '../support/oracle.ts'
+import { httpBehindProxy } from '../support/proxied.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import {
   ACCOUNT,
@@ -52,10 +52,7 @@ const ROUTES = printedApis().flatMap((api) => [
 
 /** A configuration in which every protocol is switched on. */
 export function everyProtocol(): { readonly flags: Record<string, string>; readonly config: string } {
-  const http = {
-    ...{ authorize: true, authzen: true, connect: true, jwks: true, trusted_proxies: ['127.0.0.1'] },
-    proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
-  }
+  const http = httpBehindProxy({ authorize: true, authzen: true, connect: true, jwks: true })
   return {
     flags: { 'http.address': '127.0.0.1:0' },
     config: newFile(JSON.stringify({ http, routes: ROUTES }), 'portcullis.json'),

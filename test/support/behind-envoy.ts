@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TESTER } from './actor.ts'
+import { httpBehindProxy } from './proxied.ts'
 import { newFile, newFolder } from './resources.ts'
 import {
   ACCOUNT,
@@ -18,9 +19,6 @@ import {
 export const ENVOY_TOKEN = 'envoy-caller-token-0123456789abcdef'
 /** Token of a caller who may use none. */
 export const OTHER_TOKEN = 'other-caller-token-0123456789abcdef'
-
-/** Secret by which a proxy is known over HTTP. */
-export const PROXY_SECRET = 'a-secret-that-the-proxy-alone-can-read'
 
 /** An account that lets in addresses of 203.0.113.0/24 alone. */
 const RESTRICTED = '777777'
@@ -64,11 +62,7 @@ export async function peopleBehindEnvoy(now: () => number = Date.now): Promise<P
   })
   await first.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['203.0.113.0/24'])
   const config = {
-    http: {
-      authorize: true,
-      trusted_proxies: ['127.0.0.1'],
-      proxy_secret_file: newFile(PROXY_SECRET, 'proxy.secret'),
-    },
+    http: httpBehindProxy({ authorize: true }),
     profiles: {
       gateway: {
         account: OTHER_ACCOUNT,
