@@ -102,6 +102,15 @@ describe('config show', () => {
   })
 })
 
+/** A configuration with one route of egress. */
+const egressTo = (api: string) => ({
+  profiles: { job: { account: '1', user_name: 'a', password_command: ['true'] } },
+  egress: {
+    address: '127.0.0.1:0',
+    routes: [{ path: '/a/', url: 'https://a.example/', api, profile: 'job', callers: 'anyone' }],
+  },
+})
+
 describe('config validate', () => {
   test.each<[what: string, config: object, problem: RegExp | undefined]>([
     ['an empty configuration', {}, undefined],
@@ -110,19 +119,7 @@ describe('config validate', () => {
       'routes and egress that fit the matrix',
       {
         routes: [{ path: '/', api: 'balance' }],
-        profiles: { job: { account: '1', user_name: 'a', password_command: ['true'] } },
-        egress: {
-          address: '127.0.0.1:0',
-          routes: [
-            {
-              path: '/a/',
-              url: 'https://a.example/',
-              api: 'balance',
-              profile: 'job',
-              callers: 'anyone',
-            },
-          ],
-        },
+        ...egressTo('balance'),
       },
       undefined,
     ],
@@ -139,25 +136,7 @@ describe('config validate', () => {
       { http: { tls: { certificate: '/nowhere/a', key: '/nowhere/b' } } },
       /http\.tls\.certificate: \/nowhere\/a/,
     ],
-    [
-      'an egress route to an unknown API',
-      {
-        profiles: { job: { account: '1', user_name: 'a', password_command: ['true'] } },
-        egress: {
-          address: '127.0.0.1:0',
-          routes: [
-            {
-              path: '/a/',
-              url: 'https://a.example/',
-              api: 'none',
-              profile: 'job',
-              callers: 'anyone',
-            },
-          ],
-        },
-      },
-      /egress\.routes\[0\]\.api/,
-    ],
+    ['an egress route to an unknown API', egressTo('none'), /egress\.routes\[0\]\.api/],
   ])('finds in %s what is wrong', async (_what, config, problem) => {
     const ended = await command(['config', 'validate', '--json', '--config', configFile(config)])
     const { problems } = JSON.parse(ended.stdout) as { problems: string[] }
