@@ -7,7 +7,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { installed, run } from './interop/command.ts'
+import { run } from './interop/command.ts'
+import { installedFromPython } from './interop/python-packages.ts'
 import { type RunningProcess, startProcess } from './processes.ts'
 import { eventually, newFolder } from './resources.ts'
 
@@ -19,14 +20,9 @@ const PACKAGES = ['keystone==30.0.0', 'uwsgi==2.0.31']
  * @returns its folder of programs
  * @throws CommandFailed if it cannot be installed
  */
-export async function installKeystone(): Promise<string> {
-  const version = await run('python3', ['--version'])
-  const folder = await installed('keystone-server', [version, ...PACKAGES], async (folder) => {
-    await run('python3', ['-m', 'venv', folder])
-    const options = ['--no-input', '--only-binary', ':all:', '--no-binary', 'uwsgi']
-    await run(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', ...options, ...PACKAGES])
-  })
-  return join(folder, 'bin')
+export function installKeystone(): Promise<string> {
+  const options = ['--only-binary', ':all:', '--no-binary', 'uwsgi']
+  return installedFromPython('keystone-server', PACKAGES, options)
 }
 
 export interface KeystoneSettings {

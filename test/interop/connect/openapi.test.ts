@@ -2,32 +2,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { installed, interopFolder, run } from '../../support/interop/command.ts'
+import { interopFolder, run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
+import { installedFromPython } from '../../support/interop/python-packages.ts'
 import { newFolder } from '../../support/resources.ts'
 import { runSidecar } from '../../support/sidecar.ts'
 
 const requirements = join(interopFolder, 'connect', 'requirements.txt')
 
-const schemathesis = await obtained('schemathesis', async () => {
-  const version = await run('python3', ['--version'])
-  const folder = await installed(
-    'schemathesis',
-    [version, readFileSync(requirements, 'utf8')],
-    async (folder) => {
-      await run('python3', ['-m', 'venv', folder])
-      await run(join(folder, 'bin', 'python'), [
-        '-m',
-        'pip',
-        'install',
-        '--no-input',
-        '--requirement',
-        requirements,
-      ])
-    },
-  )
-  return join(folder, 'bin', 'schemathesis')
-})
+const schemathesis = await obtained('schemathesis', async () =>
+  join(await installedFromPython('schemathesis', { file: requirements }), 'schemathesis'),
+)
 
 /** How many values are made for each call, beside those at the bounds of its schema. */
 const EXAMPLES = '15'

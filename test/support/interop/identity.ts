@@ -5,8 +5,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { type Ended, run as runCommand, startProcess } from '../processes.ts'
 import { newFile, newFolder } from '../resources.ts'
 import { makeAuthority, makeCertificate } from './certificates.ts'
-import { installed, interopFolder, run } from './command.ts'
+import { interopFolder, run } from './command.ts'
 import { ownAddress } from './own-address.ts'
+import { installedFromPython } from './python-packages.ts'
 import { startSidecar } from './sidecar.ts'
 
 export { obtained } from './obtain.ts'
@@ -14,19 +15,8 @@ export { obtained } from './obtain.ts'
 const programs = join(interopFolder, 'identity')
 
 /** A virtual environment with Keystone's clients. @returns its folder of programs */
-export async function installKeystoneClients(): Promise<string> {
-  const requirements = join(programs, 'python', 'requirements.txt')
-  const version = await run('python3', ['--version'])
-  const folder = await installed(
-    'keystone',
-    [version, readFileSync(requirements, 'utf8')],
-    async (folder) => {
-      await run('python3', ['-m', 'venv', folder])
-      const options = ['--no-input', '--only-binary', ':all:', '--requirement', requirements]
-      await run(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', ...options])
-    },
-  )
-  return join(folder, 'bin')
+export function installKeystoneClients(): Promise<string> {
+  return installedFromPython('keystone', { file: join(programs, 'python', 'requirements.txt') })
 }
 
 /** Path of a program of `test/interop/identity/python`. */

@@ -1,20 +1,14 @@
 /** The Python client: grpcio from the package index, stubs generated from the protos. */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { installed, interopFolder, repository, run } from './command.ts'
+import { interopFolder, repository, run } from './command.ts'
+import { installedFromPython } from './python-packages.ts'
 
 const programs = join(interopFolder, 'python')
 
-/** Makes a virtual environment with what the client needs. @returns its folder */
-export async function installPython(): Promise<string> {
-  const requirements = join(programs, 'requirements.txt')
-  const version = await run('python3', ['--version'])
-  return installed('python', [version, readFileSync(requirements, 'utf8')], async (folder) => {
-    await run('python3', ['-m', 'venv', folder])
-    // Wheels only: compiling gRPC takes longer than anybody waits.
-    const options = ['--no-input', '--only-binary', ':all:', '--requirement', requirements]
-    await run(interpreterOf(folder), ['-m', 'pip', 'install', ...options])
-  })
+/** Makes a virtual environment with what the client needs. @returns its folder of programs */
+export function installPython(): Promise<string> {
+  return installedFromPython('python', { file: join(programs, 'requirements.txt') })
 }
 
 /** Generates the stubs into `folder`, and returns how a program of `test/interop/python` is run with them. */
@@ -22,7 +16,7 @@ export async function generatePython(
   environment: string,
   folder: string,
 ): Promise<{ readonly interpreter: string; readonly env: Readonly<Record<string, string>> }> {
-  const interpreter = interpreterOf(environment)
+  const interpreter = join(environment, 'python')
   const protos = join(repository, 'proto')
   const files = readdirSync(protos, { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.proto'),
@@ -40,8 +34,4 @@ export async function generatePython(
 /** Path of a program of `test/interop/python`. */
 export function pythonProgram(name: string): string {
   return join(programs, name)
-}
-
-function interpreterOf(environment: string): string {
-  return join(environment, 'bin', 'python')
 }
