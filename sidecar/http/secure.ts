@@ -187,6 +187,8 @@ export class SecureServers {
     session.removeAllListeners('timeout')
     // A client that does not read its responses, or one that is gone while a request lasts.
     session.setTimeout(keepAliveMs, () => {
+      // Node does not call this for such a session, but promises nothing. A ping would throw, and end the process.
+      if (session.destroyed) return
       if (!this.#lasting.get(session)) return end()
       const unanswered = setTimeout(end, headersMs)
       session.ping((error) => {
