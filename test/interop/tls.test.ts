@@ -1,9 +1,11 @@
 /** Mutual TLS: only clients with a certificate of the right authority get answers, in every language. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { ChannelCredentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, PortcullisError } from '../../sidecar/client/index.ts'
+import { PREFACE } from '../support/http2-frames.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { startClient, type TlsFiles } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
@@ -59,6 +61,29 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('a sidecar with TLS and %d w
   })
   afterAll(async () => {
     await sidecar?.stop()
+  })
+
+  // With the certificate of a client that is let in.
+  test.each<[protocols: string[] | undefined, isServed: boolean]>([
+    [['h2'], true],
+    [['http/1.1', 'h2'], true],
+    [undefined, false],
+    [['http/1.1'], false],
+    [['h2c', 'grpc-exp'], false],
+  ])('by ALPN a client offers %j: served %j', async (protocols, isServed) => {
+    const { ca, certificate: cert, key } = contentsOf(certificates.ours.certificate, certificates.client)
+    const port = Number(sidecar.address.split(':')[1])
+    const offered = protocols && { ALPNProtocols: protocols }
+    const socket = connectTls({ port, host: '127.0.0.1', ca, cert, key, ...offered })
+    const received = new Promise<number>((resolve) => {
+      socket.once('data', ({ length }) => resolve(length))
+      socket.once('close', () => resolve(0))
+      // A protocol that the server does not have ends the handshake.
+      socket.on('error', () => {})
+    })
+    socket.write(PREFACE)
+    expect((await received) > 0).toBe(isServed)
+    socket.destroy()
   })
 
   for (const { language, skipped, attempt } of attempts())
