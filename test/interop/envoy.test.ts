@@ -3,7 +3,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ENVOY_TOKEN, type People, peopleBehindEnvoy } from '../support/behind-envoy.ts'
 import { ask, startTarget, type TargetServer } from '../support/egress.ts'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
-import { addRoute, type EnvoyConfiguration, envoyExample } from '../support/interop/ext-authz.ts'
+import {
+  addRoute,
+  type EnvoyConfiguration,
+  envoyExample,
+  leaveToSidecar,
+} from '../support/interop/ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { PROXY_SECRET } from '../support/proxied.ts'
 import { eventually, whenTheFileEnds } from '../support/resources.ts'
@@ -18,6 +23,8 @@ type Headers = Readonly<Record<string, string | readonly string[]>>
 interface Mode {
   readonly mode: string
   readonly file: 'envoy.yaml' | 'envoy-http.yaml'
+  /** Whether the routes of the sidecar say which API a request is for, and not those of Envoy. */
+  readonly isRouted?: true
   readonly change: (configuration: EnvoyConfiguration) => void
 }
 
@@ -36,10 +43,11 @@ const MODES: readonly Mode[] = [
       manager.common_http_protocol_options = {}
     },
   },
-  { mode: 'HTTP', file: 'envoy-http.yaml', change: () => {} },
+  { mode: 'gRPC, by the routes of the sidecar', file: 'envoy.yaml', isRouted: true, change: leaveToSidecar },
+  { mode: 'HTTP', file: 'envoy-http.yaml', isRouted: true, change: () => {} },
 ]
 
-describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
+describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, change }) => {
   const isGrpc = file === 'envoy.yaml'
   let nowMs = Date.now()
   let people: People
@@ -49,7 +57,7 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
 
   beforeAll(async () => {
     people = await peopleBehindEnvoy(() => nowMs)
-    sidecar = await people.run({ 'http.address': '127.0.0.1:0' }, isGrpc ? {} : { routes: ROUTES })
+    sidecar = await people.run({ 'http.address': '127.0.0.1:0' }, isRouted ? { routes: ROUTES } : {})
     application = await startTarget()
     envoy = await start(change)
   })
@@ -159,8 +167,9 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
   test('no header that overrides the path reaches the application', async () => {
     const overriding = { 'X-Original-URL': '/servers/1', 'X-Rewrite-URL': '/servers/1' }
     const { status, received } = await send('/billing/', { ...iam(), ...overriding })
-    expect([status, received.length]).toEqual([200, 1])
-    expect(received[0]?.rawHeaders.filter((text) => text === '/servers/1')).toEqual([])
+    // Over HTTP such headers are not passed on to the sidecar, which would refuse them as it does over gRPC.
+    expect([status, received.length]).toEqual(isRouted && isGrpc ? [403, 0] : [200, 1])
+    expect(received[0]?.rawHeaders.filter((text) => text === '/servers/1') ?? []).toEqual([])
   })
 
   test.each<[what: string, path: string, headers: () => Headers, status: number, reason: string]>([
@@ -260,10 +269,16 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, change }) => {
   })
 
   test('a request about which nothing can be decided does not pass', async () => {
-    // Over gRPC the route names no API; over HTTP the path is in no route.
+    // The route of Envoy names no API, or the path is in no route of the sidecar.
     const answer = await send('/elsewhere', iam())
     expect(answer.received).toEqual([])
-    expect([answer.status, answer.reason]).toEqual(isGrpc ? [500, 'INVALID_ARGUMENT'] : [403, 'NO_ROUTE'])
+    expect([answer.status, answer.reason]).toEqual(isRouted ? [403, 'NO_ROUTE'] : [500, 'INVALID_ARGUMENT'])
+  })
+
+  test.runIf(isRouted)('the path says whose resource it is', async () => {
+    expect((await send(`/accounts/${ACCOUNT}/`, iam())).status).toBe(200)
+    const answer = await send(`/accounts/${OTHER_ACCOUNT}/`, iam())
+    expect(answer).toMatchObject({ status: 403, reason: 'ACCOUNT_MISMATCH', received: [] })
   })
 
   test.runIf(isGrpc)('the address of the client is the one that proxies of the operator saw', async () => {
@@ -355,9 +370,12 @@ const CONTEXTS = [
   ['/cdn/', { api: 'cdn', account: ACCOUNT, project: 'alpha' }],
 ] as const
 
-/** Over HTTP the sidecar has the routes, and not Envoy. */
+/** Routes of the sidecar, which say what those of Envoy say otherwise. */
 const ROUTES = [
   { path: '/billing/', api: 'balance' },
   { path: '/servers/', api: 'dedicated-servers' },
+  { path: '/accounts/{account}/', api: 'balance', target: { account: { segment: 'account' } } },
+  { path: '/restricted/', api: 'balance' },
+  { path: '/behind/', api: 'balance', target: { account: { fixed: ACCOUNT } } },
   { path: '/cdn/', api: 'cdn', target: { account: { fixed: ACCOUNT }, project: { fixed: 'alpha' } } },
 ]

@@ -38,6 +38,13 @@ export function envoyExample(
   return { whole, manager, filter: manager.http_filters[0].typed_config }
 }
 
+/** Leaves it to the routes of the sidecar which API a request is for, and whose resource it asks for. */
+export function leaveToSidecar({ manager }: EnvoyConfiguration): void {
+  for (const { typed_per_filter_config: filters } of manager.route_config.virtual_hosts[0].routes)
+    for (const name of ['api', 'account', 'project'])
+      delete filters?.['envoy.filters.http.ext_authz'].check_settings.context_extensions[name]
+}
+
 /** Adds a route before the others. */
 export function addRoute(
   { manager }: EnvoyConfiguration,
