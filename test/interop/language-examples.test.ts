@@ -2,9 +2,11 @@
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { connect } from '../../sidecar/client/index.ts'
 import { blocksOf, needOf, pages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
+import { connectionTo } from '../parity/protocols/http.ts'
 import { engine } from '../support/engines.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
@@ -31,6 +33,83 @@ test('every example is read, and every need is known here', () => {
   expect([...new Set(named)].sort()).toEqual(Object.keys(THERE).sort())
 })
 
+type Headers = readonly (readonly [name: string, value: string])[]
+
+/** Credentials of the demo: a static token, and IAM tokens of its account and of its project. */
+type Tokens = Readonly<Record<'fixed' | 'iam' | 'project', string>>
+
+/** From the questions of test/parity, those that can be asked about one API. */
+const REFUSED: readonly [claim: string, reason: string, headers: (tokens: Tokens) => Headers, of?: string][] =
+  [
+    ['no token', 'CREDENTIAL_MISSING', () => []],
+    [
+      'an empty header beside a good one',
+      'CREDENTIAL_MISSING',
+      ({ fixed }) => [
+        ['X-Auth-Token', ''],
+        ['X-Token', fixed],
+      ],
+    ],
+    ['a longer name', 'CREDENTIAL_MISSING', ({ iam }) => [['X-Auth-Token-2', iam]]],
+    [
+      'two tokens',
+      'CREDENTIAL_AMBIGUOUS',
+      ({ fixed, iam }) => [
+        ['X-Token', fixed],
+        ['X-Auth-Token', iam],
+      ],
+    ],
+    [
+      'the header twice',
+      'CREDENTIAL_AMBIGUOUS',
+      ({ iam }) => [
+        ['X-Auth-Token', iam],
+        ['X-Auth-Token', iam],
+      ],
+    ],
+    [
+      'the header twice, first empty, in two spellings',
+      'CREDENTIAL_AMBIGUOUS',
+      ({ fixed }) => [
+        ['x-token', ''],
+        ['X-TOKEN', fixed],
+      ],
+    ],
+    [
+      'two tokens joined by a comma',
+      'CREDENTIAL_AMBIGUOUS',
+      ({ fixed }) => [['X-Token', `${fixed}, ${fixed}`]],
+    ],
+    ['a blank inside', 'CREDENTIAL_MALFORMED', ({ iam }) => [['X-Auth-Token', `${iam} x`]]],
+    ['a letter beyond ASCII', 'CREDENTIAL_MALFORMED', ({ fixed }) => [['X-Token', `${fixed}é`]]],
+    ['a static token in X-Auth-Token', 'WRONG_HEADER', ({ fixed }) => [['X-Auth-Token', fixed]]],
+    ['an IAM token in X-Token', 'WRONG_HEADER', ({ iam }) => [['X-Token', iam]]],
+    ['a token of nobody', 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
+    [
+      'a forged signature',
+      'CREDENTIAL_INVALID',
+      ({ iam }) => [['X-Auth-Token', `${iam.slice(0, -8)}AAAAAAAA`]],
+    ],
+    ['a project token', 'TOKEN_KIND_NOT_ACCEPTED', ({ project }) => [['X-Auth-Token', project]]],
+    ['the account of others', 'ACCOUNT_MISMATCH', ({ fixed }) => [['X-Token', fixed]], '999999'],
+    ['the account of others, by IAM', 'ACCOUNT_MISMATCH', ({ iam }) => [['X-Auth-Token', iam]], '999999'],
+  ]
+
+const LET_PASS: readonly [claim: string, headers: (tokens: Tokens) => Headers][] = [
+  ['a static token', ({ fixed }) => [['X-Token', fixed]]],
+  ['an IAM token', ({ iam }) => [['X-Auth-Token', iam]]],
+  ['the header in another spelling', ({ iam }) => [['x-AUTH-tOKEN', iam]]],
+  ['blanks around a token', ({ fixed }) => [['X-Token', ` \t${fixed} `]]],
+  [
+    'other headers around a token',
+    ({ fixed }) => [
+      ['Authorization', 'Bearer x'],
+      ['X-Token', fixed],
+      ['X-Portcullis-Kind', 'iam_token_account_scoped'],
+    ],
+  ],
+]
+
 /** A copy of the example, where the page finds it. */
 const prepareWith = (example: string) => (terminal: Terminal) => {
   cpSync(join(ROOT, example), join(terminal.folder, example), { recursive: true })
@@ -45,55 +124,45 @@ describe.each(examples)('$path', (page) => {
     .map(({ text }) => text.trim())
 
   describe.each(THERE[page.path.split('/')[1] ?? ''] ? servers : [])('%s', (server) => {
-    let origin: string
+    let address: string
+    let tokens: Tokens
     beforeAll(async () => {
       const [, port] = /port: (\d+)/.exec(await terminal().start(server)) ?? []
-      origin = `http://127.0.0.1:${port}`
+      address = `127.0.0.1:${port}`
+      const sidecar = connect(terminal().meant('127.0.0.1:50051'), { deadlineMs: 30_000 })
+      const login = { userName: 'demo', account: account(), password: secret('PORTCULLIS_PASSWORD') }
+      const issued = async (project?: string) => {
+        const scope = { account: account(), ...(project !== undefined && { project }) }
+        return (await sidecar.issue({ password: login, scope })).value
+      }
+      tokens = { fixed: secret('STATIC_TOKEN'), iam: await issued(), project: await issued('demo-project') }
+      sidecar.close()
     })
-    const token = () => terminal().meant('STATIC_TOKEN=…').replace('STATIC_TOKEN=', '')
+    const secret = (name: string) => terminal().meant(`${name}=…`).replace(`${name}=`, '')
     const account = () => terminal().meant('787613')
+    const send = (headers: Headers, of = account()) =>
+      connectionTo(address)({ path: `/accounts/${of}/balance`, headers })
 
-    test.each<
-      [claim: string, headers: () => [string, string][], account: string, status: number, reason: string]
-    >([
-      ['no token', () => [], '', 401, 'CREDENTIAL_MISSING'],
-      ['a token of nobody', () => [['X-Token', 'nobody']], '', 401, 'CREDENTIAL_INVALID'],
-      ['a token in the wrong header', () => [['X-Auth-Token', token()]], '', 401, 'WRONG_HEADER'],
-      [
-        'two tokens',
-        () => [
-          ['X-Token', token()],
-          ['X-Auth-Token', 'a'],
-        ],
-        '',
-        401,
-        'CREDENTIAL_AMBIGUOUS',
-      ],
-      ['the account of others', () => [['X-Token', token()]], '999999', 403, 'ACCOUNT_MISMATCH'],
-    ])('refuses %s', async (_claim, headers, other, status, reason) => {
-      const response = await fetch(`${origin}/accounts/${other || account()}/balance`, { headers: headers() })
-      const { error } = (await response.json()) as { error: object }
-      expect({ status: response.status, error }).toMatchObject({
-        status,
+    test.each(REFUSED)('refuses %s', async (_claim, reason, headers, of) => {
+      const { status, headers: told, text } = await send(headers(tokens), of)
+      const isUnknown = reason !== 'ACCOUNT_MISMATCH' && reason !== 'TOKEN_KIND_NOT_ACCEPTED'
+      expect({ status, error: JSON.parse(text).error }).toMatchObject({
+        status: isUnknown ? 401 : 403,
         error: { reason, message: expect.any(String), accepted: { length: 2 } },
       })
-      expect(response.headers.get('x-portcullis-reason')).toBe(reason)
-      expect(response.headers.get('x-portcullis-rules-digest')).toBe(engine.rulesDigest)
-      const challenge = response.headers.get('www-authenticate')
       const challenges = ['X-Auth-Token', 'X-Token'].map(
         (name) => `Portcullis header="${name}", reason="${reason}"`,
       )
-      expect(challenge).toBe(status === 401 ? challenges.join(', ') : null)
+      expect(told).toMatchObject({
+        'x-portcullis-reason': reason,
+        'x-portcullis-rules-digest': engine.rulesDigest,
+      })
+      expect(told['www-authenticate']).toBe(isUnknown ? challenges.join(', ') : undefined)
     })
 
-    test('lets a request pass', async () => {
-      const response = await fetch(`${origin}/accounts/${account()}/balance`, {
-        headers: { 'X-Token': token() },
-      })
-      expect({ status: response.status, body: await response.json() }).toEqual({
-        status: 200,
-        body: { balance: 42 },
-      })
+    test.each(LET_PASS)('lets %s pass', async (_claim, headers) => {
+      const { status, text } = await send(headers(tokens))
+      expect({ status, body: JSON.parse(text) }).toEqual({ status: 200, body: { balance: 42 } })
     })
   })
 

@@ -80,7 +80,7 @@ func (g *Gate) refusal(ctx context.Context, api, account, address string, values
 	credentials := &portcullisv1.Credentials{}
 	for _, name := range credentialHeaders {
 		for _, value := range values(name) {
-			credentials.Headers = append(credentials.Headers, &portcullisv1.Header{Name: name, Value: value})
+			credentials.Headers = append(credentials.Headers, &portcullisv1.Header{Name: name, Value: text(value)})
 		}
 	}
 	answer, err := g.answer(ctx, &portcullisv1.CheckRequest{
@@ -98,6 +98,15 @@ func (g *Gate) refusal(ctx context.Context, api, account, address string, values
 		return nil
 	}
 	return denial(answer)
+}
+
+// Bytes of a header as text. They need not be UTF-8, and a message with other bytes cannot be sent.
+func text(value string) string {
+	characters := make([]rune, len(value))
+	for index := range len(value) {
+		characters[index] = rune(value[index])
+	}
+	return string(characters)
 }
 
 func denial(answer *portcullisv1.CheckResponse) *refusal {
