@@ -1,13 +1,14 @@
-/** `compile` does all the work once. The space of answers is finite, so every answer is built and frozen here. */
+/** `compile` does all the work once. The space of answers is finite, so what each question is answered is settled here. */
 import { nameConflicts } from './conflicts.ts'
-import { completeMatrix, matrixProblems } from './consistency.ts'
+import { completeMatrix, problemsInSteps } from './consistency.ts'
 import { type CredentialHeaders, CredentialNames, type Extraction, extractCredential } from './credentials.ts'
 import { CellHandle, decide, deny, handleOf } from './decide.ts'
 import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
-import { digestOf } from './digest.ts'
+import { digestInSteps, digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
 import type { MatrixInput, TokenKind } from './matrix.ts'
 import type { CredentialReason } from './reasons.ts'
+import { finish, type Steps } from './steps.ts'
 import { tabulate } from './tabulate.ts'
 
 export interface CompileOptions {
@@ -67,6 +68,11 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
   extract(headers: CredentialHeaders): Extraction
   /** Every decision that this engine can give, each once: for programs that encode them beforehand. */
   decisions(): Iterable<Decision<KindId>>
+  /**
+   * Whether every decision is built. In a large matrix one is built when it is asked for first, and is the same object from then on. What
+   * it says was settled when the matrix was compiled.
+   */
+  readonly prebuilt: boolean
 }
 
 /**
@@ -79,18 +85,30 @@ export function compile<const KindId extends string, const ApiId extends string>
   options?: CompileOptions,
 ): Engine<KindId, ApiId>
 export function compile(input: MatrixInput, options: CompileOptions = {}): Engine {
-  const [problem] = matrixProblems(input)
+  return finish(compileInSteps(input, options))
+}
+
+/**
+ * As `compile`, a little of the work at each `next()`: for a program that has other things to do meanwhile. The matrix must not change
+ * until the last step, which returns the engine.
+ *
+ * @throws TypeError as `compile` does, from one of the steps
+ */
+export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}): Steps<Engine> {
+  const [problem] = yield* problemsInSteps(input)
   if (problem !== undefined)
     throw new TypeError(`the matrix is not valid: ${problem.path}: ${problem.expected}`)
   const matrix = completeMatrix(input)
   const strict = options.strict === true
   const { title, tokenKinds, apis: rows, statements, conflicts: declared } = matrix
   // The parts by name: what else an object carries, such as the `$schema` of the file, is not the matrix.
-  const digest = digestOf({ title, tokenKinds, apis: rows, statements, conflicts: declared })
+  const digest = yield* digestInSteps({ title, tokenKinds, apis: rows, statements, conflicts: declared })
   const rulesDigest = digestOf({ digest, strict })
   const kinds = tokenKinds.map((kind) => frozenCopy(kind))
-  const conflicts = Object.freeze(nameConflicts(matrix))
-  const { table, apis, decisions } = tabulate({ matrix, strict, digest, rulesDigest, kinds, conflicts })
+  const conflicts = yield* nameConflicts(matrix)
+  const { table, apis, prebuilt, decisions } = yield* tabulate({
+    ...{ matrix, strict, digest, rulesDigest, kinds, conflicts },
+  })
   const headers = new CredentialNames(kinds.map((kind) => kind.header))
   return Object.freeze({
     digest,
@@ -106,6 +124,7 @@ export function compile(input: MatrixInput, options: CompileOptions = {}): Engin
     deny: (api: string, reason: CredentialReason, kind?: string, holder?: string) =>
       deny(table, api, reason, kind, holder),
     extract: (list: CredentialHeaders) => extractCredential(list, headers),
-    decisions: () => decisions.values(),
+    decisions,
+    prebuilt,
   })
 }

@@ -2,25 +2,36 @@
 import type { NamedConflict } from './decision.ts'
 import { frozenCopy } from './freeze.ts'
 import type { Matrix } from './matrix.ts'
+import type { Steps } from './steps.ts'
 
 /** The conflicts as decisions name them: with the sections of their statements. */
-export function nameConflicts(matrix: Matrix): NamedConflict[] {
+export function* nameConflicts(matrix: Matrix): Steps<readonly NamedConflict[]> {
   const sections = new Map(matrix.statements.map((statement) => [statement.id, statement.section]))
   const table = new Map(matrix.apis.map((api) => [api.id, api.section]))
-  return matrix.conflicts.map(({ statements, ...conflict }) => {
+  const conflicts: NamedConflict[] = []
+  for (const { statements, ...conflict } of matrix.conflicts) {
     const named = new Set(statements.map((id) => sections.get(id) as string))
     // A contested cell is a cell of the table, so the section of the table takes part.
     for (const { api } of conflict.cells) named.add(table.get(api) as string)
-    return frozenCopy({ ...conflict, sections: [...named] })
-  })
+    conflicts.push(frozenCopy({ ...conflict, sections: [...named] }))
+    yield
+  }
+  return Object.freeze(conflicts)
 }
 
 /** API id → the conflicts that are about it or about one of its cells, in the order of the matrix. */
-export function conflictsByApi(conflicts: readonly NamedConflict[]): Map<string, NamedConflict[]> {
+export function* conflictsByApi(
+  conflicts: readonly NamedConflict[],
+): Steps<ReadonlyMap<string, readonly NamedConflict[]>> {
   const byApi = new Map<string, NamedConflict[]>()
-  for (const conflict of conflicts)
-    for (const api of new Set([...conflict.apis, ...conflict.cells.map((cell) => cell.api)]))
-      byApi.set(api, [...(byApi.get(api) ?? []), conflict])
+  for (const conflict of conflicts) {
+    for (const api of new Set([...conflict.apis, ...conflict.cells.map((cell) => cell.api)])) {
+      const bearing = byApi.get(api)
+      if (bearing === undefined) byApi.set(api, [conflict])
+      else bearing.push(conflict)
+    }
+    yield
+  }
   return byApi
 }
 
@@ -32,10 +43,10 @@ export interface Advised {
 }
 
 /** Kind id → type of holder → what is said about them. */
-export function adviceByKind(
+export function* adviceByKind(
   matrix: Matrix,
   conflicts: readonly NamedConflict[],
-): Map<string, Map<string, Advised>> {
+): Steps<ReadonlyMap<string, ReadonlyMap<string, Advised>>> {
   const byKind = new Map<string, Map<string, Advised>>()
   for (const { claim } of matrix.statements) {
     if (claim.type !== 'advice') continue
@@ -47,6 +58,7 @@ export function adviceByKind(
         conflicts: conflictsAboutHolder(matrix, conflicts, kind, claim.holder),
       })
       byKind.set(kind, byHolder)
+      yield
     }
   }
   return byKind

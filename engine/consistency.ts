@@ -1,6 +1,7 @@
 /** Whether the ids of a matrix are unique and known: a misspelt id must not become a silent denial. */
 import type { Matrix, MatrixInput } from './matrix.ts'
 import { withArticle } from './messages.ts'
+import { finish, type Steps } from './steps.ts'
 
 /** What is wrong with a matrix. */
 export interface MatrixProblem {
@@ -19,29 +20,43 @@ export function completeMatrix<KindId extends string, ApiId extends string>(
 
 /** Everything that keeps a matrix from being compiled: a list that is missing, an id that is taken, an unknown id. */
 export function matrixProblems(input: MatrixInput): MatrixProblem[] {
+  return finish(problemsInSteps(input))
+}
+
+/** The same in steps. */
+export function* problemsInSteps(input: MatrixInput): Steps<MatrixProblem[]> {
   const missing = missingLists(input)
   if (missing.length > 0) return missing
   const matrix = completeMatrix(input)
   const problems: MatrixProblem[] = []
-  const idsOf = (part: 'tokenKinds' | 'apis' | 'statements' | 'conflicts') => {
-    const ids = new Set<string>()
-    for (const [index, { id }] of matrix[part].entries()) {
-      if (ids.has(id))
-        problems.push({ path: `${part}[${index}].id`, expected: `expected a unique id, \`${id}\` is taken` })
-      ids.add(id)
-    }
-    return ids
-  }
   const known: Readonly<Record<Reference['to'], ReadonlySet<string>>> = {
-    'token kind': idsOf('tokenKinds'),
-    api: idsOf('apis'),
-    statement: idsOf('statements'),
+    'token kind': yield* idsInSteps(matrix, 'tokenKinds', problems),
+    api: yield* idsInSteps(matrix, 'apis', problems),
+    statement: yield* idsInSteps(matrix, 'statements', problems),
   }
-  idsOf('conflicts')
-  for (const { path, id, to } of referencesOf(matrix))
+  yield* idsInSteps(matrix, 'conflicts', problems)
+  for (const { path, id, to } of referencesOf(matrix)) {
     if (!known[to].has(id))
       problems.push({ path, expected: `expected the id of ${withArticle(to)}; there is no ${to} \`${id}\`` })
+    yield
+  }
   return problems
+}
+
+/** The ids of a part. One that is taken is a problem. */
+function* idsInSteps(
+  matrix: Matrix,
+  part: 'tokenKinds' | 'apis' | 'statements' | 'conflicts',
+  problems: MatrixProblem[],
+): Steps<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for (const [index, { id }] of matrix[part].entries()) {
+    if (ids.has(id))
+      problems.push({ path: `${part}[${index}].id`, expected: `expected a unique id, \`${id}\` is taken` })
+    ids.add(id)
+    yield
+  }
+  return ids
 }
 
 /** A caller without types may bring anything. */

@@ -1,4 +1,7 @@
-/** The look-up. `compile` has asked the rule (rule.ts) about every question there can be; deciding picks the answer. */
+/**
+ * The look-up. `compile` has asked the rule (rule.ts) about every question there can be; deciding picks the answer. In a large matrix the
+ * object that says it is built when it is asked for first.
+ */
 import type { Decision, Question, Scope } from './decision.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from './reasons.ts'
 import type { Facts } from './rule.ts'
@@ -16,12 +19,21 @@ export interface AnswerTable {
   readonly unknownKind: KindColumns
   /** How many columns a row has. */
   readonly columnCount: number
-  /** Row by row, column by column: an answer for each of the {@link SITUATIONS}. */
-  readonly answers: readonly Decision[]
-  /** Row by row, column by column: a denial for each of the `CREDENTIAL_REASONS`. */
-  readonly credentialDenials: readonly Decision[]
+  /** Row by row, column by column: an answer for each of the {@link SITUATIONS}; `undefined`: it is not built yet. */
+  readonly answers: readonly (Decision | undefined)[]
+  /** Row by row, column by column: a denial for each of the `CREDENTIAL_REASONS`; `undefined`: it is not built yet. */
+  readonly credentialDenials: readonly (Decision | undefined)[]
+  readonly builder: AnswerBuilder
   /** The handles that were asked for so far, by the number of their cell. */
   readonly handles: Map<number, CellHandle>
+}
+
+/** Builds the answers that are not built yet, and puts them into the lists. Cannot fail. */
+export interface AnswerBuilder {
+  /** The answer for a place in `answers`. */
+  answer(place: number): Decision
+  /** The denial for a place in `credentialDenials`. */
+  denial(place: number): Decision
 }
 
 /** Where the answers about a kind stand in each row. */
@@ -63,7 +75,8 @@ export function decide(table: AnswerTable, question: Question): Decision {
     const row = table.apiRows.get(question.api) ?? 0
     const { column, furtherForHolder } = columnsOf(table, question.kind)
     const cell = row * table.columnCount + column + further(furtherForHolder, question.holder)
-    return table.answers[cell * SITUATION_COUNT + situationOf(question.scope, question.target)] as Decision
+    const place = cell * SITUATION_COUNT + situationOf(question.scope, question.target)
+    return table.answers[place] ?? table.builder.answer(place)
   } catch {
     // Only a missing question or a hostile getter comes here. What cannot be read names no API.
     return unknownApi(table)
@@ -98,7 +111,8 @@ export class CellHandle {
     try {
       if (!(#table in handle) || handle.#table !== table) return unknownApi(table)
       const start = handle.#start + further(handle.#furtherForHolder, holder) * SITUATION_COUNT
-      return table.answers[start + situationOf(scope, target)] as Decision
+      const place = start + situationOf(scope, target)
+      return table.answers[place] ?? table.builder.answer(place)
     } catch {
       return unknownApi(table)
     }
@@ -125,14 +139,15 @@ export function deny(
   kind: string | undefined,
   holder: string | undefined,
 ): Decision {
-  const { columnCount, unknownKind, answers, credentialDenials } = table
+  const { columnCount, unknownKind, credentialDenials, builder } = table
   const firstCell = (table.apiRows.get(api) ?? 0) * columnCount
   const fault = CREDENTIAL_REASONS.indexOf(reason)
   // Another reason is a mistake of the caller. It is denied as an unknown kind.
-  if (fault < 0) return answers[(firstCell + unknownKind.column) * SITUATION_COUNT] as Decision
+  if (fault < 0) return builder.answer((firstCell + unknownKind.column) * SITUATION_COUNT)
   const { column, furtherForHolder } = kind === undefined ? unknownKind : columnsOf(table, kind)
   const cell = firstCell + column + further(furtherForHolder, holder)
-  return credentialDenials[cell * CREDENTIAL_REASONS.length + fault] as Decision
+  const place = cell * CREDENTIAL_REASONS.length + fault
+  return credentialDenials[place] ?? builder.denial(place)
 }
 
 function columnsOf({ kindColumns, unknownKind }: AnswerTable, kind: string): KindColumns {
@@ -144,8 +159,8 @@ function further(forHolder: KindColumns['furtherForHolder'], holder: string | un
   return forHolder.get(holder) ?? 0
 }
 
-function unknownApi({ answers }: AnswerTable): Decision {
-  return answers[0] as Decision
+function unknownApi({ builder }: AnswerTable): Decision {
+  return builder.answer(0)
 }
 
 /** The place of a scope and a target among the {@link SITUATIONS}. */

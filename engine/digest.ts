@@ -3,10 +3,32 @@
  * compiled, so that a digest never names other rules than those that decide. SHA-256 is our own code, because the engine
  * imports nothing, and the platforms offer SHA-256 as a promise or as a module only.
  */
+import type { Steps } from './steps.ts'
 
 /** Digest of a JSON value, as `sha256:` and 64 hex digits. @throws TypeError where the value is not JSON. */
 export function digestOf(value: unknown): string {
-  return `sha256:${sha256Hex(utf8(canonicalJson(value)))}`
+  const digest = new Sha256()
+  digest.add(canonicalJson(value))
+  return `sha256:${digest.hex()}`
+}
+
+/** The same of an object, with a step for each item of its lists. @throws TypeError where the value is not JSON. */
+export function* digestInSteps(value: object): Steps<string> {
+  const digest = new Sha256()
+  let before = '{'
+  for (const [key, member] of membersOf(value)) {
+    digest.add(`${before}${canonicalString(key)}:`)
+    before = ','
+    if (Array.isArray(member)) {
+      for (const [index, item] of member.entries()) {
+        digest.add(`${index === 0 ? '[' : ','}${canonicalJson(item)}`)
+        yield
+      }
+      digest.add(member.length === 0 ? '[]' : ']')
+    } else digest.add(canonicalJson(member))
+  }
+  digest.add(before === '{' ? '{}' : '}')
+  return `sha256:${digest.hex()}`
 }
 
 /** Canonical JSON (RFC 8785): keys sorted by UTF-16 code units, no white space. */
@@ -19,45 +41,22 @@ export function canonicalJson(value: unknown): string {
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object') throw new TypeError(`a value of type ${typeof value} has no JSON form`)
-  const members: string[] = []
-  // The default sort compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
-  for (const key of Object.keys(value).sort()) {
-    const member = (value as Record<string, unknown>)[key]
-    if (member !== undefined) members.push(`${canonicalString(key)}:${canonicalJson(member)}`)
-  }
+  const members = membersOf(value).map(([key, member]) => `${canonicalString(key)}:${canonicalJson(member)}`)
   return `{${members.join(',')}}`
+}
+
+/** The members that an object has in JSON, in their canonical order. */
+function membersOf(value: object): [key: string, member: unknown][] {
+  // The default sort compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
+  return Object.keys(value)
+    .sort()
+    .map((key): [string, unknown] => [key, (value as Record<string, unknown>)[key]])
+    .filter(([, member]) => member !== undefined)
 }
 
 function canonicalString(text: string): string {
   if (!text.isWellFormed()) throw new TypeError('a string with a lone surrogate has no canonical JSON form')
   return JSON.stringify(text)
-}
-
-function utf8(text: string): Uint8Array {
-  // A UTF-16 code unit never needs more than three bytes.
-  const bytes = new Uint8Array(text.length * 3)
-  let length = 0
-  const push = (byte: number) => {
-    bytes[length++] = byte
-  }
-  for (let index = 0; index < text.length; index++) {
-    const code = text.codePointAt(index) as number
-    if (code < 0x80) push(code)
-    else if (code < 0x800) {
-      push(0xc0 | (code >> 6))
-      push(0x80 | (code & 63))
-    } else {
-      if (code < 0x10000) push(0xe0 | (code >> 12))
-      else {
-        index++
-        push(0xf0 | (code >> 18))
-        push(0x80 | ((code >> 12) & 63))
-      }
-      push(0x80 | ((code >> 6) & 63))
-      push(0x80 | (code & 63))
-    }
-  }
-  return bytes.subarray(0, length)
 }
 
 /** The first 32 bits of the fractional parts of the `root`-th roots of the first primes (FIPS 180-4 §4.2.2, §5.3.3). */
@@ -79,26 +78,58 @@ function fractionOf(real: number): number {
 const ROUND_CONSTANTS: ArrayLike<number> = primeRoots(64, 3)
 const INITIAL_STATE: ArrayLike<number> = primeRoots(8, 2)
 
-function sha256Hex(message: Uint8Array): string {
-  const blocks = new Uint8Array(((message.length + 8) >> 6) * 64 + 64)
-  blocks.set(message)
-  blocks[message.length] = 0x80
-  const view = new DataView(blocks.buffer)
-  view.setUint32(blocks.length - 8, Math.floor(message.length / 2 ** 29))
-  view.setUint32(blocks.length - 4, message.length << 3)
+/** SHA-256 over the UTF-8 of texts that come one after the other. */
+class Sha256 {
+  readonly #state = Uint32Array.from(INITIAL_STATE)
+  readonly #schedule = new Uint32Array(64)
+  readonly #block = new Uint8Array(64)
+  readonly #view = new DataView(this.#block.buffer)
+  #length = 0
 
-  const state = Uint32Array.from(INITIAL_STATE)
-  const schedule = new Uint32Array(64)
-  for (let offset = 0; offset < blocks.length; offset += 64) compress(state, schedule, view, offset)
-  return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('')
+  /** @param text well-formed, as canonical JSON is */
+  add(text: string): void {
+    for (let index = 0; index < text.length; index++) {
+      const code = text.codePointAt(index) as number
+      if (code < 0x80) this.#push(code)
+      else if (code < 0x800) {
+        this.#push(0xc0 | (code >> 6))
+        this.#push(0x80 | (code & 63))
+      } else {
+        if (code < 0x10000) this.#push(0xe0 | (code >> 12))
+        else {
+          index++
+          this.#push(0xf0 | (code >> 18))
+          this.#push(0x80 | ((code >> 12) & 63))
+        }
+        this.#push(0x80 | ((code >> 6) & 63))
+        this.#push(0x80 | (code & 63))
+      }
+    }
+  }
+
+  /** Ends the message. */
+  hex(): string {
+    const length = this.#length
+    this.#push(0x80)
+    while (this.#length % 64 !== 56) this.#push(0)
+    this.#view.setUint32(56, Math.floor(length / 2 ** 29))
+    this.#view.setUint32(60, length << 3)
+    compress(this.#state, this.#schedule, this.#view)
+    return Array.from(this.#state, (word) => word.toString(16).padStart(8, '0')).join('')
+  }
+
+  #push(byte: number): void {
+    this.#block[this.#length++ & 63] = byte
+    if ((this.#length & 63) === 0) compress(this.#state, this.#schedule, this.#view)
+  }
 }
 
 const rotate = (word: number, bits: number): number => (word >>> bits) | (word << (32 - bits))
 
 /** One block of FIPS 180-4 §6.2.2. Indexes are in range by construction, hence the casts. */
-function compress(state: Uint32Array, schedule: Uint32Array, view: DataView, offset: number): void {
+function compress(state: Uint32Array, schedule: Uint32Array, view: DataView): void {
   const w = schedule as unknown as number[]
-  for (let t = 0; t < 16; t++) w[t] = view.getUint32(offset + t * 4)
+  for (let t = 0; t < 16; t++) w[t] = view.getUint32(t * 4)
   for (let t = 16; t < 64; t++) {
     const w15 = w[t - 15] as number
     const w2 = w[t - 2] as number

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { type CompileOptions, compile, type Engine } from './compile.ts'
+export { type CompileOptions, compile, compileInSteps, type Engine } from './compile.ts'
 export { completeMatrix, type MatrixProblem, matrixProblems } from './consistency.ts'
 export { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, type Extraction } from './credentials.ts'
 export type { CellHandle } from './decide.ts'
@@ -31,3 +31,4 @@ export type {
 } from './matrix.ts'
 export { withArticle } from './messages.ts'
 export { CREDENTIAL_REASONS, type CredentialReason, REASONS, type Reason } from './reasons.ts'
+export { finish, type Steps } from './steps.ts'
