@@ -56,6 +56,9 @@ export const PACKAGES: readonly Package[] = [
       // The primary starts the worker by the name of the file next to it.
       'sidecar/workers/primary.ts',
       'sidecar/workers/worker.ts',
+      // What reads in a thread starts that by the name of the file next to it.
+      'sidecar/matrix-file/read-in-thread.ts',
+      'sidecar/matrix-file/thread.ts',
     ],
     platform: 'node',
     target: 'es2024',

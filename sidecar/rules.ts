@@ -1,8 +1,13 @@
 /** The current rules: the compiled matrix, which is read again when its file changes. */
-import { readFileSync, statSync } from 'node:fs'
-import { compile, type Engine, type Matrix } from '../engine/index.ts'
-import { loadMatrix, MATRIX_BYTES_MAX, MatrixError, supportMatrix } from '../matrix/index.ts'
+import { statSync } from 'node:fs'
+import { compile, compileInSteps, type Engine, finish, type Steps } from '../engine/index.ts'
+import { supportMatrix } from '../matrix/index.ts'
+import { inSlices } from './base/slices.ts'
 import { WatchedFile } from './base/watched-file.ts'
+import { readMatrix } from './matrix-file/read.ts'
+
+/** Twice the matrix of the source. A larger file is read and compiled while others have their turn. */
+const READ_AT_ONCE_BYTES_MAX = 32_768
 
 export interface RulesOptions {
   /** Matrix file; absent: the matrix of the package, which never changes. */
@@ -22,36 +27,52 @@ export interface RulesOptions {
 export interface Look {
   /** The file cannot be used, and the last good rules are in force. */
   readonly refused: boolean
-  /** That has been so for longer than `maxAgeMs`. */
+  /** The rules have not been known to be those of the file for longer than `maxAgeMs`. */
   readonly stale: boolean
+}
+
+/** Makes what somebody needs of an engine that is about to be in force. Returns what puts it in the place of the last one. */
+export type Preparation = (engine: Engine) => Steps<() => void>
+
+/** An engine, and what puts in place what was made of it. */
+interface Ready {
+  readonly engine: Engine
+  readonly place: readonly (() => void)[]
 }
 
 /** Holds the current engine. A caller reads `engine` once for each check, so that each answer comes from one matrix. */
 export class Rules {
   #engine: Engine
-  readonly #file: WatchedFile<Engine> | undefined
+  readonly #strict: boolean
+  readonly #file: WatchedFile<Ready> | undefined
   readonly #timer: NodeJS.Timeout | undefined
   readonly #maxAgeMs: number
   readonly #onLook: ((found: Look) => void) | undefined
+  #refused = false
+  /** Whether somebody asked for a look while the file was read. */
+  #lookAgain = false
   /** When the rules were last known to be those of the file. */
   #confirmedAtMs = performance.now()
+  readonly #preparations: Preparation[] = []
   readonly #watchers = new Set<(engine: Engine) => void>()
 
   /** @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve without valid rules */
   constructor({ path, strict, pollMs, onRefused, maxAgeMs = 0, onLook }: RulesOptions) {
+    this.#strict = strict
     this.#maxAgeMs = maxAgeMs
     this.#onLook = onLook
     if (path === undefined) this.#engine = compile(supportMatrix, { strict })
     else {
-      const read = () => compile(readMatrix(path), { strict })
       this.#file = new WatchedFile({
         path,
         pollMs: 0,
-        read,
-        onChanged: (engine) => this.#change(engine),
+        read: () => finish(this.#prepare(compile(readMatrix(path), { strict }))),
+        readLater: (closed) => (isLarge(path) ? this.#readLater(path, closed) : undefined),
+        onReadLater: (usable) => this.#readLast(usable),
+        onChanged: (ready) => this.#change(ready),
         onRefused,
       })
-      this.#engine = this.#file.initial
+      this.#engine = this.#file.initial.engine
       if (pollMs > 0) this.#timer = setInterval(() => this.reload(), pollMs).unref()
     }
   }
@@ -65,14 +86,19 @@ export class Rules {
     return this.#file === undefined ? 0 : performance.now() - this.#confirmedAtMs
   }
 
-  /** Reads the file again if it has changed. If it cannot be used, the rules stay as they are. */
+  /**
+   * Reads the file again if it has changed: a large one while others have their turn, any other one at once. If it cannot be used, the
+   * rules stay as they are.
+   */
   reload(): void {
     if (this.#file === undefined) return
-    const usable = this.#file.reload()
-    const nowMs = performance.now()
-    if (usable) this.#confirmedAtMs = nowMs
-    const stale = this.#maxAgeMs > 0 && nowMs - this.#confirmedAtMs > this.#maxAgeMs
-    this.#onLook?.({ refused: !usable, stale })
+    this.#lookAgain = this.#file.reading
+    this.#looked(this.#file.reload())
+  }
+
+  /** Makes something of every new engine from now on, before that is in force. */
+  prepare(preparation: Preparation): void {
+    this.#preparations.push(preparation)
   }
 
   /** Calls `watcher` with every new engine from now on. Returns a function that ends this. */
@@ -87,33 +113,55 @@ export class Rules {
     this.#watchers.clear()
   }
 
-  #change(engine: Engine): void {
+  /** @param usable whether the rules are known to be those of the file */
+  #looked(usable: boolean): void {
+    const nowMs = performance.now()
+    if (usable) this.#confirmedAtMs = nowMs
+    // While a file is read, nobody knows what becomes of it.
+    if (this.#file?.reading !== true) this.#refused = !usable
+    const stale = this.#maxAgeMs > 0 && nowMs - this.#confirmedAtMs > this.#maxAgeMs
+    this.#onLook?.({ refused: this.#refused, stale })
+  }
+
+  /** A large file was read. It may have changed meanwhile, and then the newer one is read. */
+  #readLast(usable: boolean): void {
+    this.#looked(usable)
+    if (this.#lookAgain) this.reload()
+  }
+
+  /** The thread finds what is wrong with the file, and the engine is made here, because a thread cannot hand it over. */
+  async #readLater(path: string, closed: AbortSignal): Promise<Ready> {
+    const [{ readInThread }, { matrixOf }] = await Promise.all([
+      import('./matrix-file/read-in-thread.ts'),
+      import('./matrix-file/messages.ts'),
+    ])
+    const parts = await readInThread(path, closed)
+    const strict = this.#strict
+    const prepare = (engine: Engine) => this.#prepare(engine)
+    return inSlices(
+      (function* (): Steps<Ready> {
+        const matrix = yield* matrixOf(parts)
+        return yield* prepare(yield* compileInSteps(matrix, { strict }))
+      })(),
+      closed,
+    )
+  }
+
+  *#prepare(engine: Engine): Steps<Ready> {
+    const place: (() => void)[] = []
+    for (const preparation of this.#preparations) place.push(yield* preparation(engine))
+    return { engine, place }
+  }
+
+  /** All in one turn, so that nobody sees a part of it. */
+  #change({ engine, place }: Ready): void {
     if (engine.digest === this.#engine.digest) return
     this.#engine = engine
+    for (const each of place) each()
     for (const watcher of this.#watchers) watcher(engine)
   }
 }
 
-/** Reads the matrix of a file. @throws MatrixError, or an Error that says why the file cannot be read; both name the file */
-export function readMatrix(path: string): Matrix {
-  const bytes = readMatrixFile(path)
-  try {
-    return loadMatrix(bytes)
-  } catch (error) {
-    throw error instanceof MatrixError ? new MatrixError(error.problems, path) : error
-  }
-}
-
-/** Reads a matrix file without looking at its content. */
-export function readMatrixFile(path: string): Buffer {
-  let size: number
-  try {
-    size = statSync(path).size
-    if (size <= MATRIX_BYTES_MAX) return readFileSync(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw Object.assign(new Error(`matrix: ${path} cannot be read (${code})`, { cause: error }), { code })
-  }
-  const expected = `expected at most ${MATRIX_BYTES_MAX} bytes, found ${size}`
-  throw new MatrixError([{ path: '', expected }], path)
+function isLarge(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > READ_AT_ONCE_BYTES_MAX
 }

@@ -20,7 +20,7 @@ export function addLintCommand(program: Command): void {
     const { lintMatrix, MatrixError, PROBLEMS_MAX, parseMatrix, supportMatrix } = await import(
       '../../matrix/index.ts'
     )
-    const { readMatrixFile } = await import('../rules.ts')
+    const { readMatrixFile } = await import('../matrix-file/read.ts')
     const bytes = file === undefined ? undefined : readMatrixFile(file)
     let report: LintReport
     try {

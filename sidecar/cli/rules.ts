@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
-import { readMatrix } from '../rules.ts'
+import { readMatrix } from '../matrix-file/read.ts'
 import { usageError } from './errors.ts'
 
 export interface RulesOptions {

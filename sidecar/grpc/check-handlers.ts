@@ -4,7 +4,7 @@ import type { Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
-import { forCall, type Services } from '../usecases/services.ts'
+import { type CallServices, forCall, type Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
 import {
   type BidiMethod,
@@ -48,7 +48,7 @@ const TIMED_EVERY = 16
  */
 export function checkHandlers(services: Services, batchLengthMax: number, reachable: boolean): CheckHandlers {
   const { turns, meters } = services
-  const answer = newAnswer(services)
+  const { answer, answerNow } = newAnswers(services)
   const [one, batch, stream] = (['grpc', 'grpc-batch', 'grpc-stream'] as const).map((protocol) => {
     const meter = meters?.of(protocol)
     return { meter, listenerOf: listenersOf(services, protocol, meter, reachable) }
@@ -69,7 +69,7 @@ export function checkHandlers(services: Services, batchLengthMax: number, reacha
         const own = long ? Buffer.from(request) : request
         const read = () => readCheckBatch(own, batchLengthMax)
         const listener = batch.listenerOf?.(context)
-        return new Batch({ read, answer, turns, connection, listener }).run(long)
+        return new Batch({ read, answer: answerNow(), turns, connection, listener }).run(long)
       }),
     ),
     checkStream: (responses, context) => ({
@@ -111,8 +111,14 @@ function unaryCheck(answer: Answer, { meter, listenerOf }: Told): UnaryMethod {
   }
 }
 
-/** Makes the function that answers checks with the current engine. */
-function newAnswer(services: Services): Answer {
+interface Answering {
+  /** Answers with the engine in force. */
+  readonly answer: Answer
+  /** Makes what answers with the engine that is in force now, whatever comes: all checks of a call have one matrix. */
+  readonly answerNow: () => Answer
+}
+
+function newAnswers(services: Services): Answering {
   const { rules, cacheForMs, now } = services
   let answers = new EncodedAnswers(rules.engine, cacheForMs)
   let current = forCall(services)
@@ -121,14 +127,30 @@ function newAnswer(services: Services): Answer {
     answers = new EncodedAnswers(changed, cacheForMs)
     current = forCall(services)
   })
-  return (checked, connection, listener) => {
-    if (checked.type === 'claims') return answers.forClaims(checkClaims(current, checked.question, listener))
-    const encoded = answers
-    const outcome = checkCredentials(current, checked.question, { connection, listener })
-    return outcome instanceof Promise
-      ? outcome.then((value) => encoded.forCredentials(value, now()))
-      : encoded.forCredentials(outcome, now())
+  return {
+    answer: (checked, connection, listener) =>
+      answerWith(answers, current, now, checked, connection, listener),
+    answerNow: () => {
+      const [encoded, services] = [answers, current]
+      return (checked, connection, listener) =>
+        answerWith(encoded, services, now, checked, connection, listener)
+    },
   }
+}
+
+function answerWith(
+  encoded: EncodedAnswers,
+  services: CallServices,
+  now: () => number,
+  checked: CheckQuestion,
+  connection: ClientConnection,
+  listener: DecisionListener | undefined,
+): MaybePromise<Buffer> {
+  if (checked.type === 'claims') return encoded.forClaims(checkClaims(services, checked.question, listener))
+  const outcome = checkCredentials(services, checked.question, { connection, listener })
+  return outcome instanceof Promise
+    ? outcome.then((value) => encoded.forCredentials(value, now()))
+    : encoded.forCredentials(outcome, now())
 }
 
 interface BatchParts extends Asker {

@@ -29,6 +29,8 @@ export const SUBJECT = { id: 1, name: 2, type: 3 } as const
 export const CHECK_BATCH_RESPONSE = { results: 1 } as const
 export const CHECK_STREAM_RESPONSE = { id: 1, result: 2 } as const
 
+export const GET_MATRIX_RESPONSE = { matrix: 1 } as const
+
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const
 export const REVOKE_REQUEST = { value: 1, tokenId: 2 } as const
 

@@ -3,7 +3,7 @@ import { plan } from '../usecases/plan.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
 import { readPlanRequest } from './requests.ts'
-import { matrixResponse, planResponse } from './responses.ts'
+import { matrixResponse, matrixResponseInSteps, planResponse } from './responses.ts'
 import { Topic, type Watches } from './watches.ts'
 
 interface MatrixHandlers {
@@ -21,16 +21,15 @@ export function matrixHandlers(
   endWatches: () => void
 } {
   const { rules } = services
-  let engine = rules.engine
-  let response = matrixResponse(engine)
   // Encoded once for all who ask.
-  const current = () => {
-    if (engine !== rules.engine) {
-      engine = rules.engine
-      response = matrixResponse(engine)
+  let response = matrixResponse(rules.engine)
+  rules.prepare(function* (engine) {
+    const next = yield* matrixResponseInSteps(engine)
+    return () => {
+      response = next
     }
-    return response
-  }
+  })
+  const current = () => response
   const topic = new Topic(watches, current)
   rules.watch(() => topic.changed())
   const handlers: MatrixHandlers = {

@@ -1,6 +1,16 @@
-/** Encodes responses. Every decision of an engine is encoded once, before the first check. */
+/** Encodes responses. Every decision of an engine is encoded once: before the first check, where it is built by then. */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
-import type { Decision, Engine, NamedConflict, Reason, Scope } from '../../engine/index.ts'
+import {
+  type CompiledApi,
+  type Decision,
+  type Engine,
+  finish,
+  type NamedConflict,
+  type Reason,
+  type Scope,
+  type Steps,
+  type TokenKind,
+} from '../../engine/index.ts'
 import type { Plan } from '../../matrix/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import type { Duration } from '../gen/google/protobuf/duration.ts'
@@ -10,7 +20,7 @@ import {
   Reason as WireReason,
   type Scope as WireScope,
 } from '../gen/portcullis/v1/decision.ts'
-import type { Matrix } from '../gen/portcullis/v1/matrix.ts'
+import { Matrix } from '../gen/portcullis/v1/matrix.ts'
 import { reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { CheckOutcome } from '../usecases/questions.ts'
@@ -19,6 +29,7 @@ import {
   CHECK_BATCH_RESPONSE,
   CHECK_RESPONSE,
   CHECK_STREAM_RESPONSE,
+  GET_MATRIX_RESPONSE,
   SCOPE,
   SUBJECT,
   TIME,
@@ -34,23 +45,19 @@ export class EncodedAnswers {
   readonly #writer = new FieldWriter()
   readonly #cacheForMs: number
 
-  constructor(engine: Engine, cacheForMs: number) {
+  readonly #cacheFor: Buffer
+
+  constructor({ prebuilt, decisions }: Engine, cacheForMs: number) {
     this.#cacheForMs = cacheForMs
-    const cacheFor = encodeCacheFor(cacheForMs)
-    for (const decision of engine.decisions()) {
-      const encoded = encodeDecision(decision)
-      if (decision.advice.length > 0) this.#decisions.set(decision, encoded)
-      else {
-        const answer = Buffer.concat([encoded, cacheFor])
-        this.#claims.set(decision, answer)
-        // An answer to claims begins with the encoded decision: the bytes are in memory once.
-        this.#decisions.set(decision, answer.subarray(0, encoded.length))
-      }
-    }
+    this.#cacheFor = encodeCacheFor(cacheForMs)
+    if (prebuilt) for (const decision of decisions()) this.#encode(decision)
   }
 
   /** The answer to claims, which only depends on the matrix. @param decision has no advice, because advice is about holders */
   forClaims(decision: Decision): Buffer {
+    const known = this.#claims.get(decision)
+    if (known !== undefined) return known
+    this.#encode(decision)
     return this.#claims.get(decision) as Buffer
   }
 
@@ -59,7 +66,7 @@ export class EncodedAnswers {
    * check may succeed. No answer may be reused after the token's expiry.
    */
   forCredentials({ decision, token, verified }: CheckOutcome, nowMs: number): Buffer {
-    const encoded = this.#decisions.get(decision) as Buffer
+    const encoded = this.#decisions.get(decision) ?? this.#encode(decision)
     if (token === undefined) return encoded
     const writer = this.#writer
     writer.start(encoded)
@@ -67,6 +74,21 @@ export class EncodedAnswers {
     writeToken(writer, token)
     if (verified) writeTime(writer, CHECK_RESPONSE.cacheFor, reusableForMs(token, this.#cacheForMs, nowMs))
     return writer.finish()
+  }
+
+  /** @returns the encoded decision */
+  #encode(decision: Decision): Buffer {
+    const encoded = encodeDecision(decision)
+    if (decision.advice.length > 0) {
+      this.#decisions.set(decision, encoded)
+      return encoded
+    }
+    const answer = Buffer.concat([encoded, this.#cacheFor])
+    this.#claims.set(decision, answer)
+    // An answer to claims begins with the encoded decision: the bytes are in memory once.
+    const shared = answer.subarray(0, encoded.length)
+    this.#decisions.set(decision, shared)
+    return shared
   }
 }
 
@@ -185,37 +207,71 @@ export function planResponse(engine: Engine, plan: Plan): Buffer {
   })
 }
 
+/** How many rows of a matrix are encoded in one step. */
+const ROWS_A_STEP = 100
+
 /** `GetMatrixResponse` and `WatchMatrixResponse` have the same encoding. */
 export function matrixResponse(engine: Engine): Buffer {
-  return encode(wire.GetMatrixResponse, { matrix: matrixMessage(engine) })
+  return finish(matrixResponseInSteps(engine))
 }
 
-function matrixMessage(engine: Engine): Matrix {
+/** The same in steps. */
+export function* matrixResponseInSteps(engine: Engine): Steps<Buffer> {
+  const { digest, strict, rulesDigest } = engine
+  // Encodings of parts, one after the other, are that of the whole.
+  const part = (fields: Partial<Matrix>) => encode(Matrix, { ...EMPTY_MATRIX, ...fields })
+  const parts = [part({ digest, strict, tokenKinds: Array.from(engine.tokenKinds.values(), kindMessage) })]
+  for (const rows of groups(engine.apis.values())) {
+    parts.push(part({ apis: rows.map(apiMessage) }))
+    yield
+  }
+  for (const rows of groups(engine.conflicts)) {
+    parts.push(part({ conflicts: rows.map(conflictMessage) }))
+    yield
+  }
+  parts.push(part({ rulesDigest }))
+  RESULTS_WRITER.start(NO_BYTES)
+  RESULTS_WRITER.bytes(GET_MATRIX_RESPONSE.matrix, Buffer.concat(parts))
+  return RESULTS_WRITER.finish()
+}
+
+const EMPTY_MATRIX: Matrix = {
+  ...{ digest: '', strict: false, tokenKinds: [], apis: [], conflicts: [], rulesDigest: '' },
+}
+
+function* groups<T>(rows: Iterable<T>): Generator<readonly T[]> {
+  let group: T[] = []
+  for (const row of rows)
+    if (group.push(row) === ROWS_A_STEP) {
+      yield group
+      group = []
+    }
+  if (group.length > 0) yield group
+}
+
+function kindMessage(kind: TokenKind): Matrix['tokenKinds'][number] {
   return {
-    digest: engine.digest,
-    strict: engine.strict,
-    rulesDigest: engine.rulesDigest,
-    tokenKinds: [...engine.tokenKinds.values()].map((kind) => ({
-      id: kind.id,
-      title: kind.title,
-      family: kind.family,
-      scopeLevel: kind.scopeLevel,
-      header: kind.header,
-      issuedTo: kind.issuedTo,
-      issuable: kind.obtained.by === 'issue',
-      permissionScopes: [...kind.permissionScopes],
-      lifetime: kind.lifetimeSeconds === null ? undefined : durationOf(kind.lifetimeSeconds * 1000),
-      steps: [...(kind.obtained.steps ?? [])],
-      section: kind.section,
-    })),
-    apis: [...engine.apis.values()].map((api) => ({
-      id: api.id,
-      title: api.title,
-      accepted: api.accepted.map(({ kind }) => kind),
-      contested: [...api.contested],
-      section: api.section,
-    })),
-    conflicts: engine.conflicts.map(conflictMessage),
+    id: kind.id,
+    title: kind.title,
+    family: kind.family,
+    scopeLevel: kind.scopeLevel,
+    header: kind.header,
+    issuedTo: kind.issuedTo,
+    issuable: kind.obtained.by === 'issue',
+    permissionScopes: [...kind.permissionScopes],
+    lifetime: kind.lifetimeSeconds === null ? undefined : durationOf(kind.lifetimeSeconds * 1000),
+    steps: [...(kind.obtained.steps ?? [])],
+    section: kind.section,
+  }
+}
+
+function apiMessage(api: CompiledApi): Matrix['apis'][number] {
+  return {
+    id: api.id,
+    title: api.title,
+    accepted: api.accepted.map(({ kind }) => kind),
+    contested: [...api.contested],
+    section: api.section,
   }
 }
 

@@ -51,7 +51,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^dist\/chunks\/[\w-]+\.js$/,
   ],
   sidecar: [
-    /^dist\/sidecar\/(index|cli\/main|workers\/primary|workers\/worker)\.js$/,
+    /^dist\/sidecar\/(index|cli\/main|workers\/primary|workers\/worker|matrix-file\/read-in-thread|matrix-file\/thread)\.js$/,
     /^dist\/(engine|matrix|sidecar)\/[\w/-]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
     /^proto\/portcullis\/v1\/\w+\.proto$/,

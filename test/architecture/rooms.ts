@@ -46,9 +46,14 @@ export const ROOMS: readonly Room[] = [
     imports: ['engine/', 'sidecar/base/', 'sidecar/directory/', 'node:', 'ipaddr.js', 'lru-cache'],
   },
   {
+    room: 'sidecar/matrix-file/',
+    purpose: 'reads a matrix, a large one in a thread',
+    imports: ['engine/', 'matrix/', 'node:'],
+  },
+  {
     room: 'sidecar/rules.ts',
     purpose: 'the matrix in force',
-    imports: ['engine/', 'matrix/', 'sidecar/base/', 'node:'],
+    imports: ['engine/', 'matrix/', 'sidecar/base/', 'sidecar/matrix-file/', 'node:'],
   },
   {
     room: 'sidecar/upstream/',
@@ -235,7 +240,7 @@ export const ROOMS: readonly Room[] = [
         'sidecar/directory/',
         'sidecar/authority/',
         'sidecar/upstream/',
-        'sidecar/rules.ts',
+        'sidecar/matrix-file/',
         'sidecar/usecases/',
         'sidecar/open-certificates.ts',
       ],

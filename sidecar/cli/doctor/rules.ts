@@ -5,7 +5,7 @@ import { lintMatrix, supportMatrix } from '../../../matrix/index.ts'
 import { parseAddress } from '../../base/address.ts'
 import { connect } from '../../client/index.ts'
 import type { Config } from '../../config/config.ts'
-import { readMatrix } from '../../rules.ts'
+import { readMatrix } from '../../matrix-file/read.ts'
 import { readRules } from '../rules.ts'
 import { DAY_MS, type Finding, findingsOf } from './finding.ts'
 

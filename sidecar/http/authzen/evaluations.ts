@@ -2,6 +2,7 @@
 import type { Decision } from '../../../engine/index.ts'
 import { invalidArgument } from '../../base/call-error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { Slices } from '../../base/slices.ts'
 import type { Asker } from '../../usecases/asker.ts'
 import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
 import type { CallServices } from '../../usecases/services.ts'
@@ -15,7 +16,6 @@ import {
   readEntities,
   type Subject,
 } from './entities.ts'
-import { Slices } from './slices.ts'
 
 /** What a request is answered with. */
 export interface Asked {

@@ -1,10 +1,11 @@
 /** The searches: which subjects, resources or actions would an evaluation permit? There are finitely many, so each one is tried. */
+
+import { Slices } from '../../base/slices.ts'
 import { credentialForSearch } from '../../usecases/search.ts'
 import { rulesContext } from './answers.ts'
 import { type Entities, type Fields, readEntities, type Searched } from './entities.ts'
 import { type Asked, decideToken, evaluate } from './evaluations.ts'
 import { PageRequest } from './page.ts'
-import { Slices } from './slices.ts'
 
 /** The candidates of a search. */
 interface Candidates {

@@ -17,3 +17,23 @@ export class Slices {
     this.#endsMs = performance.now() + SLICE_MS
   }
 }
+
+/**
+ * Does all steps of a generator in slices.
+ *
+ * @param stopped ends the work after a slice; then the promise is rejected
+ */
+export async function inSlices<T>(
+  steps: Generator<undefined, T, undefined>,
+  stopped: AbortSignal,
+): Promise<T> {
+  const slices = new Slices()
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    const pause = slices.pause()
+    if (pause === undefined) continue
+    await pause
+    stopped.throwIfAborted()
+  }
+}
