@@ -85,7 +85,12 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     return this.#ask('old')
   }
 
-  async #ask(what: 'cpu' | 'memory' | 'trimmed-memory' | 'old'): Promise<number> {
+  /** For how long the event loop was blocked at most since the last such question, in microseconds. The first one begins to watch. */
+  longestBlockMicroseconds(): Promise<number> {
+    return this.#ask('block')
+  }
+
+  async #ask(what: 'cpu' | 'memory' | 'trimmed-memory' | 'old' | 'block'): Promise<number> {
     const answer = once(this.child, 'message')
     this.child.send(what)
     const [value] = await answer

@@ -1,6 +1,6 @@
 /** Matrices that are larger than the shipped one, and questions about all their cells in random order. */
 import { compile, type Engine, type Matrix, type Question } from '../../engine/index.ts'
-import { supportMatrix } from '../../matrix/index.ts'
+import { deriveConflicts, supportMatrix } from '../../matrix/index.ts'
 import { cellQuestions } from './questions.ts'
 
 export interface MatrixSize {
@@ -22,6 +22,21 @@ export function enlargedMatrix({ apis, kinds }: MatrixSize): Matrix {
     accepts: row.accepts.flatMap((kind) => kindIds.get(kind) ?? []),
   }))
   return { ...supportMatrix, tokenKinds, apis: rows }
+}
+
+/** The same as a file: it also declares the conflicts that its rows have with the statements, none of which is complete. */
+export function enlargedFile(size: MatrixSize, title: string): Matrix {
+  const matrix = { ...enlargedMatrix(size), title }
+  const statements = matrix.statements.map((statement) =>
+    statement.claim.type === 'manages'
+      ? { ...statement, claim: { ...statement.claim, complete: false } }
+      : statement,
+  )
+  const conflicts = deriveConflicts({ ...matrix, statements }).map((derived, index) => ({
+    ...derived,
+    ...{ id: `conflict-${index}`, resolution: 'table' as const, reason: 'the table rules' },
+  }))
+  return { ...matrix, statements, conflicts }
 }
 
 export function enlargedEngine(size: MatrixSize): Engine {

@@ -30,7 +30,8 @@ export async function readInThread(path: string, stopped: AbortSignal): Promise<
 async function ask(path: string, stopped: AbortSignal): Promise<FromThread> {
   stopped.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
-  const thread = new Worker(PROGRAM, { workerData: path })
+  // It needs nothing of how this process was started, and above all no secret of its environment.
+  const thread = new Worker(PROGRAM, { workerData: path, execArgv: [], env: {} })
   const stop = () => reject(stopped.reason)
   stopped.addEventListener('abort', stop)
   thread.once('message', resolve)
