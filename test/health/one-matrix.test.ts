@@ -37,7 +37,10 @@ const TOKEN: Verification = {
   },
 }
 
-test('checks that began before an exchange end with the matrix that they began with', async () => {
+/** A sidecar's checks, with rules of a file of their own. @param verify is the authority */
+function serve(
+  verify: (rules: Rules, replace: (matrix: Matrix) => void) => Verification | Promise<Verification>,
+) {
   const path = join(newFolder(), 'matrix.json')
   const replace = (matrix: Matrix) => {
     writeFileSync(`${path}.new`, JSON.stringify(matrix))
@@ -45,35 +48,42 @@ test('checks that began before an exchange end with the matrix that they began w
   }
   replace(OPEN)
   const rules = new Rules({ path, strict: false, pollMs: 0, onRefused: () => {} })
-  const waiting: ((verification: Verification) => void)[] = []
-  const verifier = {
-    recognize: () => 'issue',
-    verify: () => new Promise<Verification>((resolve) => waiting.push(resolve)),
-  }
+  const verifier = { recognize: () => 'issue', verify: () => verify(rules, replace) }
   const services = {
     rules,
     verifier,
     authority: verifier,
-    cacheForMs: 0,
     turns: new Turns(),
+    cacheForMs: 0,
     now: Date.now,
   } as unknown as Services
-  const { check, checkBatch } = checkHandlers(services, 10, false)
-  const question = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value: 'a' }] } }
+  const { check, checkBatch } = checkHandlers(services, CHECKS_MAX, false)
   const context = {} as CallContext
-  const one = async () =>
-    messageType('CheckResponse').deserialize(
-      await check(Buffer.from(messageType('CheckRequest').serialize(question)), context),
-    ) as Answer
-  const several = async () => {
-    const request = messageType('CheckBatchRequest').serialize({ checks: [question, question] })
-    const response = messageType('CheckBatchResponse').deserialize(
-      await checkBatch(Buffer.from(request), context),
-    )
-    return (response as { results: Answer[] }).results
+  return {
+    rules,
+    replace,
+    one: async () =>
+      messageType('CheckResponse').deserialize(
+        await check(Buffer.from(messageType('CheckRequest').serialize(QUESTION)), context),
+      ) as Answer,
+    several: async (count: number) => {
+      const checks = Array.from({ length: count }, () => QUESTION)
+      const request = messageType('CheckBatchRequest').serialize({ checks })
+      const response = await checkBatch(Buffer.from(request), context)
+      return (messageType('CheckBatchResponse').deserialize(response) as { results: Answer[] }).results
+    },
   }
+}
 
-  const before = [one(), several()]
+const CHECKS_MAX = 1_000
+const QUESTION = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value: 'a' }] } }
+
+test('checks that began before an exchange end with the matrix that they began with', async () => {
+  const waiting: ((verification: Verification) => void)[] = []
+  const { rules, replace, one, several } = serve(
+    () => new Promise<Verification>((resolve) => waiting.push(resolve)),
+  )
+  const before = [one(), several(2)]
   // A slow machine answers a batch in several slices.
   await vi.waitFor(() => expect(waiting).toHaveLength(3))
   replace(RENAMED)
@@ -88,3 +98,23 @@ test('checks that began before an exchange end with the matrix that they began w
   expect(await after).toMatchObject(OF_OPEN)
   rules.close()
 })
+
+test.each([3, 500])(
+  'all %i checks of a batch have one matrix, although it is exchanged between them',
+  async (count) => {
+    let verified = 0
+    const { rules, several, one } = serve((rules, replace) => {
+      if (++verified === 2) {
+        replace(RENAMED)
+        rules.reload()
+      }
+      return TOKEN
+    })
+    const answers = await several(count)
+    expect(answers).toHaveLength(count)
+    expect(new Set(answers.map(({ digest }) => digest))).toEqual(new Set([OF_OPEN.digest]))
+    expect(answers.every(({ allowed }) => allowed)).toBe(true)
+    expect(await one()).toMatchObject(OF_RENAMED)
+    rules.close()
+  },
+)
