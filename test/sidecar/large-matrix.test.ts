@@ -121,11 +121,21 @@ test('the newest file wins, and no change is lost, however many come while one i
   // What was being read may have been any of them, and never comes after a newer one.
   expect(adopted.at(-1)).toBe(digestOf(THREE))
   expect([1, 2]).toContain(adopted.length)
+})
+
+test.each([
+  ['small', SMALL],
+  ['large', TWO],
+])('a %s file that comes when the last one is read already is in force after it', async (_size, newer) => {
+  const { rules, replace, adopted } = open(THREE)
+  rules.prepare(function* ({ digest }) {
+    yield
+    if (digest === digestOf(ONE)) replace(newer)
+    return () => {}
+  })
   replace(ONE)
-  replace(SMALL)
-  await eventually(() => rules.engine.digest === digestOf(SMALL))
-  replace(TWO)
-  await eventually(() => rules.engine.digest === digestOf(TWO))
+  await eventually(() => rules.engine.digest === digestOf(newer))
+  expect(adopted).toEqual([digestOf(ONE), digestOf(newer)])
 })
 
 test.each<[claim: string, spoiled: string, problem: string]>([
