@@ -10,6 +10,7 @@ import { metricsSuite } from './metrics.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { startSuite } from './start.ts'
+import { swapSuite } from './swap.ts'
 import { tokensSuite } from './tokens.ts'
 import { transportSuite } from './transport.ts'
 import { upstreamSuite } from './upstream.ts'
@@ -26,6 +27,7 @@ export const suites: readonly Suite[] = [
   egressSuite,
   extAuthzSuite,
   metricsSuite,
+  swapSuite,
   growthSuite,
   startSuite,
   workersSuite,

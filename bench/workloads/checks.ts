@@ -64,6 +64,11 @@ export function isAllowed(answer: Buffer): boolean {
   return wire.CheckResponse.decode(answer).allowed
 }
 
+/** The answer to one check, decoded. */
+export function answerTo([answer = Buffer.alloc(0)]: readonly Buffer[]): wire.CheckResponse {
+  return wire.CheckResponse.decode(answer)
+}
+
 function claimsOfCells(engine: Engine, { demo }: SidecarReady): ExpectedCheck[] {
   return cellQuestions(engine, demo.account, demo.project).map(({ api, kind, scope }) => ({
     check: { api, token: { kind, scope } },

@@ -134,6 +134,15 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'swap',
+    {
+      // Before the first exchange and after the last one.
+      answersChecked: 10 + 10,
+      compared: [],
+      alone: ['longest-block', 'longest-block-alone', 'time'],
+    },
+  ],
+  [
     'growth',
     {
       // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.
