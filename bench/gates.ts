@@ -17,7 +17,8 @@ export interface Gate {
   readonly because: string
 }
 
-const NO_ALLOCATION = 'all answers are built before the first question, so `decide` allocates nothing'
+const NO_ALLOCATION =
+  'all answers of such a matrix are built before the first question, so `decide` allocates nothing'
 const LOGIN =
   'the aim is 1, because argon2id alone limits the logins a second; the driver has no processor of its own and takes a tenth, and the rest is room for a busy machine'
 const LOGIN_CPU = 'beside argon2id a login takes a twentieth of it; the rest is room for a busy machine'

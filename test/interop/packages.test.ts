@@ -5,9 +5,11 @@
 import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
 import { run } from '../support/interop/command.ts'
 import { findOlderNode, installRuntimes, unlessMissing } from '../support/interop/runtimes.ts'
 import { startSidecar } from '../support/interop/sidecar.ts'
+import { manyApis } from '../support/large-matrix.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
 import { FOLDERS, manifestOf, packAll } from '../support/packages.ts'
 import { newFolder } from '../support/resources.ts'
@@ -50,6 +52,27 @@ describe.skipIf(!projects)('npm installs', () => {
   test('the command line, and npx finds it', async () => {
     const printed = await run('npx', ['portcullis', '--version'], { cwd: alone('sidecar') })
     expect(printed.trim()).toBe(manifestOf('sidecar').version)
+  })
+
+  // Its thread is a file of its own, which nothing imports.
+  test('the sidecar, and it reads a large matrix in its thread', async () => {
+    const [one, two] = ['one', 'two'].map((name) => JSON.stringify(manyApis(400, name)))
+    const program = `
+      import { mkdtempSync, writeFileSync } from 'node:fs'
+      import { readConfig, startSidecar } from 'portcullis'
+      const folder = mkdtempSync('large-')
+      const matrix = folder + '/matrix.json'
+      writeFileSync(matrix, ${JSON.stringify(one)})
+      const flags = { data: folder + '/data', 'grpc.address': '127.0.0.1:0', 'http.address': 'off', matrix, matrix_poll_ms: 5 }
+      const sidecar = await startSidecar(readConfig({ flags }))
+      const before = sidecar.matrixDigest
+      writeFileSync(matrix, ${JSON.stringify(two)})
+      while (sidecar.matrixDigest === before) await new Promise((resolve) => setTimeout(resolve, 5))
+      console.log(JSON.stringify(sidecar.matrixDigest))
+      await sidecar.close()
+    `
+    const digest = await evaluate(process.execPath, program, alone('sidecar'))
+    expect(digest).toBe(compile(manyApis(400, 'two')).digest)
   })
 })
 
