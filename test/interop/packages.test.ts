@@ -56,17 +56,15 @@ describe.skipIf(!projects)('npm installs', () => {
 
   // Its thread is a file of its own, which nothing imports.
   test('the sidecar, and it reads a large matrix in its thread', async () => {
-    const [one, two] = ['one', 'two'].map((name) => JSON.stringify(manyApis(400, name)))
+    for (const name of ['one', 'two'])
+      writeFileSync(join(alone('sidecar'), `${name}.json`), JSON.stringify(manyApis(400, name)))
     const program = `
-      import { mkdtempSync, writeFileSync } from 'node:fs'
+      import { renameSync } from 'node:fs'
       import { readConfig, startSidecar } from 'portcullis'
-      const folder = mkdtempSync('large-')
-      const matrix = folder + '/matrix.json'
-      writeFileSync(matrix, ${JSON.stringify(one)})
-      const flags = { data: folder + '/data', 'grpc.address': '127.0.0.1:0', 'http.address': 'off', matrix, matrix_poll_ms: 5 }
+      const flags = { data: 'data', 'grpc.address': '127.0.0.1:0', 'http.address': 'off', matrix: 'one.json', matrix_poll_ms: 5 }
       const sidecar = await startSidecar(readConfig({ flags }))
       const before = sidecar.matrixDigest
-      writeFileSync(matrix, ${JSON.stringify(two)})
+      renameSync('two.json', 'one.json')
       while (sidecar.matrixDigest === before) await new Promise((resolve) => setTimeout(resolve, 5))
       console.log(JSON.stringify(sidecar.matrixDigest))
       await sidecar.close()
