@@ -176,6 +176,7 @@ function bodyOf({ reason, message, decision }: Refusal): string {
           conflicts: decision.conflicts.map(({ id }) => id),
           digest: decision.digest,
           strict: decision.strict,
+          rules_digest: decision.rulesDigest,
         },
       }),
     },

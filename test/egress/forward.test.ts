@@ -214,7 +214,14 @@ describe('no token, no request: the answer says why', () => {
       error: {
         reason: 'CONTESTED',
         message: expect.stringContaining('cdn'),
-        decision: { allowed: false, reason: 'CONTESTED', accepted: [], strict: true },
+        decision: {
+          allowed: false,
+          reason: 'CONTESTED',
+          accepted: [],
+          strict: true,
+          digest: strict.sidecar.matrixDigest,
+          rules_digest: strict.sidecar.rulesDigest,
+        },
       },
     })
     expect(strict.logLines.join('')).toContain('the matrix denies every token for this route')
