@@ -10,6 +10,8 @@ import { Meters } from './usecases/meters.ts'
 export interface Watched {
   readonly rules: Rules
   readonly authority: () => AuthorityState
+  /** Calls of gRPC, by lane. */
+  readonly callsWaiting: () => Readonly<Record<string, number>>
   /** By listener, in milliseconds since the epoch. */
   readonly certificatesValidUntil: () => Readonly<Record<string, number>>
   /** Wall clock, in milliseconds since the epoch. */
@@ -57,7 +59,7 @@ export class Collector {
   }
 }
 
-function gaugesOf({ rules, authority, certificatesValidUntil, now }: Watched): Metric[] {
+function gaugesOf({ rules, authority, callsWaiting, certificatesValidUntil, now }: Watched): Metric[] {
   const { keys, waiting, cached } = authority()
   const nowMs = now()
   const ages: Record<string, number> = {}
@@ -73,7 +75,7 @@ function gaugesOf({ rules, authority, certificatesValidUntil, now }: Watched): M
     gauge('portcullis_cache_entries', 'Entries of the caches of tokens.', cached, { label: 'cache' }),
     {
       ...gauge('portcullis_queue_waiting', 'What waits for its turn, by queue and lane.', 0),
-      samples: Object.entries(waiting).flatMap(([queue, lanes]) =>
+      samples: Object.entries({ ...waiting, calls: callsWaiting() }).flatMap(([queue, lanes]) =>
         Object.entries(lanes).map(([lane, value]) => ({ labels: { queue, lane }, value })),
       ),
     },

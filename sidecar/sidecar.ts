@@ -29,7 +29,7 @@ import { Credentials, type CredentialsOptions, type TokenSiblings } from './cred
 import type { OpenDecisionLog } from './decision-log/open.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
-import { startGrpcServer } from './grpc/server.ts'
+import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
 import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from './http/server.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
@@ -145,8 +145,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     cacheForMs: config.cache_for_ms,
     ...{ routes, turns, decisions, now, log, trace, health, meters: metrics?.meters },
   }
-  metrics?.watch({ rules, authority: state, certificatesValidUntil: certificates.validUntil, now })
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
+  const { callsWaiting } = servers
+  metrics?.watch({
+    ...{ rules, callsWaiting, now },
+    authority: state,
+    certificatesValidUntil: certificates.validUntil,
+  })
   const open = opening.move()
   health.started()
   let closing: Promise<void> | undefined
@@ -288,6 +293,7 @@ const PROFILES_REFUSED = 'the profiles and upstreams cannot be read again; the l
 
 interface Servers {
   readonly addresses: Pick<Serving, 'grpcAddress' | 'httpAddress' | 'egressAddress'>
+  readonly callsWaiting: GrpcServer['callsWaiting']
   reload(): void
   close(): Promise<void>
 }
@@ -336,6 +342,7 @@ async function startServers(
       httpAddress: http?.address,
       egressAddress: egress?.address,
     },
+    callsWaiting: grpc.callsWaiting,
     reload: () => http?.reload(),
     close: async () => {
       services.health.stop()

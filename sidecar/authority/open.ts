@@ -130,7 +130,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
     state: () => ({
       keys: keys.last,
-      waiting: { passwords: passwords.waiting, changes: store.waiting },
+      waiting: { passwords: passwords.waiting, changes: store.waiting, signatures: turns.waiting },
       cached: authority.cached,
     }),
     close: () => open.disposeAsync(),

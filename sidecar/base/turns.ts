@@ -61,6 +61,11 @@ export class Turns {
     this.#requester(connection).suspectedUntilMs = performance.now() + SUSPECTED_MS
   }
 
+  /** How much work waits, of connections that are suspected and of others. */
+  get waiting(): Readonly<Record<'unsuspected' | 'suspected', number>> {
+    return { unsuspected: waitingIn(this.#unsuspected), suspected: waitingIn(this.#suspected) }
+  }
+
   #wait<T>(requester: Requester, work: () => T): Promise<T> {
     const connections = this.#unsuspected.size + this.#suspected.size
     if (requester.waiting.length * connections >= WAITING_MAX) throw callError('VERIFICATIONS_EXHAUSTED', {})
@@ -143,4 +148,10 @@ export class Turns {
     }
     return requester
   }
+}
+
+function waitingIn(line: ReadonlySet<Requester>): number {
+  let count = 0
+  for (const { waiting } of line) count += waiting.length
+  return count
 }

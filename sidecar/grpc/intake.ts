@@ -28,6 +28,11 @@ export class Intake {
     this.#callers = callers
   }
 
+  /** How many calls wait in each lane. */
+  get waiting(): Readonly<Record<string, number>> {
+    return this.#queue.waiting
+  }
+
   /**
    * Resolves when it is the turn of the call.
    *

@@ -26,6 +26,8 @@ export interface GrpcServer {
   readonly address: string
   /** The methods, for whoever reaches them. Other transports can carry them too. */
   readonly methods: Methods
+  /** How many administrative calls, logins and revocations wait in each lane. */
+  callsWaiting(): Readonly<Record<string, number>>
   /** Ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
@@ -34,7 +36,7 @@ const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.Directory
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const { log, trace, meters } = services
-  const { methods, stop } = methodsOfAll(services, options)
+  const { methods, intake, stop } = methodsOfAll(services, options)
   const served = await reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
@@ -48,6 +50,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   return {
     address: transport.address,
     methods,
+    callsWaiting: () => intake.waiting,
     close: (drainMs) => {
       stop()
       return transport.close(drainMs)
@@ -59,7 +62,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
 function methodsOfAll(
   services: Services,
   { maxBatchLength, certificates }: GrpcOptions,
-): { methods: Methods; stop: () => void } {
+): { methods: Methods; intake: Intake; stop: () => void } {
   const reachable = certificates !== undefined
   const intake = new Intake(services)
   const watches = new Watches(services, reachable)
@@ -75,6 +78,7 @@ function methodsOfAll(
       ...healthMethods(['', ...SERVICES], services.health, watches),
       ...reflectionMethods(),
     ]),
+    intake,
     stop: authorization.endStreams,
   }
 }

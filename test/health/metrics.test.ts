@@ -19,6 +19,14 @@ import { workersOf } from '../support/worker-storm.ts'
 
 const CLAIMS = { kind: 'static_token', scope: { account: ACCOUNT } }
 
+/** The queues and their lanes, by which metrics name them. */
+const LANES: Readonly<Record<string, readonly string[]>> = {
+  passwords: ['profiles', 'administration', 'proven', 'logins'],
+  changes: ['operators', 'revocations', 'administrators', 'users'],
+  signatures: ['unsuspected', 'suspected'],
+  calls: ['callers', 'others'],
+}
+
 async function scrape(address: string | undefined, accept?: string) {
   const answer = await fetch(`http://${address}/metrics`, { headers: accept === undefined ? {} : { accept } })
   const text = await answer.text()
@@ -142,7 +150,11 @@ describe('a sidecar counts', async () => {
     expect(series.get('portcullis_problem{code="matrix_stale"}')).toBe(0)
     expect(series.get('portcullis_signing_key_age_seconds{state="active"}')).toBeGreaterThan(0)
     expect(series.get('portcullis_cache_entries{cache="iam_tokens"}')).toBe(1)
-    expect(series.get('portcullis_queue_waiting{queue="passwords",lane="logins"}')).toBe(0)
+    const waiting = [...series].filter(([name]) => name.startsWith('portcullis_queue_waiting{'))
+    const lanes = Object.entries(LANES).flatMap(([queue, names]) =>
+      names.map((lane) => [`portcullis_queue_waiting{queue="${queue}",lane="${lane}"}`, 0] as const),
+    )
+    expect(new Map(waiting)).toEqual(new Map(lanes))
     expect(series.get('portcullis_process_cpu_seconds_total')).toBeGreaterThan(0)
   })
 

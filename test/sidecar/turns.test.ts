@@ -92,6 +92,17 @@ test('a connection that comes under suspicion loses its place to those that wait
   expect(await order(turns, [...times(2, a, 'a'), ...times(4, b, 'b')])).toBe('b b b a b a')
 })
 
+test('what waits is counted, and apart that of connections that are suspected', async () => {
+  const turns = exhausted()
+  turns.suspect(a)
+  const all = [...times(3, a, 'a'), ...times(2, b, 'b')].map(([connection]) =>
+    turns.run(connection, () => {}),
+  )
+  expect(turns.waiting).toEqual({ unsuspected: 2, suspected: 3 })
+  await Promise.all(all)
+  expect(turns.waiting).toEqual({ unsuspected: 0, suspected: 0 })
+})
+
 test('what work asks for is part of it', async () => {
   const turns = exhausted()
   const inner = turns.run(a, () => {
