@@ -1,5 +1,6 @@
 /** How many files and connections the process may still open. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { RESERVED_PART } from './http-connections.ts'
 
 /** Fewest that must be free: for connections of clients, and for files that are read while the process serves. */
@@ -7,6 +8,9 @@ const FREE_MIN = 40
 
 /** Of those, what no connection takes. */
 const KEPT = 8
+
+/** What a start opens itself, and keeps open: listeners, the files of the directory. */
+const STARTING = 6
 
 /** Part of the connections that HTTP may have, and egress, which opens another one for each. gRPC may have the rest. */
 const PART = 1 / 4
@@ -35,12 +39,40 @@ export interface RoomForConnections {
  */
 export function expectDescriptors(needs?: DescriptorNeeds): RoomForConnections {
   const more = needs?.directory.url === undefined ? 0 : needs.directory.pool_size
+  return shared(expectFree(more) - KEPT, needs)
+}
+
+/**
+ * The same before anything is opened. Otherwise a start fails at whatever finds no free descriptor first, which does not always
+ * say so: SQLite says that it cannot open its file.
+ *
+ * @throws Error that says which limit was expected
+ */
+export function expectDescriptorsToStart(): void {
+  expectFree(STARTING)
+}
+
+/** @returns how many are free beside so many more */
+function expectFree(more: number): number {
   const found = descriptors() ?? { limit: Number.POSITIVE_INFINITY, open: 0 }
   const free = found.limit - found.open - more
-  if (free >= FREE_MIN) return shared(free - KEPT, needs)
+  if (free >= FREE_MIN) return free
   throw new Error(
     `the process may open ${found.limit} files and connections, and ${found.open} are open already; expected a limit of ${found.open + FREE_MIN + more} or more, and one more for each client: see \`ulimit -n\``,
   )
+}
+
+/** Whether so many more files cannot be opened. */
+export function lacksDescriptors(count: number): boolean {
+  const opened: number[] = []
+  try {
+    while (opened.length < count) opened.push(openSync(devNull, 'r'))
+    return false
+  } catch {
+    return true
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor)
+  }
 }
 
 function shared(connections: number, needs: DescriptorNeeds | undefined): RoomForConnections {

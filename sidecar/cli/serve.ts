@@ -79,6 +79,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const sources = sourcesOf(options)
   const { flags } = sources
   const config = readConfig(sources)
+  const { expectDescriptorsToStart } = await import('../base/descriptors.ts')
+  expectDescriptorsToStart()
   const json = options.json === true
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined

@@ -1,6 +1,7 @@
 /** A directory in a SQLite file as it is at one moment. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { lacksDescriptors } from '../base/descriptors.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** How long the reader waits for a process that is creating the file, in milliseconds. */
@@ -18,9 +19,9 @@ export async function ofSqlite<T>(file: string, work: (snapshot: Snapshot) => Pr
     }
     return await work(snapshotOf(database, file, version))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     throw code === 'ERR_SQLITE_ERROR'
-      ? new Error(`${file}: cannot be read as a directory (${message})`)
+      ? new Error(`${file}: cannot be read as a directory (${causeOf(error)})`)
       : error
   } finally {
     database?.close()
@@ -41,13 +42,37 @@ function snapshotOf(database: DatabaseSync, file: string, version: number): Snap
   }
 }
 
-/** What SQLite's comparison of tables and indexes finds, which has a copy of every value that decides about a token. */
+/**
+ * What SQLite's comparison of tables and indexes finds, which has a copy of every value that decides about a token.
+ *
+ * @throws Error of SQLite if they cannot be compared, which says nothing of the file
+ */
 export function damageOf(database: DatabaseSync): string | undefined {
-  let found: unknown
   try {
-    found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+    const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+    return found === 'ok' ? undefined : String(found).split('\n').at(-1)
   } catch (error) {
-    found = (error as Error).message
+    if (!DAMAGED.has(primaryCodeOf(error))) throw error
+    return (error as Error).message
   }
-  return found === 'ok' ? undefined : String(found).split('\n').at(-1)
 }
+
+/** Why SQLite failed, in words that a person can act on: it does not tell a lack of descriptors from a file that is not there. */
+export function causeOf(error: unknown): string {
+  return primaryCodeOf(error) === SQLITE_CANTOPEN && lacksDescriptors(FILES)
+    ? 'the process may open no more files; raise its limit: see `ulimit -n`'
+    : (error as Error).message
+}
+
+/** Without what SQLite adds to a code in its upper bytes. */
+function primaryCodeOf(error: unknown): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff
+}
+
+const SQLITE_CANTOPEN = 14
+
+/** What a connection opens: the database, its log, the index of the log, and their folder for a moment. */
+const FILES = 4
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB: what is in the file is wrong. */
+const DAMAGED: ReadonlySet<number> = new Set([11, 26])

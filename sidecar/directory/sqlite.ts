@@ -8,7 +8,7 @@ import { AlreadyExists, type Database, type Parameters, type Queries } from './d
 import { DirectoryFiles } from './directory-files.ts'
 import { numberParameters } from './named-parameters.ts'
 import { LAST_CHANGE, migrationsFrom, SCHEMA_VERSION } from './schema.ts'
-import { damageOf } from './sqlite-snapshot.ts'
+import { causeOf, damageOf } from './sqlite-snapshot.ts'
 
 /** How long a write waits for a write of another process, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
@@ -170,14 +170,16 @@ class Connection implements Queries {
   #versionReadAtMs = Number.NEGATIVE_INFINITY
 
   constructor(path: string) {
-    this.#database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+    let database: DatabaseSync | undefined
     try {
-      useWriteAheadLog(this.#database)
-      this.#database.exec('PRAGMA synchronous = FULL')
+      database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+      useWriteAheadLog(database)
+      database.exec('PRAGMA synchronous = FULL')
     } catch (error) {
-      this.#database.close()
-      throw new Error(`${path}: cannot be used as a directory (${(error as Error).message})`)
+      database?.close()
+      throw unusable(path, error)
     }
+    this.#database = database
   }
 
   /**
@@ -186,7 +188,12 @@ class Connection implements Queries {
    * @throws Error if the file is damaged
    */
   expectWhole(path: string): void {
-    const problem = damageOf(this.#database)
+    let problem: string | undefined
+    try {
+      problem = damageOf(this.#database)
+    } catch (error) {
+      throw unusable(path, error)
+    }
     if (problem !== undefined)
       throw new Error(`${path}: the directory is damaged (${problem}); restore a backup`)
   }
@@ -295,6 +302,10 @@ class Connection implements Queries {
     this.#statements.clear()
     this.#database.close()
   }
+}
+
+function unusable(path: string, error: unknown): Error {
+  return new Error(`${path}: cannot be used as a directory (${causeOf(error)})`)
 }
 
 /** Waits until no process uses a version that it read before the commit. It checks the clock because a timer may fire early. */

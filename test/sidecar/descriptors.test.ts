@@ -1,18 +1,40 @@
 /** A process that may open too few files says so, instead of being ready for nobody. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { BlackBox } from '../support/black-box.ts'
-import { type Ready, start } from '../support/processes.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
+import { type Ready, start, startProcess } from '../support/processes.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ROOT } from '../support/sources.ts'
+
+/** Opens a directory where that many descriptors are free, and prints why it cannot. */
+const OPEN_WITH_FEW = `
+  const { closeSync, openSync } = await import('node:fs')
+  const { openSqlite } = await import(${JSON.stringify(join(ROOT, 'sidecar', 'directory', 'sqlite.ts'))})
+  const [file, free] = process.argv.slice(-2)
+  const taken = []
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  } catch {}
+  for (const descriptor of taken.slice(0, Number(free))) closeSync(descriptor)
+  let message = 'it was opened'
+  try {
+    openSqlite(file)
+  } catch (error) {
+    message = error.message
+  }
+  process.stdout.write(message)
+`
 
 const limited = (descriptors: number, ...args: string[]) =>
   start(['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off', ...args], { descriptors })
 
 describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
   test.each<[limit: number, args: string[]]>([
-    [28, []],
-    [30, []],
+    [25, []],
+    [32, []],
     [50, []],
     [50, ['--workers', '2']],
   ])('of %d, with %j, is too low to start', async (limit, args) => {
@@ -25,6 +47,24 @@ describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
       ),
     )
   })
+
+  test.each([1, 2, 3, 4])(
+    'that leaves %d for the directory does not make it a damaged one',
+    async (free) => {
+      const file = join(newFolder(), 'directory.sqlite')
+      await openSqlite(file).close()
+      const { code, stdout } = await startProcess([
+        ...['sh', '-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath],
+        ...['--input-type=module', '--eval', OPEN_WITH_FEW, file, String(free)],
+      ]).ended
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(
+          /directory\.sqlite: cannot be used as a directory \(the process may open no more files; raise its limit: see `ulimit -n`\)$/,
+        ),
+      })
+    },
+  )
 
   test('of 90 lets 32 clients in', async () => {
     const sidecar = limited(90)
