@@ -97,7 +97,8 @@ export interface ForeignStaticTokens {
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
   const { folder, tokenKinds, passwordLimits, failedLogins, now, turns = new Turns() } = options
   const directoryFile = join(folder, DIRECTORY_FILE)
-  const { inUse, problem } = openDataFolder(folder)
+  const { inUse, restoring, problem } = openDataFolder(folder)
+  if (restoring) (await import('../directory/backup/leftovers.ts')).removeLeftovers(folder)
   const onExposed = options.onExposed ?? (() => {})
   if (problem !== undefined) onExposed(folder, problem)
   expectPrivateIn(folder, SECRET_FILES, problem !== undefined, onExposed)

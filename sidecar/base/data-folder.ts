@@ -42,6 +42,8 @@ export const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN
 export interface OpenedFolder {
   /** Whether it was in use before. */
   readonly inUse: boolean
+  /** Whether there is a file of a restoration: one is under way, or was killed. */
+  readonly restoring: boolean
   /** Whether others may enter it, and how that is; `undefined`: nobody else may. */
   readonly problem: string | undefined
 }
@@ -71,7 +73,16 @@ export function openDataFolder(folder: string): OpenedFolder {
     throw new Error(
       `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
     )
-  return { inUse: found.length > 0, problem: closeToOthers(folder) }
+  return { inUse: found.length > 0, restoring: names.some(isOfRestoration), problem: closeToOthers(folder) }
+}
+
+/** A name for the file in which a restoration prepares the directory. */
+export function restorationName(): string {
+  return `.restore-${randomBytes(8).toString('hex')}.tmp`
+}
+
+export function isOfRestoration(name: string): boolean {
+  return /^\.restore-[0-9a-f]{16}\.tmp$/.test(name)
 }
 
 /**

@@ -52,9 +52,14 @@ export function damageOf(database: DatabaseSync): string | undefined {
     const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
     return found === 'ok' ? undefined : String(found).split('\n').at(-1)
   } catch (error) {
-    if (!DAMAGED.has(primaryCodeOf(error))) throw error
+    if (!isDamage(error)) throw error
     return (error as Error).message
   }
+}
+
+/** Whether SQLite says that what is in the file is wrong. */
+export function isDamage(error: unknown): boolean {
+  return DAMAGED.has(primaryCodeOf(error))
 }
 
 /** Why SQLite failed, in words that a person can act on: it does not tell a lack of descriptors from a file that is not there. */
@@ -74,5 +79,5 @@ const SQLITE_CANTOPEN = 14
 /** What a connection opens: the database, its log, the index of the log, and their folder for a moment. */
 const FILES = 4
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB: what is in the file is wrong. */
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED: ReadonlySet<number> = new Set([11, 26])

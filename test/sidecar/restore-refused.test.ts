@@ -2,11 +2,13 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { restoreDirectory } from '../../sidecar/directory/backup/restore.ts'
 import { contentOf, done, newBackup, newStopped, reasonOf, refused, scene } from '../support/backup.ts'
 import { command, FakeTerminal } from '../support/command-line.ts'
 import { newFolder } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
 
 const stopped = newStopped()
 
@@ -137,3 +139,30 @@ function sealAgain(backup: string, change: (text: string) => string): void {
   const sha256 = hash('sha256', body)
   writeFileSync(backup, `${header.replace(/[0-9a-f]{64}/, sha256)}\n${body}`)
 }
+
+describe('a restoration that was killed', () => {
+  const nameOf = (digit: number) => `.restore-${String(digit).repeat(16)}.tmp`
+
+  /** Leaves what a killed restoration can leave, and what one under way writes. @returns the name of the latter */
+  function leaveFiles(folder: string): { readonly underWay: string } & Disposable {
+    writeFileSync(join(folder, nameOf(1)), '')
+    writeFileSync(join(folder, nameOf(2)), 'the beginning of a page')
+    using complete = new DatabaseSync(join(folder, nameOf(3)))
+    complete.exec('CREATE TABLE users (password_hash)')
+    const underWay = nameOf(4)
+    const writing = new DatabaseSync(join(folder, underWay))
+    writing.exec('BEGIN; CREATE TABLE users (password_hash)')
+    return { underWay, [Symbol.dispose]: () => writing.close() }
+  }
+  const leftIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.tmp'))
+
+  test.each<[by: string, next: (folder: string, backup: string) => Promise<unknown>]>([
+    ['restoration', (folder, backup) => done('restore', backup, '--replace', '--data', folder)],
+    ['start', (folder) => runSidecar({ folder })],
+  ])('leaves nothing beyond the next %s, which spares one that is under way', async (_by, next) => {
+    const { folder, backup } = await stopped()
+    using files = leaveFiles(folder)
+    await next(folder, backup)
+    expect(leftIn(folder)).toEqual([files.underWay])
+  })
+})

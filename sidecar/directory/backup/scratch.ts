@@ -2,14 +2,15 @@
  * A new SQLite file that a backup is loaded into, upgraded in and completed in before anything of the directory is touched. On SQLite
  * it then becomes the directory; on PostgreSQL its rows do.
  */
-import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { restorationName } from '../../base/data-folder.ts'
 import { linesOfSealed } from '../../base/sealed-file.ts'
 import { number } from '../rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from '../schema.ts'
 import { type BackupDetails, type BackupRow, decoded, detailsOf, tablesOf } from './content.ts'
+import { removeLeftovers } from './leftovers.ts'
 
 export class Scratch implements Disposable {
   readonly path: string
@@ -28,7 +29,8 @@ export class Scratch implements Disposable {
   static async load(backup: string, folder: string): Promise<Scratch> {
     const lines = linesOfSealed(backup)
     const details = detailsOf((await lines.next()).value, backup)
-    const path = join(folder, `.${randomBytes(8).toString('hex')}.tmp`)
+    removeLeftovers(folder)
+    const path = join(folder, restorationName())
     closeSync(openSync(path, 'wx', 0o600))
     const database = new DatabaseSync(path, { enableForeignKeyConstraints: false })
     const scratch = new Scratch(path, details, database)

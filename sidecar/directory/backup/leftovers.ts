@@ -1,0 +1,31 @@
+/** The file of a restoration that was killed: a part of a directory, with its password hashes, that nobody reads any more. */
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { isOfRestoration } from '../../base/data-folder.ts'
+import { isDamage } from '../sqlite-snapshot.ts'
+
+/** Removes such files. What a restoration still writes stays, and what this process may not open or remove. */
+export function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder).filter(isOfRestoration)) {
+    const path = join(folder, name)
+    if (!isAbandoned(path)) continue
+    try {
+      rmSync(path, { force: true })
+    } catch {
+      // On a read-only file system, it stays as it is.
+    }
+  }
+}
+
+/** Whether nobody holds the lock that SQLite takes with the first row. */
+function isAbandoned(path: string): boolean {
+  try {
+    using database = new DatabaseSync(path, { timeout: 0 })
+    database.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    // It was killed at a moment when its file was none of SQLite yet.
+    return isDamage(error)
+  }
+}
