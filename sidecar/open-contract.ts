@@ -26,7 +26,11 @@ export function openContract(services: Services, config: Config, methods: Method
     const admitted = isForThisMachine(config) ? served : forCallersByToken(served, services)
     return [
       admitted,
-      { ...grpcLimitsOf(config), statusOf: (error: unknown) => failure(services.trace, error) },
+      {
+        ...grpcLimitsOf(config),
+        turns: services.turns,
+        statusOf: (error: unknown) => failure(services.trace, error),
+      },
     ]
   })
   const routes = new ContractRoutes({

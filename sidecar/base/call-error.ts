@@ -271,7 +271,7 @@ export const CALL_ERRORS = {
   },
   VERIFICATIONS_EXHAUSTED: {
     code: 'RESOURCE_EXHAUSTED',
-    message: 'too many tokens wait to be verified; try again later',
+    message: 'too many tokens and long requests wait for their turn; try again later',
     retry: true,
   },
   DECISION_NOT_LOGGED: {

@@ -6,6 +6,9 @@
 import { callError } from './call-error.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
+/** To read a request with more bytes than this costs so much that it waits for its turn. */
+export const SHORT_BYTES = 8_192
+
 /** How long work may take in one turn of the event loop, in milliseconds. What began before the end is finished. */
 const TURN_MS = 0.5
 

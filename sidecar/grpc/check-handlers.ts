@@ -1,6 +1,6 @@
 /** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import type { Turns } from '../base/turns.ts'
+import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
@@ -35,9 +35,6 @@ const SLICE_MS = 0.5
 
 /** The clock is looked at after so many claims of a batch, and after each credential. */
 const CLAIMS_A_LOOK = 256
-
-/** To read a batch with more bytes than this costs so much that it waits for its turn. */
-const SHORT_BYTES = 8_192
 
 /** With metrics, one of so many single checks is timed. */
 const TIMED_EVERY = 16

@@ -13,7 +13,7 @@ import {
 import { type TracedLogin, traceFailure, traceIssued } from '../usecases/login-trace.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
-import { jsonBodyOf, sendJson } from './json.ts'
+import { JsonBodies, sendJson } from './json.ts'
 import { type LoginCompatibility, readLogin } from './login-body.ts'
 import { addressOf, connectionOf, questionOf } from './question.ts'
 import { tokenBody } from './token-body.ts'
@@ -43,10 +43,11 @@ export async function addIdentityRoutes(
   const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
 
+  const bodies = new JsonBodies(services.turns)
   addDiscovery(server, site)
   server.post('/identity/v3/auth/tokens', async (request, reply) => {
     const clientAddress = addressOf(request)
-    const login = readLogin(jsonBodyOf(request), compatibility)
+    const login = await bodies.read(request, (body) => readLogin(body, compatibility))
     const from = { protocol: 'http', address: clientAddress } as const
     const source = nameOfSource(sourceAt(clientAddress))
     const traced = { from, source, requestId: request.id, user: namedIn(login) }

@@ -2,6 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
+import { carrierOf } from '../base/http-carrier.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import { SHORT_BYTES, type Turns } from '../base/turns.ts'
+import { connectionOf } from './question.ts'
 
 /** The message for an unexpected content type. */
 export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
@@ -17,22 +21,66 @@ export function sendJson(reply: FastifyReply, status: number, value: object): Fa
 /** Like Keystone, it accepts a request without a content type. */
 const KEYSTONE_TYPES = /^(|application\/(json|[\w.-]+\+json))$/
 
-/**
- * Reads a JSON body.
- *
- * @param types the content types that count as JSON
- * @throws CallError
- */
-export function jsonBodyOf(request: FastifyRequest, types = KEYSTONE_TYPES): unknown {
-  const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (!types.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
+/** Most bytes of bodies that wait for their turn. */
+const WAITING_BYTES_MAX = 16_777_216
+
+/** Reads JSON bodies. A long one takes milliseconds to read, so connections take turns with them. */
+export class JsonBodies {
+  readonly #turns: Turns
+  #waitingBytes = 0
+
+  constructor(turns: Turns) {
+    this.#turns = turns
+  }
+
+  /**
+   * @param understand makes something of the value, or throws
+   * @param types the content types that count as JSON
+   * @throws CallError
+   */
+  read<T>(
+    request: FastifyRequest,
+    understand: (value: unknown) => T,
+    types = KEYSTONE_TYPES,
+  ): MaybePromise<T> {
+    const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+    if (!types.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
+    const body = (request.body as Buffer | undefined) ?? NO_BYTES
+    const read = () => understand(parsed(body))
+    return body.length > SHORT_BYTES ? this.#readInTurn(request, body.length, read) : read()
+  }
+
+  async #readInTurn<T>(request: FastifyRequest, bytes: number, read: () => T): Promise<T> {
+    if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) throw callError('VERIFICATIONS_EXHAUSTED', {})
+    const connection = connectionOf(request)
+    const carrier: { readonly destroyed?: boolean } = carrierOf(request.raw)
+    this.#waitingBytes += bytes
+    try {
+      return await this.#turns.run(connection, () => {
+        if (carrier.destroyed) throw badBody('the client is gone')
+        return read()
+      })
+    } catch (error) {
+      // Whoever sends long bodies in vain waits for those who do not.
+      this.#turns.suspect(connection)
+      throw error
+    } finally {
+      this.#waitingBytes -= bytes
+    }
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** @throws CallError */
+function parsed(body: Buffer): unknown {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(request.body as Buffer | undefined)
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
     throw badBody('the body: expected UTF-8')
   }
-  const reading = readJson(text)
+  const reading = readJson(text, { firstProblem: true })
   if (reading.ok) return reading.value
   // The path is left out: its keys come from the request, and could be secrets that were put in the wrong place.
   throw badBody(`the body: ${reading.problems[0]?.expected}`)

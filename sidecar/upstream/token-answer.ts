@@ -110,7 +110,7 @@ function lifetimeOf(
 
 /** @param otherwiseMs when the token expires if the body does not say; `undefined`: it has to say */
 function readDescription(body: string, value: string, nowMs: number, otherwiseMs?: number): DescribedToken {
-  const reading = readJson(body)
+  const reading = readJson(body, { firstProblem: true })
   if (!reading.ok) throw new AnswerFault('a body of JSON with each key once')
   const token = object(object(reading.value, 'a JSON object').token, 'an object in `token`')
   const user = object(token.user, 'an object in `token.user`')

@@ -22,6 +22,7 @@ import {
   HttpContext,
   isGzip,
   OVERLOADED,
+  requestOf,
   type Settings,
 } from './exchange.ts'
 import type { Form } from './form.ts'
@@ -153,7 +154,17 @@ export class EnvelopedCall implements Responses {
 
   #next(bytes: Buffer): void | Promise<void> {
     if (this.#over) return
-    const message = this.#json === undefined ? bytes : this.#json.read(bytes)
+    const message = requestOf(bytes, this.#json, this.#context.connection, this.#settings.turns)
+    if (!(message instanceof Promise)) return this.#handle(message)
+    this.#hold(this.#buffer.length + bytes.length)
+    return message.then((request) => {
+      this.#hold(this.#buffer.length)
+      return this.#handle(request)
+    })
+  }
+
+  #handle(message: Buffer): void | Promise<void> {
+    if (this.#over) return
     if (this.#requests !== undefined) return this.#requests.next(message)
     if (this.#request !== undefined) throw NOT_ONE_MESSAGE
     this.#request = message

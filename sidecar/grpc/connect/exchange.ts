@@ -1,10 +1,12 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { carrierOf } from '../../base/http-carrier.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
 import type { Budget } from '../../http2/budget.ts'
 import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
 import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../faults.ts'
-import type { Descriptors } from './json.ts'
+import type { Descriptors, JsonCodec } from './json.ts'
 
 export interface Exchange {
   readonly request: IncomingMessage
@@ -26,6 +28,8 @@ export interface Settings {
   /** How long a client may leave answers unread, in milliseconds. */
   readonly readerMs: number
   readonly descriptors: Descriptors
+  /** For long requests in JSON: to read one takes milliseconds. */
+  readonly turns: Turns
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: (error: unknown) => CallStatus
 }
@@ -56,6 +60,17 @@ function connectionOf(request: IncomingMessage, address: string | undefined): Cl
   const connection: ClientConnection = { protocol: 'http', address, certificateNames: [] }
   CONNECTIONS.set(carrier, connection)
   return connection
+}
+
+/** A request as the bytes that handlers read: in its turn, if it is long JSON. @param json `undefined`: it has these bytes already */
+export function requestOf(
+  bytes: Buffer,
+  json: JsonCodec | undefined,
+  connection: ClientConnection,
+  turns: Turns,
+): MaybePromise<Buffer> {
+  if (json === undefined) return bytes
+  return bytes.length > SHORT_BYTES ? turns.run(connection, () => json.read(bytes)) : json.read(bytes)
 }
 
 /** Ends a call at its deadline. @returns a function that stops the timer */

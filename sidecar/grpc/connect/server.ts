@@ -2,6 +2,7 @@
  * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. What receives the requests is not known here:
  * it hands over each one with its path.
  */
+import type { Turns } from '../../base/turns.ts'
 import { Budget } from '../../http2/budget.ts'
 import { type CallStatus, type Method, type Methods, STATUS, StatusError } from '../call.ts'
 import type { ConnectionBounds } from '../transport.ts'
@@ -16,6 +17,8 @@ export interface ContractOptions {
   readonly bounds: Pick<ConnectionBounds, 'bufferBytes' | 'requestMs' | 'readerMs'>
   /** Of the messages in JSON; default: those of the contract. */
   readonly descriptors?: Descriptors
+  /** Shared with the other protocols. */
+  readonly turns: Turns
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: (error: unknown) => CallStatus
 }
@@ -54,11 +57,11 @@ export class ContractCalls {
 
   constructor(
     methods: Methods,
-    { maxMessageBytes, bounds, descriptors = new Descriptors(), statusOf }: ContractOptions,
+    { maxMessageBytes, bounds, descriptors = new Descriptors(), turns, statusOf }: ContractOptions,
   ) {
     const { bufferBytes, requestMs, readerMs } = bounds
     const budget = new Budget(bufferBytes)
-    this.#settings = { maxMessageBytes, budget, requestMs, readerMs, descriptors, statusOf }
+    this.#settings = { maxMessageBytes, budget, requestMs, readerMs, descriptors, turns, statusOf }
     this.#served = new Map(
       Array.from(methods, ([path, method]) => [path, new Served(path, method, descriptors)]),
     )

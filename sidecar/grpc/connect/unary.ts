@@ -1,5 +1,6 @@
 /** Connect's call with one message: the body is the request, and the answer is the response or an error in JSON. */
 import type { OutgoingHttpHeaders } from 'node:http'
+import { andThen } from '../../base/maybe-promise.ts'
 import { type CallStatus, STATUS, type UnaryMethod } from '../call.ts'
 import { inflated, tooLarge } from '../sockets/messages.ts'
 import {
@@ -11,6 +12,7 @@ import {
   HttpContext,
   isGzip,
   OVERLOADED,
+  requestOf,
   type Settings,
 } from './exchange.ts'
 import type { Form } from './form.ts'
@@ -98,8 +100,9 @@ class ConnectUnary {
   #answer(body: Buffer): void {
     if (this.#over) return
     try {
-      const message = this.#json === undefined ? body : this.#json.read(body)
-      const result = this.#handle(message, new HttpContext(this.#exchange))
+      const context = new HttpContext(this.#exchange)
+      const message = requestOf(body, this.#json, context.connection, this.#settings.turns)
+      const result = andThen(message, (request) => this.#handle(request, context))
       if (result instanceof Promise) this.#wait(result)
       else this.#succeed(result)
     } catch (error) {

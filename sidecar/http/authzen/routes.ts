@@ -8,7 +8,7 @@ import { forCall, type Services } from '../../usecases/services.ts'
 import { timed } from '../../usecases/timed.ts'
 import type { Site } from '../catalog.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
-import { jsonBodyOf, sendJson } from '../json.ts'
+import { JsonBodies, sendJson } from '../json.ts'
 import { addressOf, connectionOf } from '../question.ts'
 import { logRefusal } from '../refusals.ts'
 import { expectFields, type Fields } from './entities.ts'
@@ -58,14 +58,15 @@ export function addAuthzenRoutes(
 ): void {
   const { cacheForMs } = services
   const meter = services.meters?.of('authzen')
+  const bodies = new JsonBodies(services.turns)
   // Before the body is read.
   const onRequest = async (request: FastifyRequest) => admit(services, request, callersOnly)
   for (const { path, answer } of ENDPOINTS)
     server.post(path, { config, onRequest }, async (request, reply) => {
       const explain = (error: unknown) => explained(services, request, error)
       const asker = askerOf(services, request, meter)
+      const body = await bodies.read(request, (value) => expectFields(value, 'the body'), JSON_TYPE)
       const asked = { services: forCall(services), cacheForMs, evaluationsMax, asker, explain }
-      const body = expectFields(jsonBodyOf(request, JSON_TYPE), 'the body')
       return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
     })
 

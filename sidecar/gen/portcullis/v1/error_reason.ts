@@ -116,7 +116,7 @@ export const ErrorReason = {
   ERROR_REASON_CHANGES_THROTTLED: 48,
   /** ERROR_REASON_WATCHES_EXHAUSTED - RESOURCE_EXHAUSTED: "too many watches of {whose}; try again later". Retry later. */
   ERROR_REASON_WATCHES_EXHAUSTED: 49,
-  /** ERROR_REASON_VERIFICATIONS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many tokens wait to be verified; try again later". Retry later. */
+  /** ERROR_REASON_VERIFICATIONS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many tokens and long requests wait for their turn; try again later". Retry later. */
   ERROR_REASON_VERIFICATIONS_EXHAUSTED: 50,
   /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log takes no line now, and without one no decision is given". Retry later. */
   ERROR_REASON_DECISION_NOT_LOGGED: 51,

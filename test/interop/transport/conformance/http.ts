@@ -1,6 +1,7 @@
 /** The service over HTTP, on a server as the sidecar's HTTP listener has it: Fastify, and with TLS the sidecar's own before it. */
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyServerFactory } from 'fastify'
+import { Turns } from '../../../../sidecar/base/turns.ts'
 import { Descriptors } from '../../../../sidecar/grpc/connect/json.ts'
 import { ContractCalls } from '../../../../sidecar/grpc/connect/server.ts'
 import { ContractRoutes } from '../../../../sidecar/http/contract.ts'
@@ -39,6 +40,7 @@ export async function serveOverHttp(
     maxMessageBytes,
     bounds: DEFAULT_LIMITS,
     descriptors: new Descriptors([descriptors]),
+    turns: new Turns(),
     statusOf: ownStatus,
   })
   const routes = new ContractRoutes({ calls, origins: [], document: descriptors })
