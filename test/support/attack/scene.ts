@@ -12,9 +12,11 @@ import { newFolder, whenTheFileEnds } from '../resources.ts'
 import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar, type Secrets } from '../sidecar.ts'
 import type { Attack, Outcome } from './attacker.ts'
 import type { Holding } from './holder.ts'
+import type { Bodies } from './poster.ts'
 
 const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
 const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
+const POSTER = fileURLToPath(new URL('./poster.ts', import.meta.url))
 const SPINNER = fileURLToPath(new URL('./spinner.ts', import.meta.url))
 
 /** To see a scenario fail: the launcher of a checkout without the mend. */
@@ -188,6 +190,11 @@ export async function under<T>(
 export function holding(what: Holding): StartAttack {
   return ({ served: { ready } }) =>
     startProgram(HOLDER, { grpc: ready.grpc, http: ready.http, holding: what })
+}
+
+/** An attack with bodies of HTTP. */
+export function posting(bodies: Bodies): StartAttack {
+  return ({ served: { ready } }) => startProgram(POSTER, { http: ready.http, bodies })
 }
 
 /** No attack: a program as busy as an attacked sidecar, and one as busy as its attacker. */
