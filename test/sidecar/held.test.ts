@@ -102,6 +102,27 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     session.destroy()
   })
 
+  test('of 1,500 streams that are held, those beyond the bound wait, and others are answered', async () => {
+    const { address, client } = await run()
+    const session = open(address)
+    const ended: unknown[] = []
+    session.on('goaway', (code) => ended.push(code)).on('close', () => ended.push('closed'))
+    const answered = new Set<ClientHttp2Stream>()
+    const streams = Array.from({ length: 1_500 }, () => {
+      const stream = call(session, 'CheckStream', STREAMED)
+      return stream.on('data', () => answered.add(stream))
+    })
+    await eventually(() => answered.size === 1_000)
+    expect((await client.check(CLAIMS as never)).allowed).toBe(true)
+    expect(answered.size).toBe(1_000)
+    // The first ones make room for the rest.
+    for (const stream of answered) stream.end()
+    await eventually(() => answered.size === streams.length)
+    expect(streams.filter(({ rstCode }) => rstCode)).toEqual([])
+    expect(ended).toEqual([])
+    session.destroy()
+  })
+
   test('who leaves an answer unread for long is disconnected', async () => {
     const { address, logLines } = await run({ reader_timeout_ms: 200 })
     const session = open(address, 0)
