@@ -87,7 +87,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The bounds of a connection and of all of them. Each is counted when it is exceeded. */
+/**
+ * The bounds of a connection and of all of them. Each is counted when it is exceeded, and so are connections that end because their
+ * frames are no HTTP/2, which an attacker can open one after the other.
+ */
 export const BOUNDS = [
   'connections',
   'connections_per_address',
@@ -101,6 +104,7 @@ export const BOUNDS = [
   'idle_frames',
   'request_time',
   'reader_time',
+  'protocol_error',
 ] as const
 export type Bound = (typeof BOUNDS)[number]
 

@@ -265,6 +265,7 @@ export class Session<Head> implements StreamOwner<Head> {
   fail({ code, message, bound }: ConnectionError): void {
     if (this.over) return
     if (bound !== undefined) this.#host.exceeded(bound)
+    else if (code !== ERROR.NO_ERROR) this.#host.exceeded('protocol_error')
     this.sender.goAway(this.#ids.last, code, message)
     this.abandon()
   }

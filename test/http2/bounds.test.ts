@@ -9,6 +9,8 @@ import { ACK, callOf, END_HEADERS, FRAME, field, frame, PREFACE } from '../suppo
 const END_STREAM = 0x1
 const WINDOW_UPDATE = 0x8
 const PRIORITY = 0x2
+/** A field whose value in Huffman's code has padding of more than seven bits (RFC 7541, §5.2). */
+const WRONG_PADDING = Buffer.of(0x00, 0x01, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff)
 const CANCEL = Buffer.of(0, 0, 0, 8)
 const request = callOf('/')
 const open = (stream: number, payload = request) =>
@@ -265,6 +267,15 @@ test.each<[what: string, bytes: Buffer, ends: boolean]>([
   server.pass(1_500)
   expect(peer.ended).toBe(ends)
   if (ends) expect(server.exceeded).toEqual(['request_time'])
+})
+
+test.each([
+  ['bytes that are no HTTP/2', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+  ['a string with wrong padding', Buffer.concat([PREFACE, open(1, Buffer.concat([request, WRONG_PADDING]))])],
+])('%s end the connection and are counted', (_what, bytes) => {
+  const server = new TestServer(constant(Buffer.from('hello')))
+  expect(server.connect().send(bytes).ended).toBe(true)
+  expect(server.exceeded).toEqual(['protocol_error'])
 })
 
 test('a peer that sends slowly but completes its frames keeps its connection', () => {
