@@ -6,15 +6,30 @@ import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, type Scene } from '../support/attack/scene.ts'
 import { FLOODS, type FloodReport } from '../support/interop/floods.ts'
 import { startProcess } from '../support/processes.ts'
+import { eventually } from '../support/resources.ts'
 
 const PROGRAM = fileURLToPath(new URL('../support/interop/floods.ts', import.meta.url))
 
 const scene = await attackedSidecar()
 
-test.each(Object.keys(FLOODS))('%s', async (flood) => {
-  const { outcome } = await scenario(scene, `flood: ${flood}`, (attacked) => startFlood(attacked, flood))
+test.each(Object.entries(FLOODS))('%s', async (flood, { bound }) => {
+  const attack = (attacked: Scene) => startFlood(attacked, flood)
+  const before = scene.log().length
+  const isLogged = () =>
+    scene
+      .log()
+      .slice(before)
+      .some((line) => counts(line, bound))
+  const { outcome } = await scenario(scene, `flood: ${flood}`, attack, async () => {
+    if (bound !== undefined) await eventually(isLogged)
+  })
   expect(outcome.connections).toBeGreaterThan(0)
 })
+
+/** Whether a line of the log says that this bound was exceeded. */
+function counts({ msg, exceeded }: Record<string, unknown>, bound = ''): boolean {
+  return msg === 'connections or calls were refused at a bound' && bound in (exceeded as object)
+}
 
 /** Floods from a process of its own, with a lower priority, so that on few processors it does not take the neighbour's time. */
 async function startFlood({ served }: Scene, flood: string) {

@@ -3,6 +3,7 @@
  * prints how its connections have ended.
  */
 import type { Socket } from 'node:net'
+import type { Bound } from '../../../sidecar/http2/protocol.ts'
 import {
   callOf,
   END_HEADERS,
@@ -34,6 +35,8 @@ export interface Flood {
   readonly connections?: number
   /** Whether the attacker reads what it gets; absent: yes. */
   readonly reads?: false
+  /** What the log counts because of it; absent: it stays below every bound, and nothing is refused. */
+  readonly bound?: Bound
   /** Time between two writes of the frames, one by one, in milliseconds; absent: as fast as they are taken. */
   readonly everyMs?: number
 }
@@ -62,35 +65,48 @@ const padded = Buffer.concat([
   Buffer.of(0x84, 0xff, 0xff, 0xff, 0xff),
 ])
 
+/** What precedes a message of nearly 4 MiB. */
+const LARGE_PREFIX = Buffer.of(0, 0, 0x3f, 0, 0)
+
 const manyFields = Buffer.concat(Array(128).fill(field('x-flood', 'x'.repeat(100))))
 
 export const FLOODS: Readonly<Record<string, Flood>> = {
   'calls that are reset at once': {
+    bound: 'resets',
     opening: none,
     frames: (stream) =>
       Buffer.concat([headers(stream, CHECK), frame(FRAME.rstStream, { stream, payload: uint32(8) })]),
   },
   'header fields without end': {
+    bound: 'header_block',
     opening: headers(1, CHECK, 0),
     frames: () => frame(FRAME.continuation, { stream: 1, payload: manyFields }),
   },
   'empty CONTINUATION': {
+    bound: 'header_block',
     opening: headers(1, CHECK, 0),
     frames: () => frame(FRAME.continuation, { stream: 1 }),
   },
-  pings: { opening: none, frames: () => frame(FRAME.ping, { payload: Buffer.alloc(8) }) },
+  pings: { bound: 'pings', opening: none, frames: () => frame(FRAME.ping, { payload: Buffer.alloc(8) }) },
   'pings whose answers are not read': {
+    bound: 'pings',
     opening: none,
     frames: () => frame(FRAME.ping, { payload: Buffer.alloc(8) }),
     reads: false,
   },
-  settings: { opening: none, frames: () => frame(FRAME.settings) },
-  'empty DATA': { opening: headers(1, STREAM), frames: () => frame(FRAME.data, { stream: 1 }) },
+  settings: { bound: 'settings', opening: none, frames: () => frame(FRAME.settings) },
+  'empty DATA': {
+    bound: 'idle_frames',
+    opening: headers(1, STREAM),
+    frames: () => frame(FRAME.data, { stream: 1 }),
+  },
   'window updates of one byte': {
+    bound: 'idle_frames',
     opening: headers(1, STREAM),
     frames: () => frame(FRAME.windowUpdate, { stream: 1, payload: uint32(1) }),
   },
   'a window of nothing, and calls with long answers': {
+    bound: 'streams',
     opening: frame(FRAME.settings, { payload: settingsOf({ 4: 0 }) }),
     frames: (stream) =>
       Buffer.concat([
@@ -99,6 +115,7 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
       ]),
   },
   'answers that are not read': {
+    bound: 'streams',
     opening: frame(FRAME.settings, { payload: settingsOf({ 4: 2 ** 31 - 1 }) }),
     frames: (stream) =>
       Buffer.concat([
@@ -108,23 +125,30 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
     reads: false,
   },
   'a table of header fields that is asked for again and again (HPACK bomb)': {
+    bound: 'header_list',
     opening: headers(1, Buffer.concat([CHECK, bombField])),
     frames: (stream) => headers(stream + 2, bomb),
   },
-  'strings with too much padding (Huffman)': { opening: none, frames: (stream) => headers(stream, padded) },
+  'strings with too much padding (Huffman)': {
+    bound: 'protocol_error',
+    opening: none,
+    frames: (stream) => headers(stream, padded),
+  },
   'large messages that never end': {
+    bound: 'streams',
     opening: none,
     frames: (stream) =>
       Buffer.concat([
         headers(stream, CHECK),
         frame(FRAME.data, {
           stream,
-          payload: Buffer.concat([Buffer.of(0, 0, 0x3f, 0, 0), Buffer.alloc(16_000)]),
+          payload: Buffer.concat([LARGE_PREFIX, Buffer.alloc(16_000)]),
         }),
       ]),
   },
   'senders of a byte at a time': {
-    opening: headers(1, CHECK),
+    bound: 'request_time',
+    opening: Buffer.concat([headers(1, CHECK), frame(FRAME.data, { stream: 1, payload: LARGE_PREFIX })]),
     frames: () => frame(FRAME.data, { stream: 1, payload: Buffer.alloc(1) }),
     everyMs: 50,
     connections: 200,
