@@ -4,14 +4,14 @@ import { Durations, histogram } from './base/meters.ts'
 import { gauge, type Metric } from './base/metrics.ts'
 import { processMetrics } from './process-metrics.ts'
 import type { Rules } from './rules.ts'
+import type { Intake } from './usecases/intake.ts'
 import { Meters } from './usecases/meters.ts'
 
 /** What is looked at. */
 export interface Watched {
   readonly rules: Rules
   readonly authority: () => AuthorityState
-  /** Calls of gRPC, by lane. */
-  readonly callsWaiting: () => Readonly<Record<string, number>>
+  readonly intake: Intake
   /** By listener, in milliseconds since the epoch. */
   readonly certificatesValidUntil: () => Readonly<Record<string, number>>
   /** Wall clock, in milliseconds since the epoch. */
@@ -59,7 +59,7 @@ export class Collector {
   }
 }
 
-function gaugesOf({ rules, authority, callsWaiting, certificatesValidUntil, now }: Watched): Metric[] {
+function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Watched): Metric[] {
   const { keys, waiting, cached } = authority()
   const nowMs = now()
   const ages: Record<string, number> = {}
@@ -75,7 +75,7 @@ function gaugesOf({ rules, authority, callsWaiting, certificatesValidUntil, now 
     gauge('portcullis_cache_entries', 'Entries of the caches of tokens.', cached, { label: 'cache' }),
     {
       ...gauge('portcullis_queue_waiting', 'What waits for its turn, by queue and lane.', 0),
-      samples: Object.entries({ ...waiting, calls: callsWaiting() }).flatMap(([queue, lanes]) =>
+      samples: Object.entries({ ...waiting, calls: intake.waiting }).flatMap(([queue, lanes]) =>
         Object.entries(lanes).map(([lane, value]) => ({ labels: { queue, lane }, value })),
       ),
     },

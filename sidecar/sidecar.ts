@@ -29,7 +29,7 @@ import { Credentials, type CredentialsOptions, type TokenSiblings } from './cred
 import type { OpenDecisionLog } from './decision-log/open.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
-import { type GrpcServer, startGrpcServer } from './grpc/server.ts'
+import { startGrpcServer } from './grpc/server.ts'
 import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from './http/server.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
@@ -42,6 +42,7 @@ import type { Rules } from './rules.ts'
 import { openRetention } from './usecases/audit-retention.ts'
 import { Callers } from './usecases/callers.ts'
 import { ChangeRates } from './usecases/change-rates.ts'
+import { Intake } from './usecases/intake.ts'
 import type { Services } from './usecases/services.ts'
 import { Trace } from './usecases/trace.ts'
 
@@ -133,6 +134,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, metrics?.meters), (opened) => opened.close())
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
+  const intake = new Intake(callers)
   const services: Services = {
     rules,
     authority,
@@ -143,15 +145,14 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ routes, turns, decisions, now, log, trace, health, meters: metrics?.meters },
+    ...{ routes, turns, intake, decisions, now, log, trace, health, meters: metrics?.meters },
   }
-  const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
-  const { callsWaiting } = servers
   metrics?.watch({
-    ...{ rules, callsWaiting, now },
+    ...{ rules, intake, now },
     authority: state,
     certificatesValidUntil: certificates.validUntil,
   })
+  const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   health.started()
   let closing: Promise<void> | undefined
@@ -293,7 +294,6 @@ const PROFILES_REFUSED = 'the profiles and upstreams cannot be read again; the l
 
 interface Servers {
   readonly addresses: Pick<Serving, 'grpcAddress' | 'httpAddress' | 'egressAddress'>
-  readonly callsWaiting: GrpcServer['callsWaiting']
   reload(): void
   close(): Promise<void>
 }
@@ -342,7 +342,6 @@ async function startServers(
       httpAddress: http?.address,
       egressAddress: egress?.address,
     },
-    callsWaiting: grpc.callsWaiting,
     reload: () => http?.reload(),
     close: async () => {
       services.health.stop()

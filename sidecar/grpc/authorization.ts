@@ -6,7 +6,6 @@ import { AuthorizationServiceService } from '../gen/portcullis/v1/authorization.
 import type { Services } from '../usecases/services.ts'
 import { type Method, methodsOf } from './call.ts'
 import { checkHandlers } from './check-handlers.ts'
-import type { Intake } from './intake.ts'
 import { matrixHandlers } from './matrix-handlers.ts'
 import { tokenHandlers } from './token-handlers.ts'
 import type { Watches } from './watches.ts'
@@ -16,19 +15,18 @@ export interface AuthorizationOptions {
   readonly batchLengthMax: number
   /** Whether other machines can reach the listener. */
   readonly reachable: boolean
-  readonly intake: Intake
   readonly watches: Watches
 }
 
 /** The methods of the service. `endStreams` ends the streams that would otherwise never end. */
 export function authorizationMethods(
   services: Services,
-  { batchLengthMax, reachable, intake, watches }: AuthorizationOptions,
+  { batchLengthMax, reachable, watches }: AuthorizationOptions,
 ): { methods: [path: string, Method][]; endStreams: () => void } {
   const matrix = matrixHandlers(services, watches)
   const handlers = {
     ...checkHandlers(services, batchLengthMax, reachable),
-    ...tokenHandlers(services, reachable, intake),
+    ...tokenHandlers(services, reachable),
     ...matrix.handlers,
   }
   return { methods: methodsOf(AuthorizationServiceService, handlers), endStreams: matrix.endWatches }

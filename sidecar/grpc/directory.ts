@@ -22,8 +22,7 @@ import {
   serviceUserMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
-import { decoded, presentedIn } from './handler.ts'
-import type { Intake } from './intake.ts'
+import { decoded, nameOfConnection, presentedIn } from './handler.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
@@ -188,20 +187,15 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
 }
 
 /** The methods of the service. @param reachable whether other machines can reach the listener */
-export function directoryMethods(
-  services: Services,
-  reachable: boolean,
-  intake: Intake,
-): [path: string, Method][] {
+export function directoryMethods(services: Services, reachable: boolean): [path: string, Method][] {
   const names = Object.keys(ROWS) as OperationName[]
-  const handlers = names.map((name) => [name, directoryHandler(services, reachable, intake, name)])
+  const handlers = names.map((name) => [name, directoryHandler(services, reachable, name)])
   return methodsOf(wire.DirectoryServiceService, Object.fromEntries(handlers) as Handlers<Service>)
 }
 
 function directoryHandler<Name extends OperationName>(
   services: Services,
   reachable: boolean,
-  intake: Intake,
   operation: Name,
 ): UnaryMethod {
   const { decode, encode } = ROWS[operation] as Row<Name>
@@ -210,7 +204,7 @@ function directoryHandler<Name extends OperationName>(
     const presented = presentedIn(context, reachable)
     let requester: Requester | undefined
     try {
-      await intake.turn(context, presented)
+      await services.intake.turn(nameOfConnection(context), presented)
       const current = forCall(services)
       requester = await requesterOf(current, operation, presented)
       const request = decode(decoded(bytes, requestDeserialize))

@@ -6,7 +6,6 @@ import { directoryMethods } from './directory.ts'
 import { EXT_AUTHZ_SERVICE, extAuthzMethods } from './ext-authz/methods.ts'
 import { failure } from './handler.ts'
 import { healthMethods } from './health.ts'
-import { Intake } from './intake.ts'
 import { reflectionMethods } from './reflection.ts'
 import type { StartTransport, TransportOptions } from './transport.ts'
 import { Watches } from './watches.ts'
@@ -26,8 +25,6 @@ export interface GrpcServer {
   readonly address: string
   /** The methods, for whoever reaches them. Other transports can carry them too. */
   readonly methods: Methods
-  /** How many administrative calls, logins and revocations wait in each lane. */
-  callsWaiting(): Readonly<Record<string, number>>
   /** Ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
 }
@@ -36,7 +33,7 @@ const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.Directory
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const { log, trace, meters } = services
-  const { methods, intake, stop } = methodsOfAll(services, options)
+  const { methods, stop } = methodsOfAll(services, options)
   const served = await reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
@@ -50,7 +47,6 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
   return {
     address: transport.address,
     methods,
-    callsWaiting: () => intake.waiting,
     close: (drainMs) => {
       stop()
       return transport.close(drainMs)
@@ -62,23 +58,21 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
 function methodsOfAll(
   services: Services,
   { maxBatchLength, certificates }: GrpcOptions,
-): { methods: Methods; intake: Intake; stop: () => void } {
+): { methods: Methods; stop: () => void } {
   const reachable = certificates !== undefined
-  const intake = new Intake(services)
   const watches = new Watches(services, reachable)
   const authorization = authorizationMethods(services, {
     batchLengthMax: maxBatchLength,
-    ...{ reachable, intake, watches },
+    ...{ reachable, watches },
   })
   return {
     methods: new Map([
       ...authorization.methods,
-      ...directoryMethods(services, reachable, intake),
+      ...directoryMethods(services, reachable),
       ...extAuthzMethods(services, reachable),
       ...healthMethods(['', ...SERVICES], services.health, watches),
       ...reflectionMethods(),
     ]),
-    intake,
     stop: authorization.endStreams,
   }
 }

@@ -7,7 +7,6 @@ import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import type { UnaryMethod } from './call.ts'
 import { loginSource, nameOfConnection, presentedIn, remoteAddress } from './handler.ts'
-import type { Intake } from './intake.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -17,8 +16,8 @@ interface TokenHandlers {
 }
 
 /** @param reachable whether other machines can reach the listener */
-export function tokenHandlers(services: Services, reachable: boolean, intake: Intake): TokenHandlers {
-  const { callers } = services
+export function tokenHandlers(services: Services, reachable: boolean): TokenHandlers {
+  const { callers, intake } = services
   return {
     issue: (request, context) => {
       const { requester, purpose, rejected } = readIssueRequest(request)
@@ -29,7 +28,7 @@ export function tokenHandlers(services: Services, reachable: boolean, intake: In
         const login = { from: presented.from, source: nameOfSource(source), user: { account, userName } }
         const from = { source, connection: nameOfConnection(context) }
         return issueTraced(services, login, async () => {
-          await intake.turn(context, presented)
+          await intake.turn(nameOfConnection(context), presented)
           return issue(forCall(services), { requester, purpose, from })
         })
       }
@@ -54,7 +53,7 @@ export function tokenHandlers(services: Services, reachable: boolean, intake: In
       const token = readRevokeRequest(request)
       const presented = presentedIn(context, reachable)
       try {
-        await intake.turn(context, presented)
+        await intake.turn(nameOfConnection(context), presented)
         return revokeResponse(await revoke(forCall(services), token, presented))
       } catch (error) {
         services.trace.refused('a revocation was refused', error, { ...presented.from })

@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseAddress } from '../base/address.ts'
 import type { ConnectionSource } from '../base/connections.ts'
+import { carrierOf } from '../base/http-carrier.ts'
 import { HttpConnections, isUnfinished } from '../base/http-connections.ts'
 import { ownConnections } from '../base/listen.ts'
 import { Reports } from '../base/reports.ts'
@@ -31,6 +32,8 @@ export class Bounds {
   readonly #connections: HttpConnections
   readonly #bodies = new Bodies(() => this.#reports.add('buffered_bytes'))
   readonly #reports: Reports
+  /** What has carried a request that began in this turn of the event loop. */
+  readonly #begun = new Set<object>()
 
   /** @param server has no routes yet */
   constructor({ log }: Pick<Services, 'log'>, server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
@@ -54,6 +57,18 @@ export class Bounds {
     if (hasRoom || HEALTH.has(url)) return undefined
     reply.header('connection', 'close')
     return { status: 503, message: 'too many connections; try again', retryAfterSeconds: 1 }
+  }
+
+  /**
+   * Begins the work on a request: in the next turn of the event loop, where its connection has begun another one in this turn. So
+   * nobody waits for all that a client has sent at once.
+   */
+  begin(request: FastifyRequest['raw'], work: () => void): void {
+    const carrier = carrierOf(request)
+    if (this.#begun.has(carrier)) return void setImmediate(work)
+    if (this.#begun.size === 0) setImmediate(() => this.#begun.clear())
+    this.#begun.add(carrier)
+    work()
   }
 
   /** The response to a request may go on for ever. */

@@ -43,6 +43,8 @@ export async function addIdentityRoutes(
   const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
 
+  /** Logins and revocations begin a few at a time. Who calls is known by the call alone. */
+  const inTurn = (request: FastifyRequest) => services.intake.turn(`http ${connectionOf(request).name}`)
   const bodies = new JsonBodies(services.turns)
   addDiscovery(server, site)
   server.post('/identity/v3/auth/tokens', async (request, reply) => {
@@ -51,14 +53,13 @@ export async function addIdentityRoutes(
     const from = { protocol: 'http', address: clientAddress } as const
     const source = nameOfSource(sourceAt(clientAddress))
     const traced = { from, source, requestId: request.id, user: namedIn(login) }
-    const { value, issued } = await logIn(current(), {
-      ...login,
-      clientAddress,
-      connection: connectionOf(request),
-    }).catch((error: unknown) => {
-      traceFailure(services, traced, error)
-      throw error
-    })
+    const connection = connectionOf(request)
+    const { value, issued } = await inTurn(request)
+      .then(() => logIn(current(), { ...login, clientAddress, connection }))
+      .catch((error: unknown) => {
+        traceFailure(services, traced, error)
+        throw error
+      })
     const { name: userName } = issued.token.subject
     traceIssued(
       services,
@@ -76,6 +77,7 @@ export async function addIdentityRoutes(
     return sendJson(reply, 200, tokenBody(token, catalogFor(request, token)))
   })
   server.delete('/identity/v3/auth/tokens', async (request, reply) => {
+    await inTurn(request)
     await revokeSubject(current(), questionOf(request))
     return reply.code(204).send()
   })

@@ -123,9 +123,9 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     const wrong = bounds.problem(request, reply) ?? host
     if (wrong !== undefined) return void refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
-    if (request.routeOptions.url === JWKS) return next()
+    if (request.routeOptions.url === JWKS) return bounds.begin(request.raw, next)
     const pretended = proxies?.problemOf(request.raw, asked)
-    if (pretended === undefined) return next()
+    if (pretended === undefined) return bounds.begin(request.raw, next)
     const by = { protocol: 'http', address: request.socket.remoteAddress }
     services.trace.record({ level: 'warn', message: 'an unknown proxy was refused', by })
     refuse(reply, pretended)

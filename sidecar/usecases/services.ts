@@ -10,6 +10,7 @@ import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
 import type { ChangeRates } from './change-rates.ts'
 import type { DecisionLog } from './decision-log.ts'
+import type { Intake } from './intake.ts'
 import type { Meters } from './meters.ts'
 import type { Profiles } from './profiles.ts'
 import type { Trace } from './trace.ts'
@@ -30,6 +31,8 @@ export interface Services {
   readonly routes: Routes | undefined
   /** For costly parts of checks. */
   readonly turns: Turns
+  /** For logins, revocations and administrative calls. */
+  readonly intake: Intake
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
   /** Wall clock, in milliseconds since the epoch. */
@@ -47,7 +50,16 @@ export interface Services {
 export interface CallServices
   extends Omit<
     Services,
-    'rules' | 'routes' | 'turns' | 'cacheForMs' | 'log' | 'trace' | 'health' | 'meters' | 'decisions'
+    | 'rules'
+    | 'routes'
+    | 'turns'
+    | 'intake'
+    | 'cacheForMs'
+    | 'log'
+    | 'trace'
+    | 'health'
+    | 'meters'
+    | 'decisions'
   > {
   /** One engine for the whole call. */
   readonly engine: Engine

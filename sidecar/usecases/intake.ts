@@ -4,10 +4,7 @@
  */
 import { callError } from '../base/call-error.ts'
 import { FairQueue } from '../base/fair-queue.ts'
-import type { CallerCredentials } from '../usecases/callers.ts'
-import type { Services } from '../usecases/services.ts'
-import type { CallContext } from './call.ts'
-import { nameOfConnection } from './handler.ts'
+import type { CallerCredentials, Callers } from './callers.ts'
 
 /** How many calls begin in one turn. Each takes up to a quarter of a millisecond, mostly to find out who calls. */
 const CALLS_PER_TURN = 4
@@ -16,7 +13,7 @@ const CALLS_PER_TURN = 4
 const WAITING_MAX = 2_000
 
 export class Intake {
-  readonly #callers: Services['callers']
+  readonly #callers: Callers
   readonly #queue = new FairQueue({
     weights: { callers: 4, others: 1 },
     concurrent: CALLS_PER_TURN,
@@ -24,7 +21,7 @@ export class Intake {
     full: () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' }),
   })
 
-  constructor({ callers }: Pick<Services, 'callers'>) {
+  constructor(callers: Callers) {
     this.#callers = callers
   }
 
@@ -36,14 +33,15 @@ export class Intake {
   /**
    * Resolves when it is the turn of the call.
    *
-   * @param presented what the call presents; to read that of a certificate costs more than a check
+   * @param connection a name that no other connection has
+   * @param presented what the call presents; to read that of a certificate costs more than a check; absent: nothing
    * @throws CallError `DIRECTORY_EXHAUSTED` if too many calls of its connection wait
    */
-  turn(context: Pick<CallContext, 'connection'>, presented: CallerCredentials): Promise<void> {
-    const caller = this.#callers.findOrNobody(presented)
+  turn(connection: string, presented?: CallerCredentials): Promise<void> {
+    const caller = presented && this.#callers.findOrNobody(presented)
     const place = {
       lane: caller === undefined ? 'others' : 'callers',
-      shares: [caller?.name ?? '', nameOfConnection(context)],
+      shares: [caller?.name ?? '', connection],
     } as const
     return this.#queue.run(place, nextTurn)
   }
