@@ -67,5 +67,13 @@ export function directoryEvents({ directory }: Config, log: Logger, health: Heal
       if (reachable) log.info('the database of the directory answers again')
       else log.error('the database of the directory does not answer; the sidecar is not ready until it does')
     },
+    onChangesLost: (lost: boolean) => {
+      health.set('directory_changes_lost', lost)
+      if (lost)
+        log.fatal(
+          'the database of the directory has lost changes that this sidecar knows of, revocations perhaps; nothing that needs it is answered until they are there, or their time was ended by a restoration',
+        )
+      else log.info('the database of the directory has every change that this sidecar knows of')
+    },
   }
 }

@@ -226,7 +226,7 @@ function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => num
 function sharedDirectory(
   config: Config,
   siblings: Siblings | undefined,
-  events: Pick<SharedDirectory, 'onListening' | 'onReachable'>,
+  events: Pick<SharedDirectory, 'onListening' | 'onReachable' | 'onChangesLost'>,
 ): SharedDirectory | undefined {
   const shared = sharedDirectoryOf(config)
   return shared && { ...shared, siblings, ...events }

@@ -279,6 +279,12 @@ export const CALL_ERRORS = {
     message: 'the decision log takes no line now, and without one no decision is given',
     retry: true,
   },
+  DIRECTORY_CHANGES_LOST: {
+    code: 'UNAVAILABLE',
+    message:
+      'the database of the directory has lost changes; an operator must end the tokens of the lost time',
+    retry: true,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

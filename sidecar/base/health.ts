@@ -11,6 +11,7 @@ const PROBLEMS = {
   signing_keys_unreadable: { check: 'signing_keys', ready: false },
   directory_replaced: { check: 'directory', ready: false },
   directory_unreachable: { check: 'directory', ready: false },
+  directory_changes_lost: { check: 'directory', ready: false },
   matrix_stale: { check: 'matrix', ready: false },
   matrix_refused: { check: 'matrix', ready: true },
   decision_log_full: { check: 'decision_log', ready: false },

@@ -1,6 +1,8 @@
 /** Receives PostgreSQL's notification of every change by any process. It has its own connection, and reconnects. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client, type ClientConfig } from 'pg'
+import type { Client } from 'pg'
+import { LAST_CHANGE_KNOWN } from './last-change.ts'
+import { ServerClient, type Servers } from './postgres-servers.ts'
 
 export interface ChangeWatcher {
   /** Something changed, or a notification may have been missed. Everything that was read before may be outdated. */
@@ -19,7 +21,7 @@ const RETRY_MS = 100
 const RETRY_MS_MAX = 5_000
 
 export class ChangeListener {
-  readonly #connection: ClientConfig
+  readonly #servers: Servers
   readonly #channel: string
   readonly #watcher: ChangeWatcher
   readonly #stop = new AbortController()
@@ -28,8 +30,8 @@ export class ChangeListener {
   /** What the watcher was told last. */
   #told: boolean | undefined
 
-  constructor(connection: ClientConfig, channel: string, watcher: ChangeWatcher) {
-    this.#connection = connection
+  constructor(servers: Servers, channel: string, watcher: ChangeWatcher) {
+    this.#servers = servers
     this.#channel = channel
     this.#watcher = watcher
   }
@@ -64,16 +66,19 @@ export class ChangeListener {
     let listening = false
     let heartbeat: NodeJS.Timeout | undefined
     try {
-      const client = new Client(this.#connection)
+      const client = new ServerClient(this.#servers, 'portcullis listener')
       this.#client = client
       const disconnected = new Promise<void>((resolve) => {
         client.once('end', resolve)
       })
-      // The `end` event follows every error. But an `error` event without a listener would end the process.
-      client.on('error', () => {})
-      client.on('notification', () => watcher.changed())
+      client.on('notification', ({ payload }) => {
+        this.#servers.lastChange.note(payload)
+        watcher.changed()
+      })
       await client.connect()
       await client.query(`LISTEN ${this.#channel}`)
+      const { rows } = await client.query<{ change: string }>(LAST_CHANGE_KNOWN)
+      this.#servers.lastChange.note(rows[0]?.change)
       listening = true
       // Notifications from before this moment were missed.
       watcher.changed()

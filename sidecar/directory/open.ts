@@ -20,6 +20,11 @@ export interface SharedDirectory {
   readonly onListening?: (on: boolean) => void
   /** Called when the database has not answered for `stalenessMs` (`false`), and when it answers again. */
   readonly onReachable?: (reachable: boolean) => void
+  /**
+   * Called when the database lacks the last change that this process knows of (`true`), and when one is reached that has it. Until
+   * then every query fails with `DIRECTORY_CHANGES_LOST`.
+   */
+  readonly onChangesLost?: (lost: boolean) => void
   /** Processes that are notified of a change before it is acknowledged. PostgreSQL notifies all others shortly after. */
   readonly siblings?: Siblings | undefined
 }

@@ -18,6 +18,7 @@ export function serverCode(error: unknown): string | undefined {
  * and whole rows, which contain password hashes.
  */
 export function toDirectoryError(error: unknown): Error {
+  if (error instanceof CallError) return error
   const code = serverCode(error)
   if (code === UNIQUE_VIOLATION) return new AlreadyExists('a row with that name already exists')
   if (code === CHARACTER_NOT_IN_REPERTOIRE)
@@ -45,7 +46,7 @@ const UNTRUSTED =
 /** The meaning of SQLSTATEs and of error codes of Node. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   '28000': 'the login is not accepted',
-  '28P01': 'the password is not accepted',
+  '28P01': 'the password is not accepted, or the client certificate is for another user',
   '3D000': 'there is no such database',
   '42501': 'a permission is missing',
   '53300': 'too many connections',

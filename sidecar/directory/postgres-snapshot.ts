@@ -1,7 +1,7 @@
 /** A directory in PostgreSQL as it is at one moment. */
-import { Client } from 'pg'
-import { connectionTo, GRACE_MS } from './postgres.ts'
+import type { Client } from 'pg'
 import { serverCode, toOpenError } from './postgres-errors.ts'
+import { ServerClient, Servers } from './postgres-servers.ts'
 import { type DirectoryPlace, type Snapshot, type SnapshotRow, URL_KEY } from './snapshot.ts'
 
 /** Rows that are read at once. */
@@ -21,16 +21,13 @@ export async function ofPostgres<T>(shared: Shared, work: (snapshot: Snapshot) =
 
 /** Runs `work` on a connection. @throws Error that names `directory.url`, with the server's code alone */
 export async function withClient<T>(shared: Shared, work: (client: Client) => Promise<T>): Promise<T> {
-  const statementMs = shared.statementMs ?? shared.timeoutMs
-  const client = new Client({
-    ...connectionTo({ ...shared, changeTimeoutMs: IDLE_MS_MAX }),
-    statement_timeout: statementMs,
-    query_timeout: statementMs + GRACE_MS,
-  })
-  // The query that fails reports it.
-  client.on('error', () => {})
+  const servers = new Servers({ ...shared, idleTransactionMs: IDLE_MS_MAX })
+  const client = await servers
+    .firstOf(() => new ServerClient(servers).connect())
+    .catch((error: unknown) => {
+      throw toOpenError(error, URL_KEY)
+    })
   try {
-    await client.connect()
     return await work(client)
   } catch (error) {
     // Anything with a code comes from the server or the connection, whose texts may quote rows.

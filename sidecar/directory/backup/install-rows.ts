@@ -1,6 +1,6 @@
 /** Replaces the rows of a directory in PostgreSQL, in one transaction. Sidecars that serve from it follow. */
 import type { Client } from 'pg'
-import { CHANNEL, LOCK, openPostgres } from '../postgres.ts'
+import { LOCK, NOTIFY, openPostgres } from '../postgres.ts'
 import { withClient } from '../postgres-snapshot.ts'
 import { number } from '../rows.ts'
 import { AUDIT_PROTECTION, LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
@@ -33,7 +33,7 @@ export async function installRows(
     await client.query(restore)
     const next = await client.query<{ next: number }>('SELECT MAX(sequence) + 1 AS next FROM audit')
     await client.query(`ALTER TABLE audit ALTER COLUMN sequence RESTART WITH ${number(next.rows[0]?.next)}`)
-    await client.query(`NOTIFY ${CHANNEL}`)
+    await client.query(NOTIFY)
     await client.query('COMMIT')
   })
 }

@@ -56,7 +56,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       [
         'a wrong password',
         () => server.url('postgres', { password: `${CANARY}-wrong` }),
-        refused('28P01: the password is not accepted'),
+        refused('28P01: the password is not accepted, or the client certificate is for another user'),
       ],
       ['an unknown database', () => server.url('nowhere'), refused('3D000: there is no such database')],
       [
@@ -272,6 +272,21 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
         }
       },
       { port: proxy.port },
+    )
+  })
+
+  test('connections that a firewall has forgotten cost one query its timeout, and not one each', async () => {
+    await withDirectory(
+      async (store, database) => {
+        await Promise.all(Array.from({ length: 5 }, () => database.all('SELECT pg_sleep(0.3)')))
+        // They stay open here, and nothing of them comes through; new ones do.
+        proxy.moveTo(server.port)
+        const failed: unknown[] = []
+        for (let query = 0; query < 5; query++)
+          await store.records.account('123456').catch((error: unknown) => failed.push(error))
+        expect(failed).toMatchObject([{ reason: 'DIRECTORY_UNAVAILABLE' }])
+      },
+      { port: proxy.port, poolSize: 5 },
     )
   })
 

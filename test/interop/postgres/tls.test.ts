@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
+import { type Certificate, makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
 import { newFolder } from '../../support/resources.ts'
 
@@ -16,14 +16,31 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
   let server: PostgresServer
   let authority: string
   let stranger: string
+  /** A server that takes clients with a certificate alone. */
+  let strict: PostgresServer
+  /** The certificates of clients: of the database's user, of another, and of nobody whom the server knows. */
+  let clients: Readonly<Record<'owner' | 'other' | 'foreign', Certificate>>
   beforeAll(async () => {
     if (!programs.ok) return
     const signer = await makeAuthority(folder, 'authority')
     authority = signer.certificate
-    stranger = (await makeAuthority(folder, 'stranger')).certificate
-    server = await PostgresServer.start(programs.folder, await makeCertificate(folder, 'server', signer))
+    const foreignSigner = await makeAuthority(folder, 'stranger')
+    stranger = foreignSigner.certificate
+    clients = {
+      owner: await makeCertificate(folder, 'owner', signer, []),
+      other: await makeCertificate(folder, 'other', signer, []),
+      foreign: await makeCertificate(newFolder(), 'owner', foreignSigner, []),
+    }
+    server = await PostgresServer.start(programs.folder, {
+      certificate: await makeCertificate(folder, 'server', signer),
+    })
+    strict = await PostgresServer.start(programs.folder, {
+      certificate: await makeCertificate(folder, 'strict', signer),
+      clientAuthority: authority,
+    })
   })
   afterAll(async () => {
+    await strict?.remove()
     await server?.remove()
   })
 
@@ -74,6 +91,36 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
     expect((error as Error).message).toBe(
       `directory.url: expected a directory that can be opened (PostgreSQL: ${why})`,
     )
+    expect((error as Error).stack).not.toContain(CANARY)
+  })
+
+  const withCertificate = ({ certificate, key }: Certificate) =>
+    `${strict.url('postgres')}?sslmode=verify-full&sslrootcert=${authority}&sslcert=${certificate}&sslkey=${key}`
+
+  test('a server that wants a certificate of clients gets the one that the URL names', async () => {
+    const database = await open(withCertificate(clients.owner))
+    expect(
+      await database.all('SELECT client_dn AS name FROM pg_stat_ssl WHERE pid = pg_backend_pid()'),
+    ).toEqual([{ name: '/CN=owner' }])
+    await database.close()
+  })
+
+  test.each<[client: string, url: () => string, why: RegExp]>([
+    [
+      'no certificate',
+      () => `${strict.url('postgres')}?sslmode=verify-full&sslrootcert=${authority}`,
+      /28000: the login is not accepted/,
+    ],
+    [
+      'the certificate of another user',
+      () => withCertificate(clients.other),
+      /28P01: the password is not accepted, or the client certificate is for another user/,
+    ],
+    ['a certificate of another authority', () => withCertificate(clients.foreign), /UNKNOWN_CA|ECONNRESET/],
+  ])('such a server refuses a client with %s', async (_client, url, why) => {
+    const error = await open(url()).catch((caught: unknown) => caught)
+    expect((error as Error).message).toMatch(/^directory\.url: expected a directory that can be opened \(/)
+    expect((error as Error).message).toMatch(why)
     expect((error as Error).stack).not.toContain(CANARY)
   })
 })

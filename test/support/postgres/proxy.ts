@@ -9,6 +9,8 @@ interface Pair {
   readonly near: Socket
   readonly far: Socket
   listener: boolean
+  /** Nothing of it comes through any more. */
+  lost: boolean
 }
 
 export class PostgresProxy {
@@ -16,9 +18,11 @@ export class PostgresProxy {
   readonly #pairs = new Set<Pair>()
   #listenersRefused = false
   #silent = false
+  #port: number
 
   private constructor(port: number) {
-    this.#server = createServer((near) => this.#accept(near, port))
+    this.#port = port
+    this.#server = createServer((near) => this.#accept(near))
   }
 
   /** @param port of the server */
@@ -49,14 +53,23 @@ export class PostgresProxy {
       }
   }
 
+  /**
+   * Leads to another server from now on. Connections that are there stay open, and nothing of them comes through any more: the machine
+   * behind them is gone, or a firewall has forgotten them.
+   */
+  moveTo(port: number): void {
+    this.#port = port
+    for (const pair of this.#pairs) pair.lost = true
+  }
+
   async close(): Promise<void> {
     for (const pair of this.#pairs) cut(pair)
     this.#server.close()
     await once(this.#server, 'close')
   }
 
-  #accept(near: Socket, port: number): void {
-    const pair: Pair = { near, far: connect(port, '127.0.0.1'), listener: false }
+  #accept(near: Socket): void {
+    const pair: Pair = { near, far: connect(this.#port, '127.0.0.1'), listener: false, lost: false }
     this.#pairs.add(pair)
     near.once('data', (first) => {
       pair.listener = first.includes(LISTENER)
@@ -68,11 +81,14 @@ export class PostgresProxy {
     ] as const) {
       from.on('data', (bytes) => {
         // What came before it went silent is lost with it; tests begin and end silence between questions.
+        if (pair.lost) return
         if (this.#silent) from.pause()
         else to.write(bytes)
       })
       from.on('error', () => {})
       from.on('close', () => {
+        // Who connected is not told of the end of a connection that is lost.
+        if (pair.lost && from !== near) return
         to.destroy()
         this.#pairs.delete(pair)
       })

@@ -2,7 +2,16 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +19,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Certificate } from '../interop/certificates.ts'
 import { type RunningProcess, startProcess } from '../processes.ts'
+
+/** TLS of a server. */
+export interface ServerTls {
+  /** What it shows to clients. */
+  readonly certificate: Certificate
+  /** PEM file of the authority that must have signed a client's certificate for its user; default: clients need none. */
+  readonly clientAuthority?: string
+}
 
 /** Part of every password that reaches the product here, so that outputs can be searched for it. */
 export const CANARY = 'canary-of-the-directory'
@@ -33,13 +50,66 @@ export class PostgresServer {
 
   /**
    * @param programs folder of PostgreSQL's programs
-   * @param certificate what it shows to clients that want TLS; without one it speaks none
+   * @param tls without it, it speaks none
    */
-  static async start(programs: string, certificate?: Certificate): Promise<PostgresServer> {
+  static async start(programs: string, tls?: ServerTls): Promise<PostgresServer> {
     const server = new PostgresServer(programs, await freePort())
-    server.#initialise(certificate)
+    server.#initialise(tls)
     await server.start()
     return server
+  }
+
+  /** A standby of this server, which receives its changes as they are made. */
+  async startStandby(name = 'standby'): Promise<PostgresServer> {
+    const standby = new PostgresServer(this.#programs, await freePort())
+    const data = join(standby.#folder, 'data')
+    const from = ['--dbname', this.url('postgres'), '--write-recovery-conf', '--checkpoint=fast']
+    execFileSync(join(this.#programs, 'pg_basebackup'), ['--pgdata', data, ...from, '--no-sync'], {
+      ...this.#user,
+      cwd: standby.#folder,
+      stdio: 'pipe',
+    })
+    // The last value of a setting counts. The name is what the primary knows the standby by.
+    standby.#configure([`cluster_name = '${name}'`])
+    await standby.start()
+    await waitFor(async () => {
+      const [row] = await this.query('postgres', 'SELECT COUNT(*)::int AS count FROM pg_stat_replication')
+      return row?.count === 1
+    })
+    return standby
+  }
+
+  /** A standby that is cut off from its primary. Changes of the primary do not reach it any more. */
+  async cutOff(): Promise<void> {
+    await this.query('postgres', "ALTER SYSTEM SET primary_conninfo = ''")
+    await this.query('postgres', 'SELECT pg_reload_conf()')
+    await waitFor(async () => {
+      const [row] = await this.query('postgres', 'SELECT COUNT(*)::int AS count FROM pg_stat_wal_receiver')
+      return row?.count === 0
+    })
+  }
+
+  /** Waits until the standby has every change that this server has. */
+  async replicatedTo(standby: PostgresServer): Promise<void> {
+    const [row] = await this.query('postgres', 'SELECT pg_current_wal_lsn()::text AS lsn')
+    await waitFor(async () => {
+      const [there] = await standby.query(
+        'postgres',
+        `SELECT pg_last_wal_replay_lsn() >= '${row?.lsn}'::pg_lsn AS all`,
+      )
+      return there?.all === true
+    })
+  }
+
+  /** Makes a standby the primary. */
+  async promote(): Promise<void> {
+    await this.query('postgres', 'SELECT pg_promote()')
+  }
+
+  /** Changes a setting of the running server. */
+  async set(setting: string, value: string): Promise<void> {
+    await this.query('postgres', `ALTER SYSTEM SET ${setting} = '${value}'`)
+    await this.query('postgres', 'SELECT pg_reload_conf()')
   }
 
   /** An empty database of this name, or of a new one. */
@@ -78,7 +148,7 @@ export class PostgresServer {
       })
       this.#process = server
       try {
-        await server.until(() => server.stderr().includes('ready to accept connections'))
+        await server.until(() => /ready to accept (read-only )?connections/.test(server.stderr()))
         return
       } catch (error) {
         // Processes of a server that was killed take a moment to see it, and keep its memory until then.
@@ -102,13 +172,11 @@ export class PostgresServer {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  #initialise(certificate: Certificate | undefined): void {
+  #initialise(tls: ServerTls | undefined): void {
     const data = join(this.#folder, 'data')
     const passwordFile = join(this.#folder, 'password')
-    const sockets = join(this.#folder, 'sockets')
-    mkdirSync(sockets)
     writeFileSync(passwordFile, PASSWORD)
-    for (const path of [sockets, passwordFile]) this.#own(path)
+    this.#own(passwordFile)
     const options = {
       '--pgdata': data,
       '--username': 'owner',
@@ -124,24 +192,33 @@ export class PostgresServer {
       [...Object.entries(options).map(([name, value]) => `${name}=${value}`), '--no-sync'],
       { ...this.#user, cwd: this.#folder, stdio: 'pipe' },
     )
-    writeFileSync(
-      join(data, 'postgresql.conf'),
-      [
-        `port = ${this.port}`,
-        "listen_addresses = '127.0.0.1'",
-        `unix_socket_directories = '${sockets}'`,
-        'fsync = on',
-        'synchronous_commit = on',
-        'max_connections = 60',
-        'shared_buffers = 32MB',
-        ...(certificate === undefined ? [] : this.#tls(certificate)),
-      ].join('\n'),
-    )
+    this.#configure([
+      "listen_addresses = '127.0.0.1'",
+      'fsync = on',
+      'synchronous_commit = on',
+      'max_connections = 60',
+      'shared_buffers = 32MB',
+      ...(tls === undefined ? [] : this.#tls(tls)),
+    ])
+    if (tls?.clientAuthority !== undefined)
+      writeFileSync(join(data, 'pg_hba.conf'), 'hostssl all all all scram-sha-256 clientcert=verify-full\n')
+  }
+
+  #configure(lines: readonly string[]): void {
+    const sockets = join(this.#folder, 'sockets')
+    mkdirSync(sockets)
+    this.#own(sockets)
+    const own = [`port = ${this.port}`, `unix_socket_directories = '${sockets}'`]
+    appendFileSync(join(this.#folder, 'data', 'postgresql.conf'), ['', ...own, ...lines, ''].join('\n'))
   }
 
   /** The server reads a key only if it is its own, and nobody else can. */
-  #tls({ certificate, key }: Certificate): string[] {
-    const files = { ssl_cert_file: certificate, ssl_key_file: key }
+  #tls({ certificate: { certificate, key }, clientAuthority }: ServerTls): string[] {
+    const files = {
+      ssl_cert_file: certificate,
+      ssl_key_file: key,
+      ...(clientAuthority !== undefined && { ssl_ca_file: clientAuthority }),
+    }
     const settings = Object.entries(files).map(([setting, file]) => {
       const copy = join(this.#folder, `${setting}.pem`)
       copyFileSync(file, copy)
@@ -168,13 +245,17 @@ export class PostgresServer {
 }
 
 /** PostgreSQL refuses to run as root: Debian's package brings a user. */
-function userForServers(): { uid: number; gid: number } | undefined {
+export function userForServers(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
-async function freePort(): Promise<number> {
+async function waitFor(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await delay(50)
+}
+
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -120,6 +120,8 @@ export const ErrorReason = {
   ERROR_REASON_VERIFICATIONS_EXHAUSTED: 50,
   /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log takes no line now, and without one no decision is given". Retry later. */
   ERROR_REASON_DECISION_NOT_LOGGED: 51,
+  /** ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end the tokens of the lost time". Retry later. */
+  ERROR_REASON_DIRECTORY_CHANGES_LOST: 52,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -178,5 +180,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_WATCHES_EXHAUSTED = typeof ErrorReason.ERROR_REASON_WATCHES_EXHAUSTED;
   export type ERROR_REASON_VERIFICATIONS_EXHAUSTED = typeof ErrorReason.ERROR_REASON_VERIFICATIONS_EXHAUSTED;
   export type ERROR_REASON_DECISION_NOT_LOGGED = typeof ErrorReason.ERROR_REASON_DECISION_NOT_LOGGED;
+  export type ERROR_REASON_DIRECTORY_CHANGES_LOST = typeof ErrorReason.ERROR_REASON_DIRECTORY_CHANGES_LOST;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
