@@ -2,7 +2,7 @@
 import { symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { blocksOf, needOf, userPages } from '../docs/page.ts'
+import { blocksOf, needOf, type Page, userPages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
 import { run } from '../support/interop/command.ts'
@@ -36,6 +36,8 @@ const needs = new Set(Object.keys(THERE).filter((need) => THERE[need]))
 const path = [
   ...(grpcurl.ok ? [dirname(grpcurl.command[0] ?? '')] : []),
   ...(openstack.ok ? [openstack.value] : []),
+  // With psql.
+  ...(postgres.ok ? [postgres.folder] : []),
 ]
 
 const servers: PostgresServer[] = []
@@ -49,18 +51,30 @@ test('every need of a page is known here', () => {
 })
 
 describe.each(needy)('$path', (page) => {
-  readPage(page, { needs, path, prepare })
+  readPage(page, { needs, path, prepare: (terminal) => prepare(terminal, page) })
 })
 
-async function prepare(terminal: Terminal): Promise<void> {
+async function prepare(terminal: Terminal, page: Page): Promise<void> {
   // The one that Python's package brings: nobody has to install another.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
   if (express.ok)
     for (const name of ['express', '@types', 'hono', '@hono'])
       symlinkSync(join(express.value, 'node_modules', name), join(terminal.folder, 'node_modules', name))
-  if (!postgres.ok) return
-  const server = await PostgresServer.start(postgres.folder)
-  servers.push(server)
-  const shown = 'postgres://portcullis:PASSWORD@db.example:5432/portcullis?sslmode=verify-full'
-  terminal.replace(shown, await server.newDatabase())
+  if (postgres.ok && blocksOf(page).some((block) => needOf(block) === 'postgres'))
+    await prepareServers(terminal, postgres.folder)
+}
+
+/** A primary with a standby, as the page names them. Where an operator stops the primary by ssh, it is killed here. */
+async function prepareServers(terminal: Terminal, programs: string): Promise<void> {
+  const primary = await PostgresServer.start(programs)
+  servers.push(primary)
+  const standby = await primary.startStandby()
+  servers.push(standby)
+  const url = await primary.newDatabase()
+  terminal.replace(
+    'postgres://portcullis:PASSWORD@db-1.example:5432,db-2.example:5432/portcullis?sslmode=verify-full',
+    url.replace(`:${primary.port}/`, `:${primary.port},127.0.0.1:${standby.port}/`),
+  )
+  terminal.replace('postgres://postgres:PASSWORD@db-2.example/postgres', standby.url('postgres'))
+  terminal.addTool('ssh', `kill -9 ${primary.pid}`)
 }

@@ -49,7 +49,7 @@ export function diskFindings(folder: string): Finding[] {
       ? warning(
           folder,
           `${mebibytes}; changes are refused when the disk is full, and checks go on`,
-          'make room: see the runbook of a full disk in docs/operating.md',
+          'make room: see the runbook of a full disk in docs/runbooks.md',
         )
       : ok(folder, mebibytes),
   ]

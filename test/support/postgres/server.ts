@@ -112,6 +112,11 @@ export class PostgresServer {
     await this.query('postgres', 'SELECT pg_reload_conf()')
   }
 
+  /** Of its first process, with which all of it ends. */
+  get pid(): number {
+    return this.#process?.pid ?? 0
+  }
+
   /** An empty database of this name, or of a new one. */
   async newDatabase(): Promise<string> {
     const database = `directory_${this.#databases++}`
