@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { benchmarksPart, costSentence, headlineBlock } from '../bench/report/markdown.ts'
+import { benchmarksPart, coresBlock, costSentence, headlineBlock } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
 import { scalarKeys } from '../sidecar/config/config.ts'
@@ -37,6 +37,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/clients.md', name: 'errors', make: errorTable },
   { page: 'docs/configuration.md', name: 'configuration', make: configurationTable },
   { page: 'docs/security.md', name: 'attacks', make: () => attackTable(readResults()) },
+  { page: 'docs/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   { page: 'docs/benchmarks.md', name: 'benchmarks', make: () => benchmarksPart(readDocs(), 'bench.svg') },
 ]

@@ -32,6 +32,27 @@ export const HEADLINES: readonly Headline[] = [
   },
 ]
 
+/** What somebody who sizes a machine asks: the processor time of each. */
+export const SIZED: readonly Headline[] = [
+  {
+    suite: 'sidecar',
+    row: 'check-iam-token-1x1',
+    what: '`Check` of an IAM token in use, one call at a time',
+  },
+  {
+    suite: 'sidecar',
+    row: 'check-iam-token',
+    what: '`Check` of an IAM token in use, 128 at a time',
+  },
+  { suite: 'sidecar', row: 'check-static-token-1x1', what: '`Check` of a static token, one call at a time' },
+  { suite: 'sidecar', row: 'check-batch', what: 'a decision in a `CheckBatch` of 100' },
+  { suite: 'ext-authz', row: 'check-sockets', what: 'a request of Envoy (`ext_authz`), 128 at a time' },
+  { suite: 'servers', row: 'authorize-opa-cpu', what: 'a request of another proxy (`/authorize`)' },
+  { suite: 'egress', row: 'forward', what: 'a request that egress forwards' },
+  { suite: 'tokens', row: 'unseen-token', what: '`Check` of an IAM token never seen before' },
+  { suite: 'issue', row: 'issue-http-cpu', what: 'a login' },
+]
+
 /** What the README says in one sentence. */
 export const COSTS = {
   check: { suite: 'servers', row: 'cerbos-cpu' },

@@ -4,7 +4,7 @@ import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'
 import type { Figure, Latency, Row } from '../harness/suite.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
-import { COSTS, HEADLINES, type Headline } from './headlines.ts'
+import { COSTS, HEADLINES, type Headline, SIZED } from './headlines.ts'
 import { distinct, durationText, figureText, number, ratioText } from './text.ts'
 
 /**
@@ -33,6 +33,25 @@ export function costSentence(docs: BenchDocs): string {
   if (!(check && cerbos && opa && keystone)) return ''
   const times = ({ median }: Ratio) => number(Math.round(1 / median))
   return `A \`Check\` of claims takes ${number(check.a.value)} µs of processor time over gRPC; OPA takes ${times(opa)} times as much, and Cerbos ${times(cerbos)} times. A sidecar before a Keystone answers \`Check\` of its tokens from the cache for 1/${times(keystone)} of the cost of asking it.`
+}
+
+/** How many cores a rate takes. @returns an empty text if nothing was measured */
+export function coresBlock(docs: BenchDocs): string {
+  const lines = SIZED.flatMap(({ what, ...at }) => {
+    const row = rowOf(docs, at)
+    if (row === undefined) return []
+    const { value, unit } = row.a
+    const microseconds = unit === 'ms CPU' ? value * 1000 : value
+    return [[what, figureText({ value, unit }), number((microseconds * 1000) / 1e6)]]
+  })
+  if (lines.length === 0) return ''
+  return [
+    '| what | processor time of one | cores for 1,000 a second |',
+    '|---|---|---|',
+    ...lines.map(tableLine),
+    '',
+    provenance(docs),
+  ].join('\n')
 }
 
 /** Every row that is compared or has a bound, folded away. @returns an empty text if there is none */
