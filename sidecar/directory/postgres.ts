@@ -244,21 +244,23 @@ class Postgres implements PostgresDatabase {
    * @throws Error if it does
    */
   async refuseSharedSessions(): Promise<void> {
-    const [one, other] = await Promise.all([this.#connect(), this.#connect()])
+    const one = await this.#connect()
+    let other: PoolClient | undefined
     try {
+      other = await this.#connect()
       const sessions: string[] = []
       for (const connection of [one, other, one, other, one, other]) {
         const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-        sessions.push(`${connection === one} ${rows[0]?.pid}`)
+        sessions.push(String(rows[0]?.pid))
       }
-      const pids = new Set(sessions.map((session) => session.split(' ')[1]))
-      if (new Set(sessions).size !== 2 || pids.size !== 2)
+      const [first, second] = sessions
+      if (first === second || sessions.some((pid, index) => pid !== sessions[index % 2]))
         throw new Error(
           `${URL_KEY}: expected PostgreSQL itself or a pooler in session mode; the pooler there gives a session to others between two statements, so notifications of changes would be lost`,
         )
     } finally {
       one.release()
-      other.release()
+      other?.release()
     }
   }
 
