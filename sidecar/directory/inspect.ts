@@ -13,6 +13,8 @@ export interface DirectoryState {
   readonly lastChangeAtMs: number | undefined
   /** The clock of the database, where it has one of its own. */
   readonly clockMs: number | undefined
+  /** Standbys of PostgreSQL that may lack changes which were acknowledged. */
+  readonly asynchronousStandbys: number
   /** Active static tokens that were hashed with another pepper. */
   readonly foreignStaticTokens: number
 }
@@ -28,14 +30,15 @@ export function inspectDirectory(
 ): Promise<DirectoryState> {
   return withSnapshot(place, async (snapshot) => {
     const { version, dialect } = snapshot
-    const clock = dialect === 'postgres' ? await snapshot.all(CLOCK) : []
+    const [server] = dialect === 'postgres' ? await snapshot.all(SERVER) : []
     // The tables of a newer version may have changed, and those of the first ones lack the columns.
     const known = version >= PEPPER_VERSION && version <= SCHEMA_VERSION
     if (whole && known) await snapshot.expectWhole()
     return {
       version,
       expectedVersion: SCHEMA_VERSION,
-      clockMs: optionalNumber(clock[0]?.ms),
+      clockMs: optionalNumber(server?.ms),
+      asynchronousStandbys: optionalNumber(server?.asynchronous) ?? 0,
       lastChangeAtMs: known ? await lastChangeAtMs(snapshot) : undefined,
       foreignStaticTokens: known && pepper !== undefined ? await foreignTokens(snapshot, pepper) : 0,
     }
@@ -45,7 +48,10 @@ export function inspectDirectory(
 /** The version in which static tokens got the fingerprint of their pepper. */
 const PEPPER_VERSION = 2
 
-const CLOCK = 'SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS ms'
+const SERVER = `
+  SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS ms,
+         CASE WHEN current_setting('synchronous_standby_names') = '' OR current_setting('synchronous_commit') IN ('off', 'local')
+              THEN (SELECT COUNT(*) FROM pg_stat_replication) END AS asynchronous`
 
 async function lastChangeAtMs(snapshot: Snapshot): Promise<number | undefined> {
   const [row] = await snapshot.all('SELECT at_ms FROM audit ORDER BY sequence DESC LIMIT 1')

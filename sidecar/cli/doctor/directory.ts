@@ -41,7 +41,7 @@ export async function directoryFindings(
     // Its errors quote neither the URL nor a row.
     return [error(subject, (caught as Error).message, mend)]
   }
-  const { version, expectedVersion, foreignStaticTokens } = state
+  const { version, expectedVersion, foreignStaticTokens, asynchronousStandbys } = state
   const versions = () => {
     if (version > expectedVersion)
       return error(
@@ -59,6 +59,15 @@ export async function directoryFindings(
   }
   return [
     versions(),
+    ...(asynchronousStandbys > 0
+      ? [
+          warning(
+            subject,
+            'PostgreSQL acknowledges changes before a standby has them; a failover can lose a revocation',
+            'set synchronous_standby_names on the primary: docs/postgresql.md',
+          ),
+        ]
+      : []),
     ...(foreignStaticTokens > 0
       ? [
           findingsOf('pepper').error(

@@ -10,6 +10,7 @@ import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { TESTER } from '../../support/actor.ts'
 import { done, newBackup } from '../../support/backup.ts'
+import { command } from '../../support/command-line.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
@@ -21,6 +22,7 @@ const programs = inject('postgres')
 const AWAY_MS = 1_000
 /** Changes after the failover: more than the numbers that PostgreSQL skips then. */
 const CHANGES_AFTERWARDS = 40
+const LOSES = 'PostgreSQL acknowledges changes before a standby has them'
 const NOTIFIED = 'receiving notifications of changes on other hosts'
 
 interface Cluster {
@@ -202,9 +204,13 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
 
   test('with synchronous replication a revocation is acknowledged when the standby has it, and not before', async () => {
     const cluster = await startCluster()
-    const { primary, standby, scene } = cluster
+    const { primary, standby, scene, folder, url } = cluster
     const host = await newHost(cluster, 0)
+    vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
+    const warned = async () => (await command(['doctor', '--data', folder])).stdout.includes(LOSES)
+    expect(await warned()).toBe(true)
     await primary.set('synchronous_standby_names', 'standby')
+    await eventually(async () => !(await warned()))
     await host.client.revoke({ value: scene.tokens.project })
     await standby.cutOff()
     await expect(host.client.revoke({ value: scene.tokens.account })).rejects.toMatchObject({
