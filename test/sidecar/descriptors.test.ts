@@ -48,23 +48,20 @@ describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
     )
   })
 
-  test.each([1, 2, 3, 4])(
-    'that leaves %d for the directory does not make it a damaged one',
-    async (free) => {
-      const file = join(newFolder(), 'directory.sqlite')
-      await openSqlite(file).close()
-      const { code, stdout } = await startProcess([
-        ...['sh', '-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath],
-        ...['--input-type=module', '--eval', OPEN_WITH_FEW, file, String(free)],
-      ]).ended
-      expect({ code, stdout }).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(
-          /directory\.sqlite: cannot be used as a directory \(the process may open no more files; raise its limit: see `ulimit -n`\)$/,
-        ),
-      })
-    },
-  )
+  test.each([1, 2, 3, 4])('that leaves %d for the directory does not make it a damaged one', async (free) => {
+    const file = join(newFolder(), 'directory.sqlite')
+    await openSqlite(file).close()
+    const { code, stdout } = await startProcess([
+      ...['sh', '-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath],
+      ...['--input-type=module', '--eval', OPEN_WITH_FEW, file, String(free)],
+    ]).ended
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /directory\.sqlite: cannot be used as a directory \(the process may open no more files; raise its limit: see `ulimit -n`\)$/,
+      ),
+    })
+  })
 
   test('of 90 lets 32 clients in', async () => {
     const sidecar = limited(90)

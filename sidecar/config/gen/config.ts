@@ -9,8 +9,8 @@ e<=56319&&v<k&&(e=L.charCodeAt(v),(e&64512)===56320&&v++);return b}g.default=a}}
 for(e=v;e--!==0;)if(!L(k[e],b[e]))return!1;return!0}if(k.constructor===RegExp)return k.source===b.source&&k.flags===
 b.flags;if(k.valueOf!==Object.prototype.valueOf)return k.valueOf()===b.valueOf();if(k.toString!==Object.prototype.
 toString)return k.toString()===b.toString();if(i=Object.keys(k),v=i.length,v!==Object.keys(b).length)return!1;
-for(e=v;e--!==0;)if(!Object.prototype.hasOwnProperty.call(b,i[e]))return!1;for(e=v;e--!==0;){var T=i[e];if(!L(
-k[T],b[T]))return!1}return!0}return k!==k&&b!==b}}}),J=z({"node_modules/ajv/dist/runtime/equal.js"(g){"use str\
+for(e=v;e--!==0;)if(!Object.prototype.hasOwnProperty.call(b,i[e]))return!1;for(e=v;e--!==0;){var $=i[e];if(!L(
+k[$],b[$]))return!1}return!0}return k!==k&&b!==b}}}),J=z({"node_modules/ajv/dist/runtime/equal.js"(g){"use str\
 ict";Object.defineProperty(g,"__esModule",{value:!0});var a=B();g.default=a}}),V=F,s={$schema:"https://json-sc\
 hema.org/draft/2020-12/schema",title:"Portcullis configuration",description:"A YAML or JSON file. Environment \
 variables override it, and flags override both.",type:"object",additionalProperties:!1,properties:{grpc:{type:"\
@@ -142,324 +142,324 @@ rs that IAM tokens may name, while the issuer changes or not all hosts have it."
 description:"Other audiences that IAM tokens may name.",$ref:"#/$defs/tokenNames"}}},data:{description:"Folder\
  of the embedded authority. It contains the directory, the signing keys and the administrator token.",$ref:"#/\
 $defs/path",default:"./portcullis-data"},directory:{type:"object",additionalProperties:!1,properties:{url:{description:"\
-PostgreSQL database that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full.\
- It is a secret. Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},
-staleness_ms:{description:"Staleness bound: how long the status of a token from PostgreSQL is cached, in milli\
-seconds; 0: every check queries PostgreSQL. A notification of a change clears the cache earlier.",type:"intege\
-r",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Most connections to PostgreSQL for queries, div\
-ided among the workers, at least 2 per worker. Each worker has one more connection for notifications.",type:"i\
-nteger",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may take to answer, in \
-milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},matrix:{description:"Matrix file. Default:\
- the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{description:"How long the sidecar uses t\
-he last signing keys that it read while their file cannot be read or used, in milliseconds. After this time IA\
-M tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},matrix_poll_ms:{description:"How \
-often the sidecar looks for a change of the matrix file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,
-maximum:864e5,default:1e3},max_matrix_age_ms:{description:"How long the sidecar stays ready with a matrix that\
- is no longer known to be that of its file, because the file is invalid, cannot be read or is still being read\
-, in milliseconds; 0: for ever. It needs `matrix_poll_ms`.",type:"integer",minimum:0,maximum:2592e6,default:0},
-strict:{description:"Strict mode: deny every combination of API and token kind that a conflict of the matrix n\
-ames.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may reuse an answer, in millise\
-conds. For that time the client may not notice a revocation.",type:"integer",minimum:0,maximum:36e5,default:5e3},
-passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{description:"Most password checks at \
-the same time (argon2id, 19 MiB each), divided among the workers, at least one per worker.",type:"integer",minimum:1,
-maximum:64,default:2},waiting:{description:"Most password checks that wait in each lane, divided among the wor\
-kers, at least one per worker. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"i\
-nteger",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"How long the result of a password check i\
-s used for the same password again, in milliseconds; 0: every login is hashed.",type:"integer",minimum:0,maximum:36e5,
-default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,properties:{failures:{description:"Number\
- of failed logins of one user from one source after which further logins are refused for a time. A password of\
- the form that Portcullis makes is never refused.",type:"integer",minimum:1,maximum:1e3,default:10},source_failures:{
-description:"Number of failed logins of one source, with whatever names, after which further logins are refuse\
-d for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"Most logins of one user\
- from one source that wait because failures may follow. Further ones are refused.",type:"integer",minimum:1,maximum:1e5,
-default:100},pause_ms:{description:"How long logins are refused after the last failure, in milliseconds.",type:"\
-integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,properties:{waiting:{
-description:"Most changes of the directory that wait in each lane. Beyond that, whoever has most of them waiti\
-ng gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"Most change\
-s that one user or caller makes at once. Operators and changes that only take rights away have no such limit.",
-type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a minute that\
- an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,default:1200},
-user_per_minute:{description:"Changes a minute that a user may make for themselves after the first `burst`, fo\
-r example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},decision_log:{type:"\
-object",additionalProperties:!1,properties:{file:{type:"object",additionalProperties:!1,properties:{path:{description:"\
-File that gets a line of JSON for each decision. Default: none. Set at most one of file.path, stdout and otlp.\
-url.",$ref:"#/$defs/path"},max_bytes:{description:"Size from which the file is replaced, in bytes.",type:"inte\
-ger",minimum:1048576,maximum:1099511627776,default:104857600},max_age_ms:{description:"Age from which the file\
- is replaced, in milliseconds.",type:"integer",minimum:6e4,maximum:31536e6,default:864e5},keep:{description:"H\
-ow many replaced files are kept.",type:"integer",minimum:0,maximum:1e4,default:10}}},stdout:{description:"Whet\
-her the lines go to standard output.",type:"boolean",default:!1},otlp:{type:"object",additionalProperties:!1,properties:{
-url:{description:"Endpoint for logs of OpenTelemetry (OTLP over HTTP, JSON), for example https://collector:431\
-8/v1/logs.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{description:"File with\
- the value of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"File with the\
- certificates of the authorities that sign the endpoint's certificate. Default: those that Node trusts.",$ref:"\
-#/$defs/path"},timeout_ms:{description:"How long a request to the endpoint may take, in milliseconds.",type:"i\
-nteger",minimum:100,maximum:6e5,default:1e4}}},sample_percent:{description:"How many of a hundred allowed deci\
-sions without a conflict have a line. Denied and contested ones always have one.",type:"integer",minimum:0,maximum:100,
-default:100},required:{description:"Whether a check whose decision cannot be logged fails.",type:"boolean",default:!1},
-buffer_bytes:{description:"Most bytes of lines that wait to be written, in each worker.",type:"integer",minimum:1048576,
-maximum:1073741824,default:33554432}}},audit:{type:"object",additionalProperties:!1,properties:{keep_days:{description:"\
-How long records of the audit trail stay in the directory, in days. Older ones are moved to files, which are n\
-ever deleted. Default: all stay.",type:"integer",minimum:1,maximum:36500},archive:{description:"Folder of thos\
-e files. Default: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of \
-processes of `serve` that share the addresses; 1: the started process serves itself.",type:"integer",minimum:1,
-maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"A worker that does not respond for this time \
-is replaced, in milliseconds.",type:"integer",minimum:300,maximum:36e5,default:3e4},drain_ms:{description:"How\
- long calls in progress may continue after SIGTERM, in milliseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},
-log_level:{description:"Lowest level of the log lines (JSON, on standard error).",enum:["trace","debug","info",
-"warn","error","fatal","silent"],default:"info"},upstreams:{description:"Identity endpoints of others, by name\
-. Profiles obtain tokens there, and Check can verify tokens there.",type:"object",maxProperties:100,propertyNames:{
-pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:[
-"auth_url"],properties:{auth_url:{description:"URL of the identity endpoint (`{auth_url}`), https unless it is\
- on this machine. `/identity/v3` is appended, where it is not there.",type:"string",pattern:"^https?://[^\\s/?#\
-@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"PEM file with the certificates that sign the certificate o\
-f the endpoint. Default: those that Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a cal\
-l of the endpoint may take in all, attempts included, in milliseconds. Default: 4000.",type:"integer",minimum:50,
-maximum:6e4},verify:{description:"Check verifies tokens at this endpoint. Absent: the endpoint only issues.",type:"\
-object",additionalProperties:!1,required:["profile"],properties:{profile:{description:"Profile of this upstrea\
-m, whose user may validate tokens there.",type:"string",minLength:1},project:{description:"Project of the toke\
-n that validates. Default: a token for the account.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"\
-How long a verified token is believed without asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,
-maximum:36e5},negative_cache_ms:{description:"How long a refused token is refused without asking again, in mil\
-liseconds. Default: 5000.",type:"integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that\
- this upstream vouches for. Default: every account that neither the directory nor another upstream has.",type:"\
-array",minItems:1,maxItems:1e5,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},token_prefixes:{
-description:"Beginnings of the tokens that are sent to this upstream. Default: any.",type:"array",minItems:1,maxItems:100,
-uniqueItems:!0,items:{type:"string",pattern:"^[\\x21-\\x7e]+$",maxLength:255}}}}}}},profiles:{description:"Nam\
-ed credentials that Issue uses on behalf of callers.",type:"object",maxProperties:1e3,propertyNames:{pattern:"\
-^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["acco\
-unt","user_name"],properties:{upstream:{description:"Name of the upstream that issues the tokens. Default: the\
- directory of the sidecar.",type:"string",minLength:1},account:{description:"Account number.",type:"string",minLength:1},
-user_name:{description:"Name of the service user.",type:"string",minLength:1},password_file:{description:"File\
- with the password in its first line.",$ref:"#/$defs/path"},password_env:{description:"Environment variable wi\
-th the password, instead of a file.",type:"string",pattern:"^[A-Za-z_][A-Za-z0-9_]*$",maxLength:255},password_command:{
-description:"Program and arguments that print the password in their first line, instead of a file. No shell.",
-type:"array",minItems:1,maxItems:100,items:{type:"string",maxLength:4096}},static_token_file:{description:"Fil\
-e with a static token in its first line, for APIs that only accept static tokens.",$ref:"#/$defs/path"},projects:{
-description:"The only projects of the account that tokens are issued for, and then no token for the whole acco\
-unt. Default: any scope.",type:"array",minItems:1,maxItems:1e4,uniqueItems:!0,items:{type:"string",minLength:1,
-maxLength:255}}}}},administrator_token:{description:"Whether the administrator token of the data folder identi\
-fies a caller with every right.",type:"boolean",default:!0},callers:{description:"Callers that may use profile\
-s of Issue, and operators: callers with rights over the directory. They are read again when the file changes.",
-type:"array",items:{type:"object",additionalProperties:!1,required:["name"],properties:{name:{description:"Nam\
-e of the caller in logs, errors and the audit trail.",type:"string",minLength:1},token_file:{description:"File\
- with the caller token in its first line, 32 characters or more.",$ref:"#/$defs/path"},token_sha256:{description:"\
-SHA-256 of the caller token in hexadecimal, instead of a file with the token.",type:"string",pattern:"^[0-9a-f\
-]{64}$"},certificate:{description:"Name in the client certificate of the caller (subject alternative name): ei\
-ther dns or uri. It is compared exactly, a DNS name without regard to case.",type:"object",additionalProperties:!1,
-properties:{dns:{description:"DNS name, without a wildcard.",type:"string"},uri:{description:"URI, for example\
- a SPIFFE ID.",type:"string"}}},profiles:{description:"Profiles that this caller may use.",type:"array",uniqueItems:!0,
-items:{type:"string"}},rights:{description:"Rights over the directory: revoke, read, everything, or administer\
-:ACCOUNT.",type:"array",uniqueItems:!0,items:{type:"string"}},expires_at:{description:"When the caller expires\
-, for example 2027-01-31T00:00:00Z. Default: never.",type:"string"},administrator:{description:"Refused. Write\
- `rights` instead.",type:"boolean"}}}}},$defs:{endpointUrl:{description:"URL of the service for clients. It ma\
-y contain %(project_id)s; the endpoint is then left out for account-scoped tokens.",type:"string",pattern:"^ht\
-tps?://\\S+$",maxLength:2048},region:{description:"Region of the endpoint. Default: http.region.",type:"string",
-minLength:1,maxLength:255},interfaces:{description:"Interfaces of the endpoint. Default: all three.",type:"arr\
-ay",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},tokenNames:{type:"array",maxItems:100,
-uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},roleNames:{type:"array",maxItems:100,uniqueItems:!0,
-items:{type:"string",minLength:1,maxLength:255}},targetSource:{description:"Exactly one of segment (the name o\
-f a segment of the path), header (the name of a request header) and fixed (the text itself).",type:"object",additionalProperties:!1,
-properties:{segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,maxLength:256},
-fixed:{type:"string",minLength:1,maxLength:255}}},path:{type:"string",minLength:1,maxLength:4096}}},y={type:"s\
-tring",minLength:1,maxLength:4096},j={description:"URL of the service for clients. It may contain %(project_id\
-)s; the endpoint is then left out for account-scoped tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},
-$={description:"Region of the endpoint. Default: http.region.",type:"string",minLength:1,maxLength:255},S={description:"\
-Interfaces of the endpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public",
-"internal","admin"]}},w={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},
-_={description:"Exactly one of segment (the name of a segment of the path), header (the name of a request head\
-er) and fixed (the text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,
-maxLength:64},header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},
-P={type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.
-hasOwnProperty,d=Z().default,R=J().default,G=new RegExp("^[A-Za-z0-9_][A-Za-z0-9_.@-]*$","u"),E=new RegExp("^h\
-ttps?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),D=new RegExp("^https?://\\S+$","u"),Q=new RegExp("^https?://[a-z0-9.\\[\
-\\]:-]+$","u"),I=new RegExp("^[!-~]+$","u"),X=new RegExp("^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]\
-*([-_][a-z0-9]+)*$","u"),K=new RegExp("^[\\x21-\\x7e]+$","u"),Y=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),ee=new RegExp(
-"^[0-9a-f]{64}$","u");function F(g,{instancePath:a="",parentData:L,parentDataProperty:k,rootData:b=g,dynamicAnchors:v={}}={}){
-let e=null,i=0;const T=F.evaluated;if(T.dynamicProps&&(T.props=void 0),T.dynamicItems&&(T.items=void 0),g&&typeof g==
-"object"&&!Array.isArray(g)){for(const n in g)if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"\
-#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},message:"must NOT have ad\
-ditional properties",schema:!1,parentSchema:s,data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.
-grpc;if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)if(!A.call(s.properties.grpc.properties,t)){
-const r={instancePath:a+"/grpc",schemaPath:"#/properties/grpc/additionalProperties",keyword:"additionalPropert\
-ies",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
-grpc,data:n};e===null?e=[r]:e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(d(t)>
-300){const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/maxLength",keyword:"\
-maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,parentSchema:s.properties.
-grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/grpc/address",
-schemaPath:"#/properties/grpc/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must\
- NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.grpc.properties.address,data:t};e===null?
-e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/add\
-ress/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.grpc.properties.
-address.type,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.socket!==
-void 0){let t=n.socket;if(t&&typeof t=="object"&&!Array.isArray(t)){for(const r in t)if(!(r==="mode"||r==="gro\
-up")){const p={instancePath:a+"/grpc/socket",schemaPath:"#/properties/grpc/properties/socket/additionalPropert\
-ies",keyword:"additionalProperties",params:{additionalProperty:r},message:"must NOT have additional properties",
-schema:!1,parentSchema:s.properties.grpc.properties.socket,data:t};e===null?e=[p]:e.push(p),i++}if(t.mode!==void 0){
-let r=t.mode;if(!(r==="0600"||r==="0660"||r==="0666")){const p={instancePath:a+"/grpc/socket/mode",schemaPath:"\
-#/properties/grpc/properties/socket/properties/mode/enum",keyword:"enum",params:{allowedValues:s.properties.grpc.
-properties.socket.properties.mode.enum},message:"must be equal to one of the allowed values",schema:s.properties.
-grpc.properties.socket.properties.mode.enum,parentSchema:s.properties.grpc.properties.socket.properties.mode,data:r};
-e===null?e=[p]:e.push(p),i++}}if(t.group!==void 0){let r=t.group;if(typeof r=="string"){if(d(r)>255){const p={
-instancePath:a+"/grpc/socket/group",schemaPath:"#/properties/grpc/properties/socket/properties/group/maxLength",
-keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
-properties.grpc.properties.socket.properties.group,data:r};e===null?e=[p]:e.push(p),i++}if(!G.test(r)){const p={
-instancePath:a+"/grpc/socket/group",schemaPath:"#/properties/grpc/properties/socket/properties/group/pattern",
-keyword:"pattern",params:{pattern:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$"},message:'must match pattern "^[A-Za-z0-9_]\
-[A-Za-z0-9_.@-]*$"',schema:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$",parentSchema:s.properties.grpc.properties.socket.properties.
-group,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/grpc/socket/group",schemaPath:"#/pr\
-operties/grpc/properties/socket/properties/group/type",keyword:"type",params:{type:"string"},message:"must be \
-string",schema:s.properties.grpc.properties.socket.properties.group.type,parentSchema:s.properties.grpc.properties.
-socket.properties.group,data:r};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/grpc/socket",schemaPath:"\
-#/properties/grpc/properties/socket/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.
-properties.grpc.properties.socket.type,parentSchema:s.properties.grpc.properties.socket,data:t};e===null?e=[r]:
-e.push(r),i++}}if(n.max_message_bytes!==void 0){let t=n.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(
-t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/m\
-ax_message_bytes/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.
-properties.max_message_bytes.type,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?
-e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>67108864||isNaN(t)){const r={instancePath:a+"/grp\
-c/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/maximum",keyword:"maximum",params:{
-comparison:"<=",limit:67108864},message:"must be <= 67108864",schema:67108864,parentSchema:s.properties.grpc.properties.
-max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<1024||isNaN(t)){const r={instancePath:a+"/grpc/max\
-_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/minimum",keyword:"minimum",params:{
-comparison:">=",limit:1024},message:"must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.max_message_bytes,
-data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_concurrent_streams!==void 0){let t=n.max_concurrent_streams;if(!(typeof t==
-"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"\
-#/properties/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},message:"must\
- be integer",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.grpc.properties.
-max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(
-t)){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concur\
-rent_streams/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,
-parentSchema:s.properties.grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||
-isNaN(t)){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_\
-concurrent_streams/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,
-parentSchema:s.properties.grpc.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_batch_length!==
-void 0){let t=n.max_batch_length;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
-"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/type",keyword:"type",params:{
-type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_batch_length.type,parentSchema:s.
-properties.grpc.properties.max_batch_length,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
-t)){if(t>1e5||isNaN(t)){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"#/properties/grpc/propert\
-ies/max_batch_length/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",
-schema:1e5,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};e===null?e=[r]:e.push(r),i++}if(t<
-1||isNaN(t)){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/max_bat\
-ch_length/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.
-properties.grpc.properties.max_batch_length,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_idle_ms!==
-void 0){let t=n.max_connection_idle_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
-"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connection_idle_ms/type",keyword:"\
-type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connection_idle_ms.
-type,parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t==
-"number"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"\
-#/properties/grpc/properties/max_connection_idle_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},
-message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};
-e===null?e=[r]:e.push(r),i++}if(t<1e3||isNaN(t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"\
-#/properties/grpc/properties/max_connection_idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},
-message:"must be >= 1000",schema:1e3,parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};
-e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_age_ms!==void 0){let t=n.max_connection_age_ms;if(!(typeof t==
-"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connection_age_ms",schemaPath:"#\
-/properties/grpc/properties/max_connection_age_ms/type",keyword:"type",params:{type:"integer"},message:"must b\
-e integer",schema:s.properties.grpc.properties.max_connection_age_ms.type,parentSchema:s.properties.grpc.properties.
-max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(
-t)){const r={instancePath:a+"/grpc/max_connection_age_ms",schemaPath:"#/properties/grpc/properties/max_connect\
-ion_age_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,
-parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<1e3||
-isNaN(t)){const r={instancePath:a+"/grpc/max_connection_age_ms",schemaPath:"#/properties/grpc/properties/max_c\
-onnection_age_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,
-parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.transport!==
-void 0){let t=n.transport;if(!(t==="sockets"||t==="grpc-js")){const r={instancePath:a+"/grpc/transport",schemaPath:"\
-#/properties/grpc/properties/transport/enum",keyword:"enum",params:{allowedValues:s.properties.grpc.properties.
-transport.enum},message:"must be equal to one of the allowed values",schema:s.properties.grpc.properties.transport.
-enum,parentSchema:s.properties.grpc.properties.transport,data:t};e===null?e=[r]:e.push(r),i++}}if(n.max_connections!==
-void 0){let t=n.max_connections;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
-"/grpc/max_connections",schemaPath:"#/properties/grpc/properties/max_connections/type",keyword:"type",params:{
-type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connections.type,parentSchema:s.
-properties.grpc.properties.max_connections,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
-t)){if(t>1e6||isNaN(t)){const r={instancePath:a+"/grpc/max_connections",schemaPath:"#/properties/grpc/properti\
-es/max_connections/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be <= 1000000",
-schema:1e6,parentSchema:s.properties.grpc.properties.max_connections,data:t};e===null?e=[r]:e.push(r),i++}if(t<
-1||isNaN(t)){const r={instancePath:a+"/grpc/max_connections",schemaPath:"#/properties/grpc/properties/max_conn\
-ections/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.
-properties.grpc.properties.max_connections,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connections_per_address!==
-void 0){let t=n.max_connections_per_address;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
-instancePath:a+"/grpc/max_connections_per_address",schemaPath:"#/properties/grpc/properties/max_connections_pe\
-r_address/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.
-max_connections_per_address.type,parentSchema:s.properties.grpc.properties.max_connections_per_address,data:t};
-e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e6||isNaN(t)){const r={instancePath:a+"\
-/grpc/max_connections_per_address",schemaPath:"#/properties/grpc/properties/max_connections_per_address/maximu\
-m",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be <= 1000000",schema:1e6,parentSchema:s.
-properties.grpc.properties.max_connections_per_address,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){
-const r={instancePath:a+"/grpc/max_connections_per_address",schemaPath:"#/properties/grpc/properties/max_conne\
-ctions_per_address/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,
-parentSchema:s.properties.grpc.properties.max_connections_per_address,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.
-max_header_list_bytes!==void 0){let t=n.max_header_list_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(
-t))){const r={instancePath:a+"/grpc/max_header_list_bytes",schemaPath:"#/properties/grpc/properties/max_header\
-_list_bytes/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.
-max_header_list_bytes.type,parentSchema:s.properties.grpc.properties.max_header_list_bytes,data:t};e===null?e=
-[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1048576||isNaN(t)){const r={instancePath:a+"/grpc/m\
-ax_header_list_bytes",schemaPath:"#/properties/grpc/properties/max_header_list_bytes/maximum",keyword:"maximum",
-params:{comparison:"<=",limit:1048576},message:"must be <= 1048576",schema:1048576,parentSchema:s.properties.grpc.
-properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<4096||isNaN(t)){const r={instancePath:a+
-"/grpc/max_header_list_bytes",schemaPath:"#/properties/grpc/properties/max_header_list_bytes/minimum",keyword:"\
-minimum",params:{comparison:">=",limit:4096},message:"must be >= 4096",schema:4096,parentSchema:s.properties.grpc.
-properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_buffer_bytes!==void 0){
-let t=n.max_connection_buffer_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
-"/grpc/max_connection_buffer_bytes",schemaPath:"#/properties/grpc/properties/max_connection_buffer_bytes/type",
-keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connection_buffer_bytes.
-type,parentSchema:s.properties.grpc.properties.max_connection_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}
-if(typeof t=="number"&&isFinite(t)){if(t>1073741824||isNaN(t)){const r={instancePath:a+"/grpc/max_connection_b\
-uffer_bytes",schemaPath:"#/properties/grpc/properties/max_connection_buffer_bytes/maximum",keyword:"maximum",params:{
-comparison:"<=",limit:1073741824},message:"must be <= 1073741824",schema:1073741824,parentSchema:s.properties.
-grpc.properties.max_connection_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<65536||isNaN(t)){const r={
+PostgreSQL database that several hosts share: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full,\
+ with HOST:PORT,HOST:PORT for a primary and its standbys. It is a secret. Default: a file in the data folder.",
+type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"Staleness bound: how long\
+ the status of a token from PostgreSQL is cached, in milliseconds; 0: every check queries PostgreSQL. A notifi\
+cation of a change clears the cache earlier.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"\
+Most connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Each worker has \
+one more connection for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"\
+How long PostgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3}}},
+matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{
+description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
+sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
+matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
+only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},max_matrix_age_ms:{description:"How long \
+the sidecar stays ready with a matrix that is no longer known to be that of its file, because the file is inva\
+lid, cannot be read or is still being read, in milliseconds; 0: for ever. It needs `matrix_poll_ms`.",type:"in\
+teger",minimum:0,maximum:2592e6,default:0},strict:{description:"Strict mode: deny every combination of API and\
+ token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"How lo\
+ng a client may reuse an answer, in milliseconds. For that time the client may not notice a revocation.",type:"\
+integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{
+description:"Most password checks at the same time (argon2id, 19 MiB each), divided among the workers, at leas\
+t one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Most password checks t\
+hat wait in each lane, divided among the workers, at least one per worker. Beyond that, whoever has most of th\
+em waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"\
+How long the result of a password check is used for the same password again, in milliseconds; 0: every login i\
+s hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,
+properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
+ins are refused for a time. A password of the form that Portcullis makes is never refused.",type:"integer",minimum:1,
+maximum:1e3,default:10},source_failures:{description:"Number of failed logins of one source, with whatever nam\
+es, after which further logins are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{
+description:"Most logins of one user from one source that wait because failures may follow. Further ones are r\
+efused.",type:"integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused \
+after the last failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"\
+object",additionalProperties:!1,properties:{waiting:{description:"Most changes of the directory that wait in e\
+ach lane. Beyond that, whoever has most of them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,
+default:1e3},burst:{description:"Most changes that one user or caller makes at once. Operators and changes tha\
+t only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{
+description:"Changes a minute that an administrator of an account may make after the first `burst`.",type:"int\
+eger",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes a minute that a user may make \
+for themselves after the first `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,
+default:60}}},decision_log:{type:"object",additionalProperties:!1,properties:{file:{type:"object",additionalProperties:!1,
+properties:{path:{description:"File that gets a line of JSON for each decision. Default: none. Set at most one\
+ of file.path, stdout and otlp.url.",$ref:"#/$defs/path"},max_bytes:{description:"Size from which the file is \
+replaced, in bytes.",type:"integer",minimum:1048576,maximum:1099511627776,default:104857600},max_age_ms:{description:"\
+Age from which the file is replaced, in milliseconds.",type:"integer",minimum:6e4,maximum:31536e6,default:864e5},
+keep:{description:"How many replaced files are kept.",type:"integer",minimum:0,maximum:1e4,default:10}}},stdout:{
+description:"Whether the lines go to standard output.",type:"boolean",default:!1},otlp:{type:"object",additionalProperties:!1,
+properties:{url:{description:"Endpoint for logs of OpenTelemetry (OTLP over HTTP, JSON), for example https://c\
+ollector:4318/v1/logs.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{description:"\
+File with the value of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"File\
+ with the certificates of the authorities that sign the endpoint's certificate. Default: those that Node trust\
+s.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a request to the endpoint may take, in milliseconds\
+.",type:"integer",minimum:100,maximum:6e5,default:1e4}}},sample_percent:{description:"How many of a hundred al\
+lowed decisions without a conflict have a line. Denied and contested ones always have one.",type:"integer",minimum:0,
+maximum:100,default:100},required:{description:"Whether a check whose decision cannot be logged fails.",type:"\
+boolean",default:!1},buffer_bytes:{description:"Most bytes of lines that wait to be written, in each worker.",
+type:"integer",minimum:1048576,maximum:1073741824,default:33554432}}},audit:{type:"object",additionalProperties:!1,
+properties:{keep_days:{description:"How long records of the audit trail stay in the directory, in days. Older \
+ones are moved to files, which are never deleted. Default: all stay.",type:"integer",minimum:1,maximum:36500},
+archive:{description:"Folder of those files. Default: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},
+workers:{description:"Number of processes of `serve` that share the addresses; 1: the started process serves i\
+tself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"A worker tha\
+t does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,maximum:36e5,default:3e4},
+drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"integer",
+minimum:0,maximum:6e5,default:1e4},log_level:{description:"Lowest level of the log lines (JSON, on standard er\
+ror).",enum:["trace","debug","info","warn","error","fatal","silent"],default:"info"},upstreams:{description:"I\
+dentity endpoints of others, by name. Profiles obtain tokens there, and Check can verify tokens there.",type:"\
+object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"\
+object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"URL of the identity e\
+ndpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, where it is not there.",
+type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"PEM file with the\
+ certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"#/$defs/path"},
+timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in milliseconds. \
+Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies tokens at this endp\
+oint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profile"],properties:{
+profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"string",minLength:1},
+project:{description:"Project of the token that validates. Default: a token for the account.",type:"string",minLength:1,
+maxLength:255},cache_ms:{description:"How long a verified token is believed without asking again, in milliseco\
+nds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{description:"How long a refuse\
+d token is refused without asking again, in milliseconds. Default: 5000.",type:"integer",minimum:0,maximum:6e4},
+accounts:{description:"The only accounts that this upstream vouches for. Default: every account that neither t\
+he directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,items:{type:"strin\
+g",minLength:1,maxLength:255}},token_prefixes:{description:"Beginnings of the tokens that are sent to this ups\
+tream. Default: any.",type:"array",minItems:1,maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[\\x21\
+-\\x7e]+$",maxLength:255}}}}}}},profiles:{description:"Named credentials that Issue uses on behalf of callers.",
+type:"object",maxProperties:1e3,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{
+type:"object",additionalProperties:!1,required:["account","user_name"],properties:{upstream:{description:"Name\
+ of the upstream that issues the tokens. Default: the directory of the sidecar.",type:"string",minLength:1},account:{
+description:"Account number.",type:"string",minLength:1},user_name:{description:"Name of the service user.",type:"\
+string",minLength:1},password_file:{description:"File with the password in its first line.",$ref:"#/$defs/path"},
+password_env:{description:"Environment variable with the password, instead of a file.",type:"string",pattern:"\
+^[A-Za-z_][A-Za-z0-9_]*$",maxLength:255},password_command:{description:"Program and arguments that print the p\
+assword in their first line, instead of a file. No shell.",type:"array",minItems:1,maxItems:100,items:{type:"s\
+tring",maxLength:4096}},static_token_file:{description:"File with a static token in its first line, for APIs t\
+hat only accept static tokens.",$ref:"#/$defs/path"},projects:{description:"The only projects of the account t\
+hat tokens are issued for, and then no token for the whole account. Default: any scope.",type:"array",minItems:1,
+maxItems:1e4,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}}}}},administrator_token:{description:"\
+Whether the administrator token of the data folder identifies a caller with every right.",type:"boolean",default:!0},
+callers:{description:"Callers that may use profiles of Issue, and operators: callers with rights over the dire\
+ctory. They are read again when the file changes.",type:"array",items:{type:"object",additionalProperties:!1,required:[
+"name"],properties:{name:{description:"Name of the caller in logs, errors and the audit trail.",type:"string",
+minLength:1},token_file:{description:"File with the caller token in its first line, 32 characters or more.",$ref:"\
+#/$defs/path"},token_sha256:{description:"SHA-256 of the caller token in hexadecimal, instead of a file with t\
+he token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{description:"Name in the client certificate of\
+ the caller (subject alternative name): either dns or uri. It is compared exactly, a DNS name without regard t\
+o case.",type:"object",additionalProperties:!1,properties:{dns:{description:"DNS name, without a wildcard.",type:"\
+string"},uri:{description:"URI, for example a SPIFFE ID.",type:"string"}}},profiles:{description:"Profiles tha\
+t this caller may use.",type:"array",uniqueItems:!0,items:{type:"string"}},rights:{description:"Rights over th\
+e directory: revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,items:{type:"string"}},
+expires_at:{description:"When the caller expires, for example 2027-01-31T00:00:00Z. Default: never.",type:"str\
+ing"},administrator:{description:"Refused. Write `rights` instead.",type:"boolean"}}}}},$defs:{endpointUrl:{description:"\
+URL of the service for clients. It may contain %(project_id)s; the endpoint is then left out for account-scope\
+d tokens.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},region:{description:"Region of the endpoint\
+. Default: http.region.",type:"string",minLength:1,maxLength:255},interfaces:{description:"Interfaces of the e\
+ndpoint. Default: all three.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},
+tokenNames:{type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",pattern:"^[!-~]+$",maxLength:255}},roleNames:{
+type:"array",maxItems:100,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},targetSource:{description:"\
+Exactly one of segment (the name of a segment of the path), header (the name of a request header) and fixed (t\
+he text itself).",type:"object",additionalProperties:!1,properties:{segment:{type:"string",minLength:1,maxLength:64},
+header:{type:"string",minLength:1,maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},path:{type:"\
+string",minLength:1,maxLength:4096}}},y={type:"string",minLength:1,maxLength:4096},j={description:"URL of the \
+service for clients. It may contain %(project_id)s; the endpoint is then left out for account-scoped tokens.",
+type:"string",pattern:"^https?://\\S+$",maxLength:2048},T={description:"Region of the endpoint. Default: http.\
+region.",type:"string",minLength:1,maxLength:255},S={description:"Interfaces of the endpoint. Default: all thr\
+ee.",type:"array",minItems:1,uniqueItems:!0,items:{enum:["public","internal","admin"]}},w={type:"array",maxItems:100,
+uniqueItems:!0,items:{type:"string",minLength:1,maxLength:255}},_={description:"Exactly one of segment (the na\
+me of a segment of the path), header (the name of a request header) and fixed (the text itself).",type:"object",
+additionalProperties:!1,properties:{segment:{type:"string",minLength:1,maxLength:64},header:{type:"string",minLength:1,
+maxLength:256},fixed:{type:"string",minLength:1,maxLength:255}}},P={type:"array",maxItems:100,uniqueItems:!0,items:{
+type:"string",pattern:"^[!-~]+$",maxLength:255}},A=Object.prototype.hasOwnProperty,u=Z().default,R=J().default,
+G=new RegExp("^[A-Za-z0-9_][A-Za-z0-9_.@-]*$","u"),E=new RegExp("^https?://[^\\s/?#@]+(/[^\\s?#]*)?$","u"),D=new RegExp(
+"^https?://\\S+$","u"),Q=new RegExp("^https?://[a-z0-9.\\[\\]:-]+$","u"),I=new RegExp("^[!-~]+$","u"),X=new RegExp(
+"^postgres(ql)?://","u"),M=new RegExp("^[a-z][a-z0-9]*([-_][a-z0-9]+)*$","u"),K=new RegExp("^[\\x21-\\x7e]+$",
+"u"),Y=new RegExp("^[A-Za-z_][A-Za-z0-9_]*$","u"),ee=new RegExp("^[0-9a-f]{64}$","u");function F(g,{instancePath:a="",
+parentData:L,parentDataProperty:k,rootData:b=g,dynamicAnchors:v={}}={}){let e=null,i=0;const $=F.evaluated;if($.
+dynamicProps&&($.props=void 0),$.dynamicItems&&($.items=void 0),g&&typeof g=="object"&&!Array.isArray(g)){for(const n in g)
+if(!A.call(s.properties,n)){const t={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalPro\
+perties",params:{additionalProperty:n},message:"must NOT have additional properties",schema:!1,parentSchema:s,
+data:g};e===null?e=[t]:e.push(t),i++}if(g.grpc!==void 0){let n=g.grpc;if(n&&typeof n=="object"&&!Array.isArray(
+n)){for(const t in n)if(!A.call(s.properties.grpc.properties,t)){const r={instancePath:a+"/grpc",schemaPath:"#\
+/properties/grpc/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"m\
+ust NOT have additional properties",schema:!1,parentSchema:s.properties.grpc,data:n};e===null?e=[r]:e.push(r),
+i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(u(t)>300){const r={instancePath:a+"/grpc/\
+address",schemaPath:"#/properties/grpc/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"\
+must NOT have more than 300 characters",schema:300,parentSchema:s.properties.grpc.properties.address,data:t};e===
+null?e=[r]:e.push(r),i++}if(u(t)<1){const r={instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/prop\
+erties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",
+schema:1,parentSchema:s.properties.grpc.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={
+instancePath:a+"/grpc/address",schemaPath:"#/properties/grpc/properties/address/type",keyword:"type",params:{type:"\
+string"},message:"must be string",schema:s.properties.grpc.properties.address.type,parentSchema:s.properties.grpc.
+properties.address,data:t};e===null?e=[r]:e.push(r),i++}}if(n.socket!==void 0){let t=n.socket;if(t&&typeof t==
+"object"&&!Array.isArray(t)){for(const r in t)if(!(r==="mode"||r==="group")){const p={instancePath:a+"/grpc/so\
+cket",schemaPath:"#/properties/grpc/properties/socket/additionalProperties",keyword:"additionalProperties",params:{
+additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.grpc.properties.
+socket,data:t};e===null?e=[p]:e.push(p),i++}if(t.mode!==void 0){let r=t.mode;if(!(r==="0600"||r==="0660"||r===
+"0666")){const p={instancePath:a+"/grpc/socket/mode",schemaPath:"#/properties/grpc/properties/socket/propertie\
+s/mode/enum",keyword:"enum",params:{allowedValues:s.properties.grpc.properties.socket.properties.mode.enum},message:"\
+must be equal to one of the allowed values",schema:s.properties.grpc.properties.socket.properties.mode.enum,parentSchema:s.
+properties.grpc.properties.socket.properties.mode,data:r};e===null?e=[p]:e.push(p),i++}}if(t.group!==void 0){let r=t.
+group;if(typeof r=="string"){if(u(r)>255){const p={instancePath:a+"/grpc/socket/group",schemaPath:"#/propertie\
+s/grpc/properties/socket/properties/group/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT \
+have more than 255 characters",schema:255,parentSchema:s.properties.grpc.properties.socket.properties.group,data:r};
+e===null?e=[p]:e.push(p),i++}if(!G.test(r)){const p={instancePath:a+"/grpc/socket/group",schemaPath:"#/propert\
+ies/grpc/properties/socket/properties/group/pattern",keyword:"pattern",params:{pattern:"^[A-Za-z0-9_][A-Za-z0-\
+9_.@-]*$"},message:'must match pattern "^[A-Za-z0-9_][A-Za-z0-9_.@-]*$"',schema:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*\
+$",parentSchema:s.properties.grpc.properties.socket.properties.group,data:r};e===null?e=[p]:e.push(p),i++}}else{
+const p={instancePath:a+"/grpc/socket/group",schemaPath:"#/properties/grpc/properties/socket/properties/group/\
+type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.grpc.properties.socket.
+properties.group.type,parentSchema:s.properties.grpc.properties.socket.properties.group,data:r};e===null?e=[p]:
+e.push(p),i++}}}else{const r={instancePath:a+"/grpc/socket",schemaPath:"#/properties/grpc/properties/socket/ty\
+pe",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.grpc.properties.socket.
+type,parentSchema:s.properties.grpc.properties.socket,data:t};e===null?e=[r]:e.push(r),i++}}if(n.max_message_bytes!==
+void 0){let t=n.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/properties/max_message_bytes/type",keyword:"type",params:{
+type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_message_bytes.type,parentSchema:s.
+properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
+t)){if(t>67108864||isNaN(t)){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/properties/grpc/p\
+roperties/max_message_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:67108864},message:"must b\
+e <= 67108864",schema:67108864,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=
+[r]:e.push(r),i++}if(t<1024||isNaN(t)){const r={instancePath:a+"/grpc/max_message_bytes",schemaPath:"#/propert\
+ies/grpc/properties/max_message_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:1024},message:"\
+must be >= 1024",schema:1024,parentSchema:s.properties.grpc.properties.max_message_bytes,data:t};e===null?e=[r]:
+e.push(r),i++}}}if(n.max_concurrent_streams!==void 0){let t=n.max_concurrent_streams;if(!(typeof t=="number"&&
+!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_concurrent_streams",schemaPath:"#/properti\
+es/grpc/properties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},message:"must be intege\
+r",schema:s.properties.grpc.properties.max_concurrent_streams.type,parentSchema:s.properties.grpc.properties.max_concurrent_streams,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+
+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/maximum",keyword:"\
+maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.
+properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+
+"/grpc/max_concurrent_streams",schemaPath:"#/properties/grpc/properties/max_concurrent_streams/minimum",keyword:"\
+minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.
+max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_batch_length!==void 0){let t=n.max_batch_length;
+if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_batch_length",schemaPath:"\
+#/properties/grpc/properties/max_batch_length/type",keyword:"type",params:{type:"integer"},message:"must be in\
+teger",schema:s.properties.grpc.properties.max_batch_length.type,parentSchema:s.properties.grpc.properties.max_batch_length,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:a+
+"/grpc/max_batch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/maximum",keyword:"maximum",
+params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:s.properties.grpc.properties.
+max_batch_length,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_bat\
+ch_length",schemaPath:"#/properties/grpc/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:"\
+>=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_batch_length,data:t};
+e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_idle_ms!==void 0){let t=n.max_connection_idle_ms;if(!(typeof t==
+"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"\
+#/properties/grpc/properties/max_connection_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must\
+ be integer",schema:s.properties.grpc.properties.max_connection_idle_ms.type,parentSchema:s.properties.grpc.properties.
+max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(
+t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_connec\
+tion_idle_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400000",schema:864e5,
+parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<1e3||
+isNaN(t)){const r={instancePath:a+"/grpc/max_connection_idle_ms",schemaPath:"#/properties/grpc/properties/max_\
+connection_idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,
+parentSchema:s.properties.grpc.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_age_ms!==
+void 0){let t=n.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+
+"/grpc/max_connection_age_ms",schemaPath:"#/properties/grpc/properties/max_connection_age_ms/type",keyword:"ty\
+pe",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_connection_age_ms.
+type,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t==
+"number"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:a+"/grpc/max_connection_age_ms",schemaPath:"\
+#/properties/grpc/properties/max_connection_age_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},
+message:"must be <= 86400000",schema:864e5,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};
+e===null?e=[r]:e.push(r),i++}if(t<1e3||isNaN(t)){const r={instancePath:a+"/grpc/max_connection_age_ms",schemaPath:"\
+#/properties/grpc/properties/max_connection_age_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},
+message:"must be >= 1000",schema:1e3,parentSchema:s.properties.grpc.properties.max_connection_age_ms,data:t};e===
+null?e=[r]:e.push(r),i++}}}if(n.transport!==void 0){let t=n.transport;if(!(t==="sockets"||t==="grpc-js")){const r={
+instancePath:a+"/grpc/transport",schemaPath:"#/properties/grpc/properties/transport/enum",keyword:"enum",params:{
+allowedValues:s.properties.grpc.properties.transport.enum},message:"must be equal to one of the allowed values",
+schema:s.properties.grpc.properties.transport.enum,parentSchema:s.properties.grpc.properties.transport,data:t};
+e===null?e=[r]:e.push(r),i++}}if(n.max_connections!==void 0){let t=n.max_connections;if(!(typeof t=="number"&&
+!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connections",schemaPath:"#/properties/grpc\
+/properties/max_connections/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.
+grpc.properties.max_connections.type,parentSchema:s.properties.grpc.properties.max_connections,data:t};e===null?
+e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e6||isNaN(t)){const r={instancePath:a+"/grpc/max\
+_connections",schemaPath:"#/properties/grpc/properties/max_connections/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:1e6},message:"must be <= 1000000",schema:1e6,parentSchema:s.properties.grpc.properties.max_connections,
+data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_connections",schemaPath:"\
+#/properties/grpc/properties/max_connections/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"\
+must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_connections,data:t};e===null?e=[r]:e.push(
+r),i++}}}if(n.max_connections_per_address!==void 0){let t=n.max_connections_per_address;if(!(typeof t=="number"&&
+!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_connections_per_address",schemaPath:"#/pro\
+perties/grpc/properties/max_connections_per_address/type",keyword:"type",params:{type:"integer"},message:"must\
+ be integer",schema:s.properties.grpc.properties.max_connections_per_address.type,parentSchema:s.properties.grpc.
+properties.max_connections_per_address,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){
+if(t>1e6||isNaN(t)){const r={instancePath:a+"/grpc/max_connections_per_address",schemaPath:"#/properties/grpc/\
+properties/max_connections_per_address/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"\
+must be <= 1000000",schema:1e6,parentSchema:s.properties.grpc.properties.max_connections_per_address,data:t};e===
+null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_connections_per_address",schemaPath:"\
+#/properties/grpc/properties/max_connections_per_address/minimum",keyword:"minimum",params:{comparison:">=",limit:1},
+message:"must be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_connections_per_address,data:t};
+e===null?e=[r]:e.push(r),i++}}}if(n.max_header_list_bytes!==void 0){let t=n.max_header_list_bytes;if(!(typeof t==
+"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_header_list_bytes",schemaPath:"#\
+/properties/grpc/properties/max_header_list_bytes/type",keyword:"type",params:{type:"integer"},message:"must b\
+e integer",schema:s.properties.grpc.properties.max_header_list_bytes.type,parentSchema:s.properties.grpc.properties.
+max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1048576||isNaN(
+t)){const r={instancePath:a+"/grpc/max_header_list_bytes",schemaPath:"#/properties/grpc/properties/max_header_\
+list_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:1048576},message:"must be <= 1048576",schema:1048576,
+parentSchema:s.properties.grpc.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<4096||
+isNaN(t)){const r={instancePath:a+"/grpc/max_header_list_bytes",schemaPath:"#/properties/grpc/properties/max_h\
+eader_list_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:4096},message:"must be >= 4096",schema:4096,
+parentSchema:s.properties.grpc.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_connection_buffer_bytes!==
+void 0){let t=n.max_connection_buffer_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
 instancePath:a+"/grpc/max_connection_buffer_bytes",schemaPath:"#/properties/grpc/properties/max_connection_buf\
-fer_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:65536},message:"must be >= 65536",schema:65536,
-parentSchema:s.properties.grpc.properties.max_connection_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.
-max_buffer_bytes!==void 0){let t=n.max_buffer_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){
-const r={instancePath:a+"/grpc/max_buffer_bytes",schemaPath:"#/properties/grpc/properties/max_buffer_bytes/typ\
-e",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_buffer_bytes.
-type,parentSchema:s.properties.grpc.properties.max_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t==
-"number"&&isFinite(t)){if(t>68719476736||isNaN(t)){const r={instancePath:a+"/grpc/max_buffer_bytes",schemaPath:"\
-#/properties/grpc/properties/max_buffer_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:68719476736},
-message:"must be <= 68719476736",schema:68719476736,parentSchema:s.properties.grpc.properties.max_buffer_bytes,
-data:t};e===null?e=[r]:e.push(r),i++}if(t<1048576||isNaN(t)){const r={instancePath:a+"/grpc/max_buffer_bytes",
-schemaPath:"#/properties/grpc/properties/max_buffer_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:1048576},
-message:"must be >= 1048576",schema:1048576,parentSchema:s.properties.grpc.properties.max_buffer_bytes,data:t};
-e===null?e=[r]:e.push(r),i++}}}if(n.max_resets_per_second!==void 0){let t=n.max_resets_per_second;if(!(typeof t==
-"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_resets_per_second",schemaPath:"#\
-/properties/grpc/properties/max_resets_per_second/type",keyword:"type",params:{type:"integer"},message:"must b\
-e integer",schema:s.properties.grpc.properties.max_resets_per_second.type,parentSchema:s.properties.grpc.properties.
-max_resets_per_second,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e6||isNaN(
-t)){const r={instancePath:a+"/grpc/max_resets_per_second",schemaPath:"#/properties/grpc/properties/max_resets_\
-per_second/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be <= 1000000",schema:1e6,
-parentSchema:s.properties.grpc.properties.max_resets_per_second,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(
-t)){const r={instancePath:a+"/grpc/max_resets_per_second",schemaPath:"#/properties/grpc/properties/max_resets_\
-per_second/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:s.
-properties.grpc.properties.max_resets_per_second,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_control_frames_per_second!==
-void 0){let t=n.max_control_frames_per_second;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
-instancePath:a+"/grpc/max_control_frames_per_second",schemaPath:"#/properties/grpc/properties/max_control_fram\
-es_per_second/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.
-properties.max_control_frames_per_second.type,parentSchema:s.properties.grpc.properties.max_control_frames_per_second,
-data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1e6||isNaN(t)){const r={instancePath:a+
-"/grpc/max_control_frames_per_second",schemaPath:"#/properties/grpc/properties/max_control_frames_per_second/m\
-aximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be <= 1000000",schema:1e6,parentSchema:s.
-properties.grpc.properties.max_control_frames_per_second,data:t};e===null?e=[r]:e.push(r),i++}if(t<10||isNaN(t)){
-const r={instancePath:a+"/grpc/max_control_frames_per_second",schemaPath:"#/properties/grpc/properties/max_con\
-trol_frames_per_second/minimum",keyword:"minimum",params:{comparison:">=",limit:10},message:"must be >= 10",schema:10,
-parentSchema:s.properties.grpc.properties.max_control_frames_per_second,data:t};e===null?e=[r]:e.push(r),i++}}}
-if(n.request_timeout_ms!==void 0){let t=n.request_timeout_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(
-t))){const r={instancePath:a+"/grpc/request_timeout_ms",schemaPath:"#/properties/grpc/properties/request_timeo\
-ut_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.
-request_timeout_ms.type,parentSchema:s.properties.grpc.properties.request_timeout_ms,data:t};e===null?e=[r]:e.
-push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>36e5||isNaN(t)){const r={instancePath:a+"/grpc/request_ti\
-meout_ms",schemaPath:"#/properties/grpc/properties/request_timeout_ms/maximum",keyword:"maximum",params:{comparison:"\
-<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.grpc.properties.request_timeout_ms,
-data:t};e===null?e=[r]:e.push(r),i++}if(t<100||isNaN(t)){const r={instancePath:a+"/grpc/request_timeout_ms",schemaPath:"\
-#/properties/grpc/properties/request_timeout_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:100},
-message:"must be >= 100",schema:100,parentSchema:s.properties.grpc.properties.request_timeout_ms,data:t};e===null?
-e=[r]:e.push(r),i++}}}if(n.reader_timeout_ms!==void 0){let t=n.reader_timeout_ms;if(!(typeof t=="number"&&!(t%
-1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/reader_timeout_ms",schemaPath:"#/properties/grpc/p\
-roperties/reader_timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.
-grpc.properties.reader_timeout_ms.type,parentSchema:s.properties.grpc.properties.reader_timeout_ms,data:t};e===
-null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>36e5||isNaN(t)){const r={instancePath:a+"/gr\
-pc/reader_timeout_ms",schemaPath:"#/properties/grpc/properties/reader_timeout_ms/maximum",keyword:"maximum",params:{
-comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.grpc.properties.
+fer_bytes/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.
+max_connection_buffer_bytes.type,parentSchema:s.properties.grpc.properties.max_connection_buffer_bytes,data:t};
+e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>1073741824||isNaN(t)){const r={instancePath:a+
+"/grpc/max_connection_buffer_bytes",schemaPath:"#/properties/grpc/properties/max_connection_buffer_bytes/maxim\
+um",keyword:"maximum",params:{comparison:"<=",limit:1073741824},message:"must be <= 1073741824",schema:1073741824,
+parentSchema:s.properties.grpc.properties.max_connection_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<
+65536||isNaN(t)){const r={instancePath:a+"/grpc/max_connection_buffer_bytes",schemaPath:"#/properties/grpc/pro\
+perties/max_connection_buffer_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:65536},message:"m\
+ust be >= 65536",schema:65536,parentSchema:s.properties.grpc.properties.max_connection_buffer_bytes,data:t};e===
+null?e=[r]:e.push(r),i++}}}if(n.max_buffer_bytes!==void 0){let t=n.max_buffer_bytes;if(!(typeof t=="number"&&!(t%
+1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_buffer_bytes",schemaPath:"#/properties/grpc/pr\
+operties/max_buffer_bytes/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.
+grpc.properties.max_buffer_bytes.type,parentSchema:s.properties.grpc.properties.max_buffer_bytes,data:t};e===null?
+e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>68719476736||isNaN(t)){const r={instancePath:a+"/\
+grpc/max_buffer_bytes",schemaPath:"#/properties/grpc/properties/max_buffer_bytes/maximum",keyword:"maximum",params:{
+comparison:"<=",limit:68719476736},message:"must be <= 68719476736",schema:68719476736,parentSchema:s.properties.
+grpc.properties.max_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}if(t<1048576||isNaN(t)){const r={instancePath:a+
+"/grpc/max_buffer_bytes",schemaPath:"#/properties/grpc/properties/max_buffer_bytes/minimum",keyword:"minimum",
+params:{comparison:">=",limit:1048576},message:"must be >= 1048576",schema:1048576,parentSchema:s.properties.grpc.
+properties.max_buffer_bytes,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.max_resets_per_second!==void 0){let t=n.
+max_resets_per_second;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc\
+/max_resets_per_second",schemaPath:"#/properties/grpc/properties/max_resets_per_second/type",keyword:"type",params:{
+type:"integer"},message:"must be integer",schema:s.properties.grpc.properties.max_resets_per_second.type,parentSchema:s.
+properties.grpc.properties.max_resets_per_second,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
+t)){if(t>1e6||isNaN(t)){const r={instancePath:a+"/grpc/max_resets_per_second",schemaPath:"#/properties/grpc/pr\
+operties/max_resets_per_second/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be \
+<= 1000000",schema:1e6,parentSchema:s.properties.grpc.properties.max_resets_per_second,data:t};e===null?e=[r]:
+e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/grpc/max_resets_per_second",schemaPath:"#/properties\
+/grpc/properties/max_resets_per_second/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"mu\
+st be >= 1",schema:1,parentSchema:s.properties.grpc.properties.max_resets_per_second,data:t};e===null?e=[r]:e.
+push(r),i++}}}if(n.max_control_frames_per_second!==void 0){let t=n.max_control_frames_per_second;if(!(typeof t==
+"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/max_control_frames_per_second",schemaPath:"\
+#/properties/grpc/properties/max_control_frames_per_second/type",keyword:"type",params:{type:"integer"},message:"\
+must be integer",schema:s.properties.grpc.properties.max_control_frames_per_second.type,parentSchema:s.properties.
+grpc.properties.max_control_frames_per_second,data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(
+t)){if(t>1e6||isNaN(t)){const r={instancePath:a+"/grpc/max_control_frames_per_second",schemaPath:"#/properties\
+/grpc/properties/max_control_frames_per_second/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"\
+must be <= 1000000",schema:1e6,parentSchema:s.properties.grpc.properties.max_control_frames_per_second,data:t};
+e===null?e=[r]:e.push(r),i++}if(t<10||isNaN(t)){const r={instancePath:a+"/grpc/max_control_frames_per_second",
+schemaPath:"#/properties/grpc/properties/max_control_frames_per_second/minimum",keyword:"minimum",params:{comparison:"\
+>=",limit:10},message:"must be >= 10",schema:10,parentSchema:s.properties.grpc.properties.max_control_frames_per_second,
+data:t};e===null?e=[r]:e.push(r),i++}}}if(n.request_timeout_ms!==void 0){let t=n.request_timeout_ms;if(!(typeof t==
+"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/request_timeout_ms",schemaPath:"#/pr\
+operties/grpc/properties/request_timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be inte\
+ger",schema:s.properties.grpc.properties.request_timeout_ms.type,parentSchema:s.properties.grpc.properties.request_timeout_ms,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>36e5||isNaN(t)){const r={instancePath:a+
+"/grpc/request_timeout_ms",schemaPath:"#/properties/grpc/properties/request_timeout_ms/maximum",keyword:"maxim\
+um",params:{comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.grpc.
+properties.request_timeout_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<100||isNaN(t)){const r={instancePath:a+
+"/grpc/request_timeout_ms",schemaPath:"#/properties/grpc/properties/request_timeout_ms/minimum",keyword:"minim\
+um",params:{comparison:">=",limit:100},message:"must be >= 100",schema:100,parentSchema:s.properties.grpc.properties.
+request_timeout_ms,data:t};e===null?e=[r]:e.push(r),i++}}}if(n.reader_timeout_ms!==void 0){let t=n.reader_timeout_ms;
+if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:a+"/grpc/reader_timeout_ms",schemaPath:"\
+#/properties/grpc/properties/reader_timeout_ms/type",keyword:"type",params:{type:"integer"},message:"must be i\
+nteger",schema:s.properties.grpc.properties.reader_timeout_ms.type,parentSchema:s.properties.grpc.properties.reader_timeout_ms,
+data:t};e===null?e=[r]:e.push(r),i++}if(typeof t=="number"&&isFinite(t)){if(t>36e5||isNaN(t)){const r={instancePath:a+
+"/grpc/reader_timeout_ms",schemaPath:"#/properties/grpc/properties/reader_timeout_ms/maximum",keyword:"maximum",
+params:{comparison:"<=",limit:36e5},message:"must be <= 3600000",schema:36e5,parentSchema:s.properties.grpc.properties.
 reader_timeout_ms,data:t};e===null?e=[r]:e.push(r),i++}if(t<100||isNaN(t)){const r={instancePath:a+"/grpc/read\
 er_timeout_ms",schemaPath:"#/properties/grpc/properties/reader_timeout_ms/minimum",keyword:"minimum",params:{comparison:"\
 >=",limit:100},message:"must be >= 100",schema:100,parentSchema:s.properties.grpc.properties.reader_timeout_ms,
@@ -477,23 +477,23 @@ properties.tls,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(!(r==="c
 lient_ca"||r==="any_client")){const p={instancePath:a+"/grpc/tls",schemaPath:"#/properties/grpc/properties/tls\
 /additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},message:"must NOT have add\
 itional properties",schema:!1,parentSchema:s.properties.grpc.properties.tls,data:t};e===null?e=[p]:e.push(p),i++}
-if(t.certificate!==void 0){let r=t.certificate;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/\
+if(t.certificate!==void 0){let r=t.certificate;if(typeof r=="string"){if(u(r)>4096){const p={instancePath:a+"/\
 grpc/tls/certificate",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"mus\
-t NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<
+t NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<
 1){const p={instancePath:a+"/grpc/tls/certificate",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(
 p),i++}}else{const p={instancePath:a+"/grpc/tls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{
 type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}if(t.
-key!==void 0){let r=t.key;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/grpc/tls/key",schemaPath:"\
+key!==void 0){let r=t.key;if(typeof r=="string"){if(u(r)>4096){const p={instancePath:a+"/grpc/tls/key",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/grpc/\
+rs",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<1){const p={instancePath:a+"/grpc/\
 tls/key",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer\
  than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+
 "/grpc/tls/key",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
 schema:y.type,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}if(t.client_ca!==void 0){let r=t.client_ca;
-if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/ma\
+if(typeof r=="string"){if(u(r)>4096){const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"#/$defs/path/ma\
 xLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
-parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
+parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<1){const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
 #/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/grpc/tls/client_ca",schemaPath:"\
 #/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,
@@ -509,10 +509,10 @@ type,parentSchema:s.properties.grpc,data:n};e===null?e=[t]:e.push(t),i++}}if(g.h
 typeof n=="object"&&!Array.isArray(n)){for(const t in n)if(!A.call(s.properties.http.properties,t)){const r={instancePath:a+
 "/http",schemaPath:"#/properties/http/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.http,data:n};e===null?e=[r]:
-e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(d(t)>300){const r={instancePath:a+
+e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(u(t)>300){const r={instancePath:a+
 "/http/address",schemaPath:"#/properties/http/properties/address/maxLength",keyword:"maxLength",params:{limit:300},
 message:"must NOT have more than 300 characters",schema:300,parentSchema:s.properties.http.properties.address,
-data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/http/address",schemaPath:"#/properti\
+data:t};e===null?e=[r]:e.push(r),i++}if(u(t)<1){const r={instancePath:a+"/http/address",schemaPath:"#/properti\
 es/http/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1\
  characters",schema:1,parentSchema:s.properties.http.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}else{
 const r={instancePath:a+"/http/address",schemaPath:"#/properties/http/properties/address/type",keyword:"type",
@@ -528,23 +528,23 @@ http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(!(r
 const p={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/additionalProperties",keyword:"\
 additionalProperties",params:{additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:s.
 properties.http.properties.tls,data:t};e===null?e=[p]:e.push(p),i++}if(t.certificate!==void 0){let r=t.certificate;
-if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/certificate",schemaPath:"#/$defs/path/\
+if(typeof r=="string"){if(u(r)>4096){const p={instancePath:a+"/http/tls/certificate",schemaPath:"#/$defs/path/\
 maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
-parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/certificate",
+parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<1){const p={instancePath:a+"/http/tls/certificate",
 schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 c\
 haracters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/t\
 ls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
 schema:y.type,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}}if(t.key!==void 0){let r=t.key;if(typeof r==
-"string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"m\
+"string"){if(u(r)>4096){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"m\
 axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};
-e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/minLe\
+e===null?e=[p]:e.push(p),i++}if(u(r)<1){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/minLe\
 ngth",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,
 data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/ty\
 pe",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?
 e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/ty\
 pe",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.properties.tls.type,
 parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}}if(n.public_url!==void 0){
-let t=n.public_url;if(typeof t=="string"){if(d(t)>2048){const r={instancePath:a+"/http/public_url",schemaPath:"\
+let t=n.public_url;if(typeof t=="string"){if(u(t)>2048){const r={instancePath:a+"/http/public_url",schemaPath:"\
 #/properties/http/properties/public_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT h\
 ave more than 2048 characters",schema:2048,parentSchema:s.properties.http.properties.public_url,data:t};e===null?
 e=[r]:e.push(r),i++}if(!E.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/properties/http/pr\
@@ -553,10 +553,10 @@ must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\
 properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/htt\
 p/public_url",schemaPath:"#/properties/http/properties/public_url/type",keyword:"type",params:{type:"string"},
 message:"must be string",schema:s.properties.http.properties.public_url.type,parentSchema:s.properties.http.properties.
-public_url,data:t};e===null?e=[r]:e.push(r),i++}}if(n.region!==void 0){let t=n.region;if(typeof t=="string"){if(d(
+public_url,data:t};e===null?e=[r]:e.push(r),i++}}if(n.region!==void 0){let t=n.region;if(typeof t=="string"){if(u(
 t)>255){const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region/maxLength",keyword:"\
 maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
-http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/http/region",
+http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}if(u(t)<1){const r={instancePath:a+"/http/region",
 schemaPath:"#/properties/http/properties/region/minLength",keyword:"minLength",params:{limit:1},message:"must \
 NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.region,data:t};e===null?e=
 [r]:e.push(r),i++}}else{const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region\
@@ -565,10 +565,10 @@ type,parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.p
 void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/trusted_p\
 roxies",schemaPath:"#/properties/http/properties/trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},
 message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.trusted_proxies,
-data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(
+data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(u(
 c)>64){const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_pro\
 xies/items/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,
-parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){
+parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}if(u(c)<1){
 const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/it\
 ems/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
 properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
@@ -582,10 +582,10 @@ schema:!0,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===
 o[c]=p}}}}else{const r={instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
 d_proxies/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.http.properties.
 trusted_proxies.type,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[r]:e.push(r),
-i++}}if(n.proxy_secret_file!==void 0){let t=n.proxy_secret_file;if(typeof t=="string"){if(d(t)>4096){const r={
+i++}}if(n.proxy_secret_file!==void 0){let t=n.proxy_secret_file;if(typeof t=="string"){if(u(t)>4096){const r={
 instancePath:a+"/http/proxy_secret_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
 message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:t};e===null?e=[r]:e.push(r),
-i++}if(d(t)<1){const r={instancePath:a+"/http/proxy_secret_file",schemaPath:"#/$defs/path/minLength",keyword:"\
+i++}if(u(t)<1){const r={instancePath:a+"/http/proxy_secret_file",schemaPath:"#/$defs/path/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:t};e===
 null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/http/proxy_secret_file",schemaPath:"#/$defs/path/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:t};e===null?e=
@@ -613,50 +613,50 @@ e===null?e=[o]:e.push(o),i++}for(const o in m)if(!(o==="type"||o==="name"||o==="
 faces"||o==="endpoints")){const c={instancePath:a+"/http/catalog/"+p,schemaPath:"#/properties/http/properties/\
 catalog/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"must\
  NOT have additional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items,data:m};e===
-null?e=[c]:e.push(c),i++}if(m.type!==void 0){let o=m.type;if(typeof o=="string"){if(d(o)>255){const c={instancePath:a+
+null?e=[c]:e.push(c),i++}if(m.type!==void 0){let o=m.type;if(typeof o=="string"){if(u(o)>255){const c={instancePath:a+
 "/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/maxLength",keyword:"\
 maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
-http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(c),i++}if(u(o)<1){const c={instancePath:a+
 "/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
 http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
 "/http/catalog/"+p+"/type",schemaPath:"#/properties/http/properties/catalog/items/properties/type/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.
 type.type,parentSchema:s.properties.http.properties.catalog.items.properties.type,data:o};e===null?e=[c]:e.push(
-c),i++}}if(m.name!==void 0){let o=m.name;if(typeof o=="string"){if(d(o)>255){const c={instancePath:a+"/http/ca\
+c),i++}}if(m.name!==void 0){let o=m.name;if(typeof o=="string"){if(u(o)>255){const c={instancePath:a+"/http/ca\
 talog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/maxLength",keyword:"m\
 axLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
-http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(c),i++}if(u(o)<1){const c={instancePath:a+
 "/http/catalog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
 http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+
 "/http/catalog/"+p+"/name",schemaPath:"#/properties/http/properties/catalog/items/properties/name/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.catalog.items.properties.
 name.type,parentSchema:s.properties.http.properties.catalog.items.properties.name,data:o};e===null?e=[c]:e.push(
-c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(d(o)>2048){const c={instancePath:a+"/http/cat\
+c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(u(o)>2048){const c={instancePath:a+"/http/cat\
 alog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"mu\
 st NOT have more than 2048 characters",schema:2048,parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}if(!D.test(
 o)){const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"#/$defs/endpointUrl/pattern",keyword:"patter\
 n",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"^https?://\\S+$",
 parentSchema:j,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/url",schemaPath:"\
 #/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,
-data:o};e===null?e=[c]:e.push(c),i++}}if(m.region!==void 0){let o=m.region;if(typeof o=="string"){if(d(o)>255){
+data:o};e===null?e=[c]:e.push(c),i++}}if(m.region!==void 0){let o=m.region;if(typeof o=="string"){if(u(o)>255){
 const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",
-params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:$,data:o};e===null?
-e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region\
-/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,
+params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:T,data:o};e===null?
+e=[c]:e.push(c),i++}if(u(o)<1){const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/$defs/region\
+/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,
 data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/http/catalog/"+p+"/region",schemaPath:"#/\
-$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,
+$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,parentSchema:T,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.interfaces!==void 0){let o=m.interfaces;if(Array.isArray(o)){if(o.length<
-1){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
+1){const d={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
 minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:o};e===null?
-e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(!(f==="public"||f==="internal"||f==="a\
-dmin")){const x={instancePath:a+"/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",
+e=[d]:e.push(d),i++}const c=o.length;for(let d=0;d<c;d++){let f=o[d];if(!(f==="public"||f==="internal"||f==="a\
+dmin")){const x={instancePath:a+"/http/catalog/"+p+"/interfaces/"+d,schemaPath:"#/$defs/interfaces/items/enum",
 keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allowed values",schema:S.
 items.enum,parentSchema:S.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){e:for(;h--;)for(l=
-h;l--;)if(R(o[h],o[l])){const u={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interface\
+h;l--;)if(R(o[h],o[l])){const d={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interface\
 s/uniqueItems",keyword:"uniqueItems",params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" a\
-nd "+h+" are identical)",schema:!0,parentSchema:S,data:o};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={
+nd "+h+" are identical)",schema:!0,parentSchema:S,data:o};e===null?e=[d]:e.push(d),i++;break e}}}else{const c={
 instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"\
 array"},message:"must be array",schema:S.type,parentSchema:S,data:o};e===null?e=[c]:e.push(c),i++}}if(m.endpoints!==
 void 0){let o=m.endpoints;if(Array.isArray(o)){if(o.length>1e3){const h={instancePath:a+"/http/catalog/"+p+"/e\
@@ -666,47 +666,47 @@ properties.catalog.items.properties.endpoints,data:o};e===null?e=[h]:e.push(h),i
 "/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/mi\
 nItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
 properties.http.properties.catalog.items.properties.endpoints,data:o};e===null?e=[h]:e.push(h),i++}const c=o.length;
-for(let h=0;h<c;h++){let l=o[h];if(l&&typeof l=="object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+
+for(let h=0;h<c;h++){let l=o[h];if(l&&typeof l=="object"&&!Array.isArray(l)){if(l.url===void 0){const d={instancePath:a+
 "/http/catalog/"+p+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints\
 /items/required",keyword:"required",params:{missingProperty:"url"},message:"must have required property 'url'",
 schema:s.properties.http.properties.catalog.items.properties.endpoints.items.required,parentSchema:s.properties.
-http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[u]:e.push(u),i++}for(const u in l)
-if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
+http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[d]:e.push(d),i++}for(const d in l)
+if(!(d==="url"||d==="region"||d==="interfaces")){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/items/additionalProperties",keyword:"additiona\
-lProperties",params:{additionalProperty:u},message:"must NOT have additional properties",schema:!1,parentSchema:s.
+lProperties",params:{additionalProperty:d},message:"must NOT have additional properties",schema:!1,parentSchema:s.
 properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[f]:e.push(f),i++}if(l.
-url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){const f={instancePath:a+"/http/catalog/"+p+"/en\
+url!==void 0){let d=l.url;if(typeof d=="string"){if(u(d)>2048){const f={instancePath:a+"/http/catalog/"+p+"/en\
 dpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
-must NOT have more than 2048 characters",schema:2048,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}if(!D.
-test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/pat\
+must NOT have more than 2048 characters",schema:2048,parentSchema:j,data:d};e===null?e=[f]:e.push(f),i++}if(!D.
+test(d)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/pat\
 tern",keyword:"pattern",params:{pattern:"^https?://\\S+$"},message:'must match pattern "^https?://\\S+$"',schema:"\
-^https?://\\S+$",parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/cata\
+^https?://\\S+$",parentSchema:j,data:d};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/cata\
 log/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"type",params:{type:"string"},message:"\
-must be string",schema:j.type,parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}if(l.region!==void 0){let u=l.
-region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
+must be string",schema:j.type,parentSchema:j,data:d};e===null?e=[f]:e.push(f),i++}}if(l.region!==void 0){let d=l.
+region;if(typeof d=="string"){if(u(d)>255){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
 schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than \
-255 characters",schema:255,parentSchema:$,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
+255 characters",schema:255,parentSchema:T,data:d};e===null?e=[f]:e.push(f),i++}if(u(d)<1){const f={instancePath:a+
 "/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/minLength",keyword:"minLength",params:{
-limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:$,data:u};e===null?e=[f]:e.push(
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,data:d};e===null?e=[f]:e.push(
 f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/t\
-ype",keyword:"type",params:{type:"string"},message:"must be string",schema:$.type,parentSchema:$,data:u};e===null?
-e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(u)){if(u.length<1){const N={
+ype",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,parentSchema:T,data:d};e===null?
+e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let d=l.interfaces;if(Array.isArray(d)){if(d.length<1){const N={
 instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/minItems",keyword:"\
-minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:u};e===null?
-e=[N]:e.push(N),i++}const f=u.length;for(let N=0;N<f;N++){let q=u[N];if(!(q==="public"||q==="internal"||q==="a\
+minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:d};e===null?
+e=[N]:e.push(N),i++}const f=d.length;for(let N=0;N<f;N++){let q=d[N];if(!(q==="public"||q==="internal"||q==="a\
 dmin")){const H={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces/"+N,schemaPath:"#/$defs/interf\
 aces/items/enum",keyword:"enum",params:{allowedValues:S.items.enum},message:"must be equal to one of the allow\
-ed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[H]:e.push(H),i++}}let x=u.length,O;if(x>
-1){e:for(;x--;)for(O=x;O--;)if(R(u[x],u[O])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
+ed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[H]:e.push(H),i++}}let x=d.length,O;if(x>
+1){e:for(;x--;)for(O=x;O--;)if(R(d[x],d[O])){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/inte\
 rfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:x,j:O},message:"must NOT h\
-ave duplicate items (items ## "+O+" and "+x+" are identical)",schema:!0,parentSchema:S,data:u};e===null?e=[N]:
+ave duplicate items (items ## "+O+" and "+x+" are identical)",schema:!0,parentSchema:S,data:d};e===null?e=[N]:
 e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"\
 #/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:S.type,parentSchema:S,
-data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
+data:d};e===null?e=[f]:e.push(f),i++}}}else{const d={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/items/type",keyword:"type",params:{type:"objec\
 t"},message:"must be object",schema:s.properties.http.properties.catalog.items.properties.endpoints.items.type,
-parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[u]:e.push(
-u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties\
+parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:l};e===null?e=[d]:e.push(
+d),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties\
 /catalog/items/properties/endpoints/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.
 properties.http.properties.catalog.items.properties.endpoints.type,parentSchema:s.properties.http.properties.catalog.
 items.properties.endpoints,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+"/http/catalog/"+
@@ -722,9 +722,9 @@ message:"must NOT have additional properties",schema:!1,parentSchema:s.propertie
 e===null?e=[p]:e.push(p),i++}if(t.account!==void 0){let r=t.account;if(Array.isArray(r)){if(r.length>100){const c={
 instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},
 message:"must NOT have more than 100 items",schema:100,parentSchema:w,data:r};e===null?e=[c]:e.push(c),i++}const p=r.
-length;for(let c=0;c<p;c++){let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/role\
+length;for(let c=0;c<p;c++){let h=r[c];if(typeof h=="string"){if(u(h)>255){const l={instancePath:a+"/http/role\
 s/account/"+c,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
-ust NOT have more than 255 characters",schema:255,parentSchema:w.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(
+ust NOT have more than 255 characters",schema:255,parentSchema:w.items,data:h};e===null?e=[l]:e.push(l),i++}if(u(
 h)<1){const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:w.items,data:h};
 e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNa\
@@ -738,9 +738,9 @@ array"},message:"must be array",schema:w.type,parentSchema:w,data:r};e===null?e=
 void 0){let r=t.projects;if(Array.isArray(r)){if(r.length>100){const c={instancePath:a+"/http/roles/projects",
 schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than\
  100 items",schema:100,parentSchema:w,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
-let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#\
+let h=r[c];if(typeof h=="string"){if(u(h)>255){const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#\
 /$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 \
-characters",schema:255,parentSchema:w.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(h)<1){const l={instancePath:a+
+characters",schema:255,parentSchema:w.items,data:h};e===null?e=[l]:e.push(l),i++}if(u(h)<1){const l={instancePath:a+
 "/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},
 message:"must NOT have fewer than 1 characters",schema:1,parentSchema:w.items,data:h};e===null?e=[l]:e.push(l),
 i++}}else{const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/type",keyword:"\
@@ -758,19 +758,19 @@ http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}fo
 isArray(m)){if(m.length>100){const l={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1"),schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have mor\
 e than 100 items",schema:100,parentSchema:w,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
-o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
+o;l++){let d=m[l];if(typeof d=="string"){if(u(d)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
 /~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{
-limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:w.items,data:u};e===null?e=
-[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
+limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:w.items,data:d};e===null?e=
+[f]:e.push(f),i++}if(u(d)<1){const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},message:"must \
-NOT have fewer than 1 characters",schema:1,parentSchema:w.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
+NOT have fewer than 1 characters",schema:1,parentSchema:w.items,data:d};e===null?e=[f]:e.push(f),i++}}else{const f={
 instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleN\
 ames/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:w.items.type,parentSchema:w.
-items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u==
-"string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
+items,data:d};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let d=m[c];if(typeof d==
+"string"){if(typeof l[d]=="number"){h=l[d];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
 replace(/\//g,"~1"),schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"\
 must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:w,data:m};e===null?
-e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
+e=[f]:e.push(f),i++;break}l[d]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
 /\//g,"~1"),schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:w.
 type,parentSchema:w,data:m};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
 schemaPath:"#/properties/http/properties/roles/properties/by_role/type",keyword:"type",params:{type:"object"},
@@ -795,7 +795,7 @@ properties.http.properties.cors.properties.origins,data:r};e===null?e=[c]:e.push
 instancePath:a+"/http/cors/origins",schemaPath:"#/properties/http/properties/cors/properties/origins/minItems",
 keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.
 http.properties.cors.properties.origins,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
-let h=r[c];if(typeof h=="string"){if(d(h)>300){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/p\
+let h=r[c];if(typeof h=="string"){if(u(h)>300){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/p\
 roperties/http/properties/cors/properties/origins/items/maxLength",keyword:"maxLength",params:{limit:300},message:"\
 must NOT have more than 300 characters",schema:300,parentSchema:s.properties.http.properties.cors.properties.origins.
 items,data:h};e===null?e=[l]:e.push(l),i++}if(!Q.test(h)){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"\
@@ -830,10 +830,10 @@ operties/http/properties/compatibility/properties/token_method/enum",keyword:"en
 http.properties.compatibility.properties.token_method.enum},message:"must be equal to one of the allowed value\
 s",schema:s.properties.http.properties.compatibility.properties.token_method.enum,parentSchema:s.properties.http.
 properties.compatibility.properties.token_method,data:r};e===null?e=[p]:e.push(p),i++}}if(t.default_domain!==void 0){
-let r=t.default_domain;if(typeof r=="string"){if(d(r)>64){const p={instancePath:a+"/http/compatibility/default\
+let r=t.default_domain;if(typeof r=="string"){if(u(r)>64){const p={instancePath:a+"/http/compatibility/default\
 _domain",schemaPath:"#/properties/http/properties/compatibility/properties/default_domain/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:s.properties.
-http.properties.compatibility.properties.default_domain,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={
+http.properties.compatibility.properties.default_domain,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<1){const p={
 instancePath:a+"/http/compatibility/default_domain",schemaPath:"#/properties/http/properties/compatibility/pro\
 perties/default_domain/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 cha\
 racters",schema:1,parentSchema:s.properties.http.properties.compatibility.properties.default_domain,data:r};e===
@@ -854,10 +854,10 @@ null?e=[t]:e.push(t),i++}}if(g.health!==void 0){let n=g.health;if(n&&typeof n=="
 if(!(t==="address"||t==="metrics")){const r={instancePath:a+"/health",schemaPath:"#/properties/health/addition\
 alProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"must NOT have additional p\
 roperties",schema:!1,parentSchema:s.properties.health,data:n};e===null?e=[r]:e.push(r),i++}if(n.address!==void 0){
-let t=n.address;if(typeof t=="string"){if(d(t)>300){const r={instancePath:a+"/health/address",schemaPath:"#/pr\
+let t=n.address;if(typeof t=="string"){if(u(t)>300){const r={instancePath:a+"/health/address",schemaPath:"#/pr\
 operties/health/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"must NOT have mo\
 re than 300 characters",schema:300,parentSchema:s.properties.health.properties.address,data:t};e===null?e=[r]:
-e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/health/address",schemaPath:"#/properties/health/properties/\
+e.push(r),i++}if(u(t)<1){const r={instancePath:a+"/health/address",schemaPath:"#/properties/health/properties/\
 address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:s.properties.health.properties.address,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+
 "/health/address",schemaPath:"#/properties/health/properties/address/type",keyword:"type",params:{type:"string"},
@@ -871,10 +871,10 @@ type,parentSchema:s.properties.health,data:n};e===null?e=[t]:e.push(t),i++}}if(g
 if(n&&typeof n=="object"&&!Array.isArray(n)){for(const t in n)if(!(t==="address"||t==="routes")){const r={instancePath:a+
 "/egress",schemaPath:"#/properties/egress/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.egress,data:n};e===null?e=[r]:
-e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(d(t)>300){const r={instancePath:a+
+e.push(r),i++}if(n.address!==void 0){let t=n.address;if(typeof t=="string"){if(u(t)>300){const r={instancePath:a+
 "/egress/address",schemaPath:"#/properties/egress/properties/address/maxLength",keyword:"maxLength",params:{limit:300},
 message:"must NOT have more than 300 characters",schema:300,parentSchema:s.properties.egress.properties.address,
-data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/egress/address",schemaPath:"#/proper\
+data:t};e===null?e=[r]:e.push(r),i++}if(u(t)<1){const r={instancePath:a+"/egress/address",schemaPath:"#/proper\
 ties/egress/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer th\
 an 1 characters",schema:1,parentSchema:s.properties.egress.properties.address,data:t};e===null?e=[r]:e.push(r),
 i++}}else{const r={instancePath:a+"/egress/address",schemaPath:"#/properties/egress/properties/address/type",keyword:"\
@@ -904,42 +904,42 @@ properties.routes.items,data:m};e===null?e=[o]:e.push(o),i++}for(const o in m)if
 routes.items.properties,o)){const c={instancePath:a+"/egress/routes/"+p,schemaPath:"#/properties/egress/proper\
 ties/routes/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},message:"\
 must NOT have additional properties",schema:!1,parentSchema:s.properties.egress.properties.routes.items,data:m};
-e===null?e=[c]:e.push(c),i++}if(m.path!==void 0){let o=m.path;if(typeof o=="string"){if(d(o)>1024){const c={instancePath:a+
+e===null?e=[c]:e.push(c),i++}if(m.path!==void 0){let o=m.path;if(typeof o=="string"){if(u(o)>1024){const c={instancePath:a+
 "/egress/routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/path/maxLength",
 keyword:"maxLength",params:{limit:1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:s.
-properties.egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={
+properties.egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}if(u(o)<1){const c={
 instancePath:a+"/egress/routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/properties/\
 path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:s.properties.egress.properties.routes.items.properties.path,data:o};e===null?e=[c]:e.push(c),i++}}else{
 const c={instancePath:a+"/egress/routes/"+p+"/path",schemaPath:"#/properties/egress/properties/routes/items/pr\
 operties/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.
 properties.routes.items.properties.path.type,parentSchema:s.properties.egress.properties.routes.items.properties.
-path,data:o};e===null?e=[c]:e.push(c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(d(o)>2048){
+path,data:o};e===null?e=[c]:e.push(c),i++}}if(m.url!==void 0){let o=m.url;if(typeof o=="string"){if(u(o)>2048){
 const c={instancePath:a+"/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/properties/routes/items/pro\
 perties/url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT have more than 2048 character\
 s",schema:2048,parentSchema:s.properties.egress.properties.routes.items.properties.url,data:o};e===null?e=[c]:
-e.push(c),i++}if(d(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/pr\
+e.push(c),i++}if(u(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/url",schemaPath:"#/properties/egress/pr\
 operties/routes/items/properties/url/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fe\
 wer than 1 characters",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.url,data:o};
 e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+p+"/url",schemaPath:"#/properties\
 /egress/properties/routes/items/properties/url/type",keyword:"type",params:{type:"string"},message:"must be st\
 ring",schema:s.properties.egress.properties.routes.items.properties.url.type,parentSchema:s.properties.egress.
 properties.routes.items.properties.url,data:o};e===null?e=[c]:e.push(c),i++}}if(m.api!==void 0){let o=m.api;if(typeof o==
-"string"){if(d(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/api",schemaPath:"#/properties/egress/proper\
+"string"){if(u(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/api",schemaPath:"#/properties/egress/proper\
 ties/routes/items/properties/api/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer \
 than 1 characters",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.api,data:o};e===
 null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+p+"/api",schemaPath:"#/properties/egr\
 ess/properties/routes/items/properties/api/type",keyword:"type",params:{type:"string"},message:"must be string",
 schema:s.properties.egress.properties.routes.items.properties.api.type,parentSchema:s.properties.egress.properties.
 routes.items.properties.api,data:o};e===null?e=[c]:e.push(c),i++}}if(m.profile!==void 0){let o=m.profile;if(typeof o==
-"string"){if(d(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/profile",schemaPath:"#/properties/egress/pr\
+"string"){if(u(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/profile",schemaPath:"#/properties/egress/pr\
 operties/routes/items/properties/profile/minLength",keyword:"minLength",params:{limit:1},message:"must NOT hav\
 e fewer than 1 characters",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.profile,
 data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+p+"/profile",schemaPath:"\
 #/properties/egress/properties/routes/items/properties/profile/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:s.properties.egress.properties.routes.items.properties.profile.type,parentSchema:s.properties.
 egress.properties.routes.items.properties.profile,data:o};e===null?e=[c]:e.push(c),i++}}if(m.project!==void 0){
-let o=m.project;if(typeof o=="string"){if(d(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/project",schemaPath:"\
+let o=m.project;if(typeof o=="string"){if(u(o)<1){const c={instancePath:a+"/egress/routes/"+p+"/project",schemaPath:"\
 #/properties/egress/properties/routes/items/properties/project/minLength",keyword:"minLength",params:{limit:1},
 message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.egress.properties.routes.items.
 properties.project,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={instancePath:a+"/egress/routes/"+p+"/pr\
@@ -951,21 +951,21 @@ c),i++}}if(m.callers!==void 0){let o=m.callers;if(!Array.isArray(o)&&typeof o!="
 keyword:"type",params:{type:s.properties.egress.properties.routes.items.properties.callers.type},message:"must\
  be array,string",schema:s.properties.egress.properties.routes.items.properties.callers.type,parentSchema:s.properties.
 egress.properties.routes.items.properties.callers,data:o};e===null?e=[c]:e.push(c),i++}if(Array.isArray(o)){if(o.
-length<1){const u={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"#/properties/egress/properties/ro\
+length<1){const d={instancePath:a+"/egress/routes/"+p+"/callers",schemaPath:"#/properties/egress/properties/ro\
 utes/items/properties/callers/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than \
 1 items",schema:1,parentSchema:s.properties.egress.properties.routes.items.properties.callers,data:o};e===null?
-e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(typeof f!="string"){const x={instancePath:a+
-"/egress/routes/"+p+"/callers/"+u,schemaPath:"#/properties/egress/properties/routes/items/properties/callers/i\
+e=[d]:e.push(d),i++}const c=o.length;for(let d=0;d<c;d++){let f=o[d];if(typeof f!="string"){const x={instancePath:a+
+"/egress/routes/"+p+"/callers/"+d,schemaPath:"#/properties/egress/properties/routes/items/properties/callers/i\
 tems/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.
 routes.items.properties.callers.items.type,parentSchema:s.properties.egress.properties.routes.items.properties.
-callers.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){const u={};for(;h--;){let f=o[h];
-if(typeof f=="string"){if(typeof u[f]=="number"){l=u[f];const x={instancePath:a+"/egress/routes/"+p+"/callers",
+callers.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){const d={};for(;h--;){let f=o[h];
+if(typeof f=="string"){if(typeof d[f]=="number"){l=d[f];const x={instancePath:a+"/egress/routes/"+p+"/callers",
 schemaPath:"#/properties/egress/properties/routes/items/properties/callers/uniqueItems",keyword:"uniqueItems",
 params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are identical)",schema:!0,parentSchema:s.
-properties.egress.properties.routes.items.properties.callers,data:o};e===null?e=[x]:e.push(x),i++;break}u[f]=h}}}}}
-if(m.ca!==void 0){let o=m.ca;if(typeof o=="string"){if(d(o)>4096){const c={instancePath:a+"/egress/routes/"+p+
+properties.egress.properties.routes.items.properties.callers,data:o};e===null?e=[x]:e.push(x),i++;break}d[f]=h}}}}}
+if(m.ca!==void 0){let o=m.ca;if(typeof o=="string"){if(u(o)>4096){const c={instancePath:a+"/egress/routes/"+p+
 "/ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more \
-than 4096 characters",schema:4096,parentSchema:y,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
+than 4096 characters",schema:4096,parentSchema:y,data:o};e===null?e=[c]:e.push(c),i++}if(u(o)<1){const c={instancePath:a+
 "/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"mu\
 st NOT have fewer than 1 characters",schema:1,parentSchema:y,data:o};e===null?e=[c]:e.push(c),i++}}else{const c={
 instancePath:a+"/egress/routes/"+p+"/ca",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},
@@ -1016,18 +1016,18 @@ e.push(m),i++}for(const m in p)if(!(m==="host"||m==="path"||m==="methods"||m==="
 instancePath:a+"/routes/"+r,schemaPath:"#/properties/routes/items/additionalProperties",keyword:"additionalPro\
 perties",params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.
 properties.routes.items,data:p};e===null?e=[o]:e.push(o),i++}if(p.host!==void 0){let m=p.host;if(typeof m=="st\
-ring"){if(d(m)>255){const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/propert\
+ring"){if(u(m)>255){const o={instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/propert\
 ies/host/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
-parentSchema:s.properties.routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}if(d(m)<1){const o={
+parentSchema:s.properties.routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}if(u(m)<1){const o={
 instancePath:a+"/routes/"+r+"/host",schemaPath:"#/properties/routes/items/properties/host/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
 routes.items.properties.host,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/routes/"+r+"\
 /host",schemaPath:"#/properties/routes/items/properties/host/type",keyword:"type",params:{type:"string"},message:"\
 must be string",schema:s.properties.routes.items.properties.host.type,parentSchema:s.properties.routes.items.properties.
-host,data:m};e===null?e=[o]:e.push(o),i++}}if(p.path!==void 0){let m=p.path;if(typeof m=="string"){if(d(m)>1024){
+host,data:m};e===null?e=[o]:e.push(o),i++}}if(p.path!==void 0){let m=p.path;if(typeof m=="string"){if(u(m)>1024){
 const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/properties/routes/items/properties/path/maxLength",
 keyword:"maxLength",params:{limit:1024},message:"must NOT have more than 1024 characters",schema:1024,parentSchema:s.
-properties.routes.items.properties.path,data:m};e===null?e=[o]:e.push(o),i++}if(d(m)<1){const o={instancePath:a+
+properties.routes.items.properties.path,data:m};e===null?e=[o]:e.push(o),i++}if(u(m)<1){const o={instancePath:a+
 "/routes/"+r+"/path",schemaPath:"#/properties/routes/items/properties/path/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.routes.items.properties.
 path,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/pro\
@@ -1039,21 +1039,21 @@ maxItems",params:{limit:50},message:"must NOT have more than 50 items",schema:50
 items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+"/routes/"+
 r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/minItems",keyword:"minItems",params:{limit:1},
 message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.routes.items.properties.methods,
-data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u=="string"){if(d(
-u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/properties/routes/items/properties/meth\
+data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let d=m[l];if(typeof d=="string"){if(u(
+d)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/properties/routes/items/properties/meth\
 ods/items/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:s.properties.routes.items.properties.methods.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
+parentSchema:s.properties.routes.items.properties.methods.items,data:d};e===null?e=[f]:e.push(f),i++}}else{const f={
 instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/properties/routes/items/properties/methods/items/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.routes.items.properties.methods.
-items.type,parentSchema:s.properties.routes.items.properties.methods.items,data:u};e===null?e=[f]:e.push(f),i++}}
-let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];
+items.type,parentSchema:s.properties.routes.items.properties.methods.items,data:d};e===null?e=[f]:e.push(f),i++}}
+let c=m.length,h;if(c>1){const l={};for(;c--;){let d=m[c];if(typeof d=="string"){if(typeof l[d]=="number"){h=l[d];
 const f={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/uniqu\
 eItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+
 " are identical)",schema:!0,parentSchema:s.properties.routes.items.properties.methods,data:m};e===null?e=[f]:e.
-push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/rout\
+push(f),i++;break}l[d]=c}}}}else{const o={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/rout\
 es/items/properties/methods/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.
 routes.items.properties.methods.type,parentSchema:s.properties.routes.items.properties.methods,data:m};e===null?
-e=[o]:e.push(o),i++}}if(p.api!==void 0){let m=p.api;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+
+e=[o]:e.push(o),i++}}if(p.api!==void 0){let m=p.api;if(typeof m=="string"){if(u(m)<1){const o={instancePath:a+
 "/routes/"+r+"/api",schemaPath:"#/properties/routes/items/properties/api/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.routes.items.properties.
 api,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/routes/"+r+"/api",schemaPath:"#/prope\
@@ -1071,27 +1071,27 @@ account!==void 0){let o=m.account;if(o&&typeof o=="object"&&!Array.isArray(o)){f
 ent"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"#/$defs/t\
 argetSource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:c},message:"must N\
 OT have additional properties",schema:!1,parentSchema:_,data:o};e===null?e=[h]:e.push(h),i++}if(o.segment!==void 0){
-let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+"/routes/"+r+"/target/account/segme\
+let c=o.segment;if(typeof c=="string"){if(u(c)>64){const h={instancePath:a+"/routes/"+r+"/target/account/segme\
 nt",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"maxLength",params:{limit:64},message:"\
 must NOT have more than 64 characters",schema:64,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(
-h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSou\
+h),i++}if(u(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSou\
 rce/properties/segment/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 cha\
 racters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
 "/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSource/properties/segment/type",keyword:"type",
 params:{type:"string"},message:"must be string",schema:_.properties.segment.type,parentSchema:_.properties.segment,
-data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;if(typeof c=="string"){if(d(c)>256){
+data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;if(typeof c=="string"){if(u(c)>256){
 const h={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSource/properties/head\
 er/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT have more than 256 characters",schema:256,
-parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/rou\
+parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(u(c)<1){const h={instancePath:a+"/rou\
 tes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSource/properties/header/minLength",keyword:"minLen\
 gth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.header,
 data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"\
 #/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.
 properties.header.type,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){
-let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",
+let c=o.fixed;if(typeof c=="string"){if(u(c)>255){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",
 schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
 ust NOT have more than 255 characters",schema:255,parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(
-h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSourc\
+h),i++}if(u(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSourc\
 e/properties/fixed/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 charact\
 ers",schema:1,parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
 "/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/type",keyword:"type",params:{
@@ -1102,27 +1102,27 @@ data:o};e===null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let o=m.project;if(
 isArray(o)){for(const c in o)if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+
 r+"/target/project",schemaPath:"#/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{
 additionalProperty:c},message:"must NOT have additional properties",schema:!1,parentSchema:_,data:o};e===null?
-e=[h]:e.push(h),i++}if(o.segment!==void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+
+e=[h]:e.push(h),i++}if(o.segment!==void 0){let c=o.segment;if(typeof c=="string"){if(u(c)>64){const h={instancePath:a+
 "/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:_.properties.
-segment,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/\
+segment,data:c};e===null?e=[h]:e.push(h),i++}if(u(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/\
 segment",schemaPath:"#/$defs/targetSource/properties/segment/minLength",keyword:"minLength",params:{limit:1},message:"\
 must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(
 h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/p\
 roperties/segment/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.segment.
 type,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;
-if(typeof c=="string"){if(d(c)>256){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"\
+if(typeof c=="string"){if(u(c)>256){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"\
 #/$defs/targetSource/properties/header/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT hav\
-e more than 256 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(
+e more than 256 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(u(
 c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"#/$defs/targetSource/propertie\
 s/header/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+
 r+"/target/project/header",schemaPath:"#/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:_.properties.header.type,parentSchema:_.properties.header,data:c};e===
-null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
+null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(u(c)>255){const h={instancePath:a+
 "/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"max\
 Length",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:_.properties.
-fixed,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/fi\
+fixed,data:c};e===null?e=[h]:e.push(h),i++}if(u(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/fi\
 xed",schemaPath:"#/$defs/targetSource/properties/fixed/minLength",keyword:"minLength",params:{limit:1},message:"\
 must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(
 h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/pro\
@@ -1141,7 +1141,7 @@ t),i++}}if(g.tokens!==void 0){let n=g.tokens;if(n&&typeof n=="object"&&!Array.is
 "issuer"||t==="audience"||t==="accepted_issuers"||t==="accepted_audiences")){const r={instancePath:a+"/tokens",
 schemaPath:"#/properties/tokens/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.tokens,data:n};e===null?e=[r]:
-e.push(r),i++}if(n.issuer!==void 0){let t=n.issuer;if(typeof t=="string"){if(d(t)>255){const r={instancePath:a+
+e.push(r),i++}if(n.issuer!==void 0){let t=n.issuer;if(typeof t=="string"){if(u(t)>255){const r={instancePath:a+
 "/tokens/issuer",schemaPath:"#/properties/tokens/properties/issuer/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.tokens.properties.issuer,
 data:t};e===null?e=[r]:e.push(r),i++}if(!I.test(t)){const r={instancePath:a+"/tokens/issuer",schemaPath:"#/pro\
@@ -1150,7 +1150,7 @@ ttern "^[!-~]+$"',schema:"^[!-~]+$",parentSchema:s.properties.tokens.properties.
 e.push(r),i++}}else{const r={instancePath:a+"/tokens/issuer",schemaPath:"#/properties/tokens/properties/issuer\
 /type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.tokens.properties.issuer.
 type,parentSchema:s.properties.tokens.properties.issuer,data:t};e===null?e=[r]:e.push(r),i++}}if(n.audience!==
-void 0){let t=n.audience;if(typeof t=="string"){if(d(t)>255){const r={instancePath:a+"/tokens/audience",schemaPath:"\
+void 0){let t=n.audience;if(typeof t=="string"){if(u(t)>255){const r={instancePath:a+"/tokens/audience",schemaPath:"\
 #/properties/tokens/properties/audience/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT ha\
 ve more than 255 characters",schema:255,parentSchema:s.properties.tokens.properties.audience,data:t};e===null?
 e=[r]:e.push(r),i++}if(!I.test(t)){const r={instancePath:a+"/tokens/audience",schemaPath:"#/properties/tokens/\
@@ -1162,7 +1162,7 @@ properties.tokens.properties.audience,data:t};e===null?e=[r]:e.push(r),i++}}if(n
 accepted_issuers;if(Array.isArray(t)){if(t.length>100){const o={instancePath:a+"/tokens/accepted_issuers",schemaPath:"\
 #/$defs/tokenNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than 100 items",
 schema:100,parentSchema:P,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];
-if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/\
+if(typeof c=="string"){if(u(c)>255){const h={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/\
 tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 charac\
 ters",schema:255,parentSchema:P.items,data:c};e===null?e=[h]:e.push(h),i++}if(!I.test(c)){const h={instancePath:a+
 "/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/tokenNames/items/pattern",keyword:"pattern",params:{pattern:"\
@@ -1178,7 +1178,7 @@ e",params:{type:"array"},message:"must be array",schema:P.type,parentSchema:P,da
 i++}}if(n.accepted_audiences!==void 0){let t=n.accepted_audiences;if(Array.isArray(t)){if(t.length>100){const o={
 instancePath:a+"/tokens/accepted_audiences",schemaPath:"#/$defs/tokenNames/maxItems",keyword:"maxItems",params:{
 limit:100},message:"must NOT have more than 100 items",schema:100,parentSchema:P,data:t};e===null?e=[o]:e.push(
-o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
+o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(u(c)>255){const h={instancePath:a+
 "/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:P.items,data:c};e===null?e=[h]:e.push(
 h),i++}if(!I.test(c)){const h={instancePath:a+"/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/i\
@@ -1194,9 +1194,9 @@ e===null?e=[h]:e.push(h),i++;break}o[c]=p}}}}else{const r={instancePath:a+"/toke
 data:t};e===null?e=[r]:e.push(r),i++}}}else{const t={instancePath:a+"/tokens",schemaPath:"#/properties/tokens/\
 type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.tokens.type,parentSchema:s.
 properties.tokens,data:n};e===null?e=[t]:e.push(t),i++}}if(g.data!==void 0){let n=g.data;if(typeof n=="string"){
-if(d(n)>4096){const t={instancePath:a+"/data",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
+if(u(n)>4096){const t={instancePath:a+"/data",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
 limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:n};e===null?e=[t]:
-e.push(t),i++}if(d(n)<1){const t={instancePath:a+"/data",schemaPath:"#/$defs/path/minLength",keyword:"minLengt\
+e.push(t),i++}if(u(n)<1){const t={instancePath:a+"/data",schemaPath:"#/$defs/path/minLength",keyword:"minLengt\
 h",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:n};e===null?e=
 [t]:e.push(t),i++}}else{const t={instancePath:a+"/data",schemaPath:"#/$defs/path/type",keyword:"type",params:{
 type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:n};e===null?e=[t]:e.push(t),i++}}if(g.
@@ -1204,7 +1204,7 @@ directory!==void 0){let n=g.directory;if(n&&typeof n=="object"&&!Array.isArray(n
 url"||t==="staleness_ms"||t==="pool_size"||t==="timeout_ms")){const r={instancePath:a+"/directory",schemaPath:"\
 #/properties/directory/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"\
 must NOT have additional properties",schema:!1,parentSchema:s.properties.directory,data:n};e===null?e=[r]:e.push(
-r),i++}if(n.url!==void 0){let t=n.url;if(typeof t=="string"){if(d(t)>4096){const r={instancePath:a+"/directory\
+r),i++}if(n.url!==void 0){let t=n.url;if(typeof t=="string"){if(u(t)>4096){const r={instancePath:a+"/directory\
 /url",schemaPath:"#/properties/directory/properties/url/maxLength",keyword:"maxLength",params:{limit:4096},message:"\
 must NOT have more than 4096 characters",schema:4096,parentSchema:s.properties.directory.properties.url,data:t};
 e===null?e=[r]:e.push(r),i++}if(!X.test(t)){const r={instancePath:a+"/directory/url",schemaPath:"#/properties/\
@@ -1245,9 +1245,9 @@ comparison:">=",limit:50},message:"must be >= 50",schema:50,parentSchema:s.prope
 data:t};e===null?e=[r]:e.push(r),i++}}}}else{const t={instancePath:a+"/directory",schemaPath:"#/properties/dir\
 ectory/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.directory.type,
 parentSchema:s.properties.directory,data:n};e===null?e=[t]:e.push(t),i++}}if(g.matrix!==void 0){let n=g.matrix;
-if(typeof n=="string"){if(d(n)>4096){const t={instancePath:a+"/matrix",schemaPath:"#/$defs/path/maxLength",keyword:"\
+if(typeof n=="string"){if(u(n)>4096){const t={instancePath:a+"/matrix",schemaPath:"#/$defs/path/maxLength",keyword:"\
 maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:n};
-e===null?e=[t]:e.push(t),i++}if(d(n)<1){const t={instancePath:a+"/matrix",schemaPath:"#/$defs/path/minLength",
+e===null?e=[t]:e.push(t),i++}if(u(n)<1){const t={instancePath:a+"/matrix",schemaPath:"#/$defs/path/minLength",
 keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:n};
 e===null?e=[t]:e.push(t),i++}}else{const t={instancePath:a+"/matrix",schemaPath:"#/$defs/path/type",keyword:"t\
 ype",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:n};e===null?e=[t]:e.push(
@@ -1425,10 +1425,10 @@ push(r),i++}if(n.file!==void 0){let t=n.file;if(t&&typeof t=="object"&&!Array.is
 "path"||r==="max_bytes"||r==="max_age_ms"||r==="keep")){const p={instancePath:a+"/decision_log/file",schemaPath:"\
 #/properties/decision_log/properties/file/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.decision_log.properties.file,
-data:t};e===null?e=[p]:e.push(p),i++}if(t.path!==void 0){let r=t.path;if(typeof r=="string"){if(d(r)>4096){const p={
+data:t};e===null?e=[p]:e.push(p),i++}if(t.path!==void 0){let r=t.path;if(typeof r=="string"){if(u(r)>4096){const p={
 instancePath:a+"/decision_log/file/path",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},
 message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),
-i++}if(d(r)<1){const p={instancePath:a+"/decision_log/file/path",schemaPath:"#/$defs/path/minLength",keyword:"\
+i++}if(u(r)<1){const p={instancePath:a+"/decision_log/file/path",schemaPath:"#/$defs/path/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:r};e===
 null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/decision_log/file/path",schemaPath:"#/$defs/path/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?e=
@@ -1476,7 +1476,7 @@ otlp!==void 0){let t=n.otlp;if(t&&typeof t=="object"&&!Array.isArray(t)){for(con
 "authorization_file"||r==="ca"||r==="timeout_ms")){const p={instancePath:a+"/decision_log/otlp",schemaPath:"#/\
 properties/decision_log/properties/otlp/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:r},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.decision_log.properties.otlp,
-data:t};e===null?e=[p]:e.push(p),i++}if(t.url!==void 0){let r=t.url;if(typeof r=="string"){if(d(r)>2048){const p={
+data:t};e===null?e=[p]:e.push(p),i++}if(t.url!==void 0){let r=t.url;if(typeof r=="string"){if(u(r)>2048){const p={
 instancePath:a+"/decision_log/otlp/url",schemaPath:"#/properties/decision_log/properties/otlp/properties/url/m\
 axLength",keyword:"maxLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,
 parentSchema:s.properties.decision_log.properties.otlp.properties.url,data:r};e===null?e=[p]:e.push(p),i++}if(!D.
@@ -1487,16 +1487,16 @@ data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/decision_lo
 erties/decision_log/properties/otlp/properties/url/type",keyword:"type",params:{type:"string"},message:"must b\
 e string",schema:s.properties.decision_log.properties.otlp.properties.url.type,parentSchema:s.properties.decision_log.
 properties.otlp.properties.url,data:r};e===null?e=[p]:e.push(p),i++}}if(t.authorization_file!==void 0){let r=t.
-authorization_file;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/decision_log/otlp/authorizat\
+authorization_file;if(typeof r=="string"){if(u(r)>4096){const p={instancePath:a+"/decision_log/otlp/authorizat\
 ion_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have m\
-ore than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={
+ore than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<1){const p={
 instancePath:a+"/decision_log/otlp/authorization_file",schemaPath:"#/$defs/path/minLength",keyword:"minLength",
 params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[p]:
 e.push(p),i++}}else{const p={instancePath:a+"/decision_log/otlp/authorization_file",schemaPath:"#/$defs/path/t\
 ype",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:r};e===null?
-e=[p]:e.push(p),i++}}if(t.ca!==void 0){let r=t.ca;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+
+e=[p]:e.push(p),i++}}if(t.ca!==void 0){let r=t.ca;if(typeof r=="string"){if(u(r)>4096){const p={instancePath:a+
 "/decision_log/otlp/ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"m\
-ust NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<
+ust NOT have more than 4096 characters",schema:4096,parentSchema:y,data:r};e===null?e=[p]:e.push(p),i++}if(u(r)<
 1){const p={instancePath:a+"/decision_log/otlp/ca",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:r};e===null?e=[p]:e.push(
 p),i++}}else{const p={instancePath:a+"/decision_log/otlp/ca",schemaPath:"#/$defs/path/type",keyword:"type",params:{
@@ -1555,9 +1555,9 @@ m",params:{comparison:"<=",limit:36500},message:"must be <= 36500",schema:36500,
 properties.keep_days,data:t};e===null?e=[r]:e.push(r),i++}if(t<1||isNaN(t)){const r={instancePath:a+"/audit/ke\
 ep_days",schemaPath:"#/properties/audit/properties/keep_days/minimum",keyword:"minimum",params:{comparison:">=",
 limit:1},message:"must be >= 1",schema:1,parentSchema:s.properties.audit.properties.keep_days,data:t};e===null?
-e=[r]:e.push(r),i++}}}if(n.archive!==void 0){let t=n.archive;if(typeof t=="string"){if(d(t)>4096){const r={instancePath:a+
+e=[r]:e.push(r),i++}}}if(n.archive!==void 0){let t=n.archive;if(typeof t=="string"){if(u(t)>4096){const r={instancePath:a+
 "/audit/archive",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT\
- have more than 4096 characters",schema:4096,parentSchema:y,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={
+ have more than 4096 characters",schema:4096,parentSchema:y,data:t};e===null?e=[r]:e.push(r),i++}if(u(t)<1){const r={
 instancePath:a+"/audit/archive",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"\
 must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={
 instancePath:a+"/audit/archive",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"\
@@ -1611,7 +1611,7 @@ additionalProperties,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r)if(!(
 "timeout_ms"||p==="verify")){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
 #/properties/upstreams/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:p},
 message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.upstreams.additionalProperties,
-data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let p=r.auth_url;if(typeof p=="string"){if(d(p)>2048){
+data:r};e===null?e=[m]:e.push(m),i++}if(r.auth_url!==void 0){let p=r.auth_url;if(typeof p=="string"){if(u(p)>2048){
 const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/prope\
 rties/upstreams/additionalProperties/properties/auth_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"\
 must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.upstreams.additionalProperties.
@@ -1624,9 +1624,9 @@ instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/auth_url
 treams/additionalProperties/properties/auth_url/type",keyword:"type",params:{type:"string"},message:"must be s\
 tring",schema:s.properties.upstreams.additionalProperties.properties.auth_url.type,parentSchema:s.properties.upstreams.
 additionalProperties.properties.auth_url,data:p};e===null?e=[m]:e.push(m),i++}}if(r.ca!==void 0){let p=r.ca;if(typeof p==
-"string"){if(d(p)>4096){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
+"string"){if(u(p)>4096){const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+"/upstr\
+rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(u(p)<1){const m={instancePath:a+"/upstr\
 eams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"#/$defs/path/minLength",keyword:"minLength",
 params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===null?e=[m]:
 e.push(m),i++}}else{const m={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/ca",schemaPath:"\
@@ -1654,7 +1654,7 @@ s")){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~
 operties/upstreams/additionalProperties/properties/verify/additionalProperties",keyword:"additionalProperties",
 params:{additionalProperty:m},message:"must NOT have additional properties",schema:!1,parentSchema:s.properties.
 upstreams.additionalProperties.properties.verify,data:p};e===null?e=[o]:e.push(o),i++}if(p.profile!==void 0){let m=p.
-profile;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+profile;if(typeof m=="string"){if(u(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/profile",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/p\
 rofile/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.profile,data:m};e===null?
@@ -1663,11 +1663,11 @@ ify/profile",schemaPath:"#/properties/upstreams/additionalProperties/properties/
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.
 properties.verify.properties.profile.type,parentSchema:s.properties.upstreams.additionalProperties.properties.
 verify.properties.profile,data:m};e===null?e=[o]:e.push(o),i++}}if(p.project!==void 0){let m=p.project;if(typeof m==
-"string"){if(d(m)>255){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify\
+"string"){if(u(m)>255){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify\
 /project",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/project/maxLeng\
 th",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[o]:e.push(o),
-i++}if(d(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",
+i++}if(u(m)<1){const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/project",
 schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/project/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
 upstreams.additionalProperties.properties.verify.properties.project,data:m};e===null?e=[o]:e.push(o),i++}}else{
@@ -1711,25 +1711,25 @@ e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+"/upstreams/"+t.repla
 1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/ac\
 counts/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[l]:e.push(
-l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+
+l),i++}const o=m.length;for(let l=0;l<o;l++){let d=m[l];if(typeof d=="string"){if(u(d)>255){const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstream\
 s/additionalProperties/properties/verify/properties/accounts/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.accounts.items,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+
+properties.verify.properties.accounts.items,data:d};e===null?e=[f]:e.push(f),i++}if(u(d)<1){const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstream\
 s/additionalProperties/properties/verify/properties/accounts/items/minLength",keyword:"minLength",params:{limit:1},
 message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.accounts.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+
+properties.verify.properties.accounts.items,data:d};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstream\
 s/additionalProperties/properties/verify/properties/accounts/items/type",keyword:"type",params:{type:"string"},
 message:"must be string",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.
 items.type,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.items,
-data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="\
-string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
+data:d};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let d=m[c];if(typeof d=="\
+string"){if(typeof l[d]=="number"){h=l[d];const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 accounts/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+
 h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.
-properties.accounts,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstre\
+properties.accounts,data:m};e===null?e=[f]:e.push(f),i++;break}l[d]=c}}}}else{const o={instancePath:a+"/upstre\
 ams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additiona\
 lProperties/properties/verify/properties/accounts/type",keyword:"type",params:{type:"array"},message:"must be \
 array",schema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.type,parentSchema:s.
@@ -1742,27 +1742,27 @@ properties.verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/minItems",keyword:"minItems",params:{limit:1},
 message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];
-if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"\
+verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let d=m[l];
+if(typeof d=="string"){if(u(d)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"\
 ~1")+"/verify/token_prefixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pro\
 perties/token_prefixes/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more tha\
 n 255 characters",schema:255,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
-token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}if(!K.test(u)){const f={instancePath:a+"/upstreams/"+
+token_prefixes.items,data:d};e===null?e=[f]:e.push(f),i++}if(!K.test(d)){const f={instancePath:a+"/upstreams/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes/"+l,schemaPath:"#/properties/upstreams/additi\
 onalProperties/properties/verify/properties/token_prefixes/items/pattern",keyword:"pattern",params:{pattern:"^\
 [\\x21-\\x7e]+$"},message:'must match pattern "^[\\x21-\\x7e]+$"',schema:"^[\\x21-\\x7e]+$",parentSchema:s.properties.
-upstreams.additionalProperties.properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(
+upstreams.additionalProperties.properties.verify.properties.token_prefixes.items,data:d};e===null?e=[f]:e.push(
 f),i++}}else{const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_pre\
 fixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/token_prefixes/\
 items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.
 properties.verify.properties.token_prefixes.items.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>
-1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
+properties.verify.properties.token_prefixes.items,data:d};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>
+1){const l={};for(;c--;){let d=m[c];if(typeof d=="string"){if(typeof l[d]=="number"){h=l[d];const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/uniqueItems",keyword:"uniqueItems",params:{
 i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.token_prefixes,data:m};e===null?e=[f]:e.
-push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+push(f),i++;break}l[d]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/verify/token_prefixes",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 token_prefixes/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.upstreams.
 additionalProperties.properties.verify.properties.token_prefixes.type,parentSchema:s.properties.upstreams.additionalProperties.
@@ -1799,7 +1799,7 @@ mmand"||p==="static_token_file"||p==="projects")){const m={instancePath:a+"/prof
 /\//g,"~1"),schemaPath:"#/properties/profiles/additionalProperties/additionalProperties",keyword:"additionalPr\
 operties",params:{additionalProperty:p},message:"must NOT have additional properties",schema:!1,parentSchema:s.
 properties.profiles.additionalProperties,data:r};e===null?e=[m]:e.push(m),i++}if(r.upstream!==void 0){let p=r.
-upstream;if(typeof p=="string"){if(d(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
+upstream;if(typeof p=="string"){if(u(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/upstream",schemaPath:"#/properties/profiles/additionalProperties/properties/upstream/minLength",keyword:"\
 minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.
 profiles.additionalProperties.properties.upstream,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+
@@ -1807,14 +1807,14 @@ profiles.additionalProperties.properties.upstream,data:p};e===null?e=[m]:e.push(
 Properties/properties/upstream/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
 profiles.additionalProperties.properties.upstream.type,parentSchema:s.properties.profiles.additionalProperties.
 properties.upstream,data:p};e===null?e=[m]:e.push(m),i++}}if(r.account!==void 0){let p=r.account;if(typeof p==
-"string"){if(d(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",
+"string"){if(u(p)<1){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",
 schemaPath:"#/properties/profiles/additionalProperties/properties/account/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.
 properties.account,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,
 "~0").replace(/\//g,"~1")+"/account",schemaPath:"#/properties/profiles/additionalProperties/properties/account\
 /type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
 properties.account.type,parentSchema:s.properties.profiles.additionalProperties.properties.account,data:p};e===
-null?e=[m]:e.push(m),i++}}if(r.user_name!==void 0){let p=r.user_name;if(typeof p=="string"){if(d(p)<1){const m={
+null?e=[m]:e.push(m),i++}}if(r.user_name!==void 0){let p=r.user_name;if(typeof p=="string"){if(u(p)<1){const m={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/pro\
 files/additionalProperties/properties/user_name/minLength",keyword:"minLength",params:{limit:1},message:"must \
 NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.
@@ -1822,16 +1822,16 @@ user_name,data:p};e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/p
 replace(/\//g,"~1")+"/user_name",schemaPath:"#/properties/profiles/additionalProperties/properties/user_name/t\
 ype",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.
 properties.user_name.type,parentSchema:s.properties.profiles.additionalProperties.properties.user_name,data:p};
-e===null?e=[m]:e.push(m),i++}}if(r.password_file!==void 0){let p=r.password_file;if(typeof p=="string"){if(d(p)>
+e===null?e=[m]:e.push(m),i++}}if(r.password_file!==void 0){let p=r.password_file;if(typeof p=="string"){if(u(p)>
 4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"\
 #/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+"/profi\
+rs",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(u(p)<1){const m={instancePath:a+"/profi\
 les/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_file",schemaPath:"#/$defs/path/minLength",keyword:"m\
 inLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};e===
 null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"\
 /password_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
 schema:y.type,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}}if(r.password_env!==void 0){let p=r.password_env;
-if(typeof p=="string"){if(d(p)>255){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~\
+if(typeof p=="string"){if(u(p)>255){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~\
 1")+"/password_env",schemaPath:"#/properties/profiles/additionalProperties/properties/password_env/maxLength",
 keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.
 properties.profiles.additionalProperties.properties.password_env,data:p};e===null?e=[m]:e.push(m),i++}if(!Y.test(
@@ -1851,7 +1851,7 @@ properties.password_command,data:p};e===null?e=[o]:e.push(o),i++}if(p.length<1){
 iles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",schemaPath:"#/properties/profiles/addition\
 alProperties/properties/password_command/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have \
 fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,
-data:p};e===null?e=[o]:e.push(o),i++}const m=p.length;for(let o=0;o<m;o++){let c=p[o];if(typeof c=="string"){if(d(
+data:p};e===null?e=[o]:e.push(o),i++}const m=p.length;for(let o=0;o<m;o++){let c=p[o];if(typeof c=="string"){if(u(
 c)>4096){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,
 schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/items/maxLength",keyword:"m\
 axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:s.properties.
@@ -1865,9 +1865,9 @@ sword_command",schemaPath:"#/properties/profiles/additionalProperties/properties
 type",params:{type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.
 password_command.type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,data:p};
 e===null?e=[m]:e.push(m),i++}}if(r.static_token_file!==void 0){let p=r.static_token_file;if(typeof p=="string"){
-if(d(p)>4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_fil\
+if(u(p)>4096){const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_fil\
 e",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more tha\
-n 4096 characters",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(d(p)<1){const m={instancePath:a+
+n 4096 characters",schema:4096,parentSchema:y,data:p};e===null?e=[m]:e.push(m),i++}if(u(p)<1){const m={instancePath:a+
 "/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/static_token_file",schemaPath:"#/$defs/path/minLength",
 keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,data:p};
 e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
@@ -1880,24 +1880,24 @@ profiles.additionalProperties.properties.projects,data:p};e===null?e=[h]:e.push(
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects",schemaPath:"#/properties/prof\
 iles/additionalProperties/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"must NOT \
 have fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects,
-data:p};e===null?e=[h]:e.push(h),i++}const m=p.length;for(let h=0;h<m;h++){let l=p[h];if(typeof l=="string"){if(d(
-l)>255){const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"\
+data:p};e===null?e=[h]:e.push(h),i++}const m=p.length;for(let h=0;h<m;h++){let l=p[h];if(typeof l=="string"){if(u(
+l)>255){const d={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"\
 #/properties/profiles/additionalProperties/properties/projects/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.profiles.additionalProperties.
-properties.projects.items,data:l};e===null?e=[u]:e.push(u),i++}if(d(l)<1){const u={instancePath:a+"/profiles/"+
+properties.projects.items,data:l};e===null?e=[d]:e.push(d),i++}if(u(l)<1){const d={instancePath:a+"/profiles/"+
 t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"#/properties/profiles/additionalProperties\
 /properties/projects/items/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1\
  characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:l};
-e===null?e=[u]:e.push(u),i++}}else{const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+e===null?e=[d]:e.push(d),i++}}else{const d={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects/"+h,schemaPath:"#/properties/profiles/additionalProperties/properties/projects/items/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.
 projects.items.type,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:l};
-e===null?e=[u]:e.push(u),i++}}let o=p.length,c;if(o>1){const h={};for(;o--;){let l=p[o];if(typeof l=="string"){
-if(typeof h[l]=="number"){c=h[l];const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+e===null?e=[d]:e.push(d),i++}}let o=p.length,c;if(o>1){const h={};for(;o--;){let l=p[o];if(typeof l=="string"){
+if(typeof h[l]=="number"){c=h[l];const d={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/uniqueItems",keyword:"u\
 niqueItems",params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",
-schema:!0,parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[u]:e.
-push(u),i++;break}h[l]=o}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+schema:!0,parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[d]:e.
+push(d),i++;break}h[l]=o}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/type",keyword:"type",params:{
 type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.projects.type,
 parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[m]:e.push(m),i++}}}else{
@@ -1918,16 +1918,16 @@ m),i++}for(const m in p)if(!(m==="name"||m==="token_file"||m==="token_sha256"||m
 s"||m==="rights"||m==="expires_at"||m==="administrator")){const o={instancePath:a+"/callers/"+r,schemaPath:"#/\
 properties/callers/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:m},message:"\
 must NOT have additional properties",schema:!1,parentSchema:s.properties.callers.items,data:p};e===null?e=[o]:
-e.push(o),i++}if(p.name!==void 0){let m=p.name;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+"/cal\
+e.push(o),i++}if(p.name!==void 0){let m=p.name;if(typeof m=="string"){if(u(m)<1){const o={instancePath:a+"/cal\
 lers/"+r+"/name",schemaPath:"#/properties/callers/items/properties/name/minLength",keyword:"minLength",params:{
 limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.callers.items.properties.
 name,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/name",schemaPath:"#/pr\
 operties/callers/items/properties/name/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.callers.items.properties.name.type,parentSchema:s.properties.callers.items.properties.name,data:m};
-e===null?e=[o]:e.push(o),i++}}if(p.token_file!==void 0){let m=p.token_file;if(typeof m=="string"){if(d(m)>4096){
+e===null?e=[o]:e.push(o),i++}}if(p.token_file!==void 0){let m=p.token_file;if(typeof m=="string"){if(u(m)>4096){
 const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{
 limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:y,data:m};e===null?e=[o]:
-e.push(o),i++}if(d(m)<1){const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLengt\
+e.push(o),i++}if(u(m)<1){const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$defs/path/minLengt\
 h",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:y,
 data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/callers/"+r+"/token_file",schemaPath:"#/$\
 defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:y.type,parentSchema:y,data:m};
@@ -1954,26 +1954,26 @@ callers.items.properties.certificate.properties.uri,data:o};e===null?e=[c]:e.pus
 "/callers/"+r+"/certificate",schemaPath:"#/properties/callers/items/properties/certificate/type",keyword:"type",
 params:{type:"object"},message:"must be object",schema:s.properties.callers.items.properties.certificate.type,
 parentSchema:s.properties.callers.items.properties.certificate,data:m};e===null?e=[o]:e.push(o),i++}}if(p.profiles!==
-void 0){let m=p.profiles;if(Array.isArray(m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="s\
+void 0){let m=p.profiles;if(Array.isArray(m)){const o=m.length;for(let l=0;l<o;l++){let d=m[l];if(typeof d!="s\
 tring"){const f={instancePath:a+"/callers/"+r+"/profiles/"+l,schemaPath:"#/properties/callers/items/properties\
 /profiles/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.
-items.properties.profiles.items.type,parentSchema:s.properties.callers.items.properties.profiles.items,data:u};
-e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){
-if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/callers/"+r+"/profiles",schemaPath:"#/properties/ca\
+items.properties.profiles.items.type,parentSchema:s.properties.callers.items.properties.profiles.items,data:d};
+e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let d=m[c];if(typeof d=="string"){
+if(typeof l[d]=="number"){h=l[d];const f={instancePath:a+"/callers/"+r+"/profiles",schemaPath:"#/properties/ca\
 llers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have dup\
 licate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.callers.items.properties.
-profiles,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/callers/"+r+"/pro\
+profiles,data:m};e===null?e=[f]:e.push(f),i++;break}l[d]=c}}}}else{const o={instancePath:a+"/callers/"+r+"/pro\
 files",schemaPath:"#/properties/callers/items/properties/profiles/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.callers.items.properties.profiles.type,parentSchema:s.properties.callers.items.
 properties.profiles,data:m};e===null?e=[o]:e.push(o),i++}}if(p.rights!==void 0){let m=p.rights;if(Array.isArray(
-m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
+m)){const o=m.length;for(let l=0;l<o;l++){let d=m[l];if(typeof d!="string"){const f={instancePath:a+"/callers/"+
 r+"/rights/"+l,schemaPath:"#/properties/callers/items/properties/rights/items/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.callers.items.properties.rights.items.type,parentSchema:s.
-properties.callers.items.properties.rights.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){
-const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
+properties.callers.items.properties.rights.items,data:d};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){
+const l={};for(;c--;){let d=m[c];if(typeof d=="string"){if(typeof l[d]=="number"){h=l[d];const f={instancePath:a+
 "/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/uniqueItems",keyword:"uniqueI\
 tems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,
-parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{
+parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[f]:e.push(f),i++;break}l[d]=c}}}}else{
 const o={instancePath:a+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/type",
 keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.callers.items.properties.rights.
 type,parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[o]:e.push(o),i++}}if(p.expires_at!==
