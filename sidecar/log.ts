@@ -1,14 +1,25 @@
-/** The log: JSON lines on standard error. */
+/** The log: lines on standard error, of JSON or for people. */
 import { fstatSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { escapedJson } from './base/visible-text.ts'
 import type { Config } from './config/config.ts'
+import { prettyLine } from './pretty-log.ts'
 
 /** @param base fields of every line; with several processes, the pid of the one that wrote it */
-export function newLog(level: Config['log_level'], base: { readonly pid: number } | null = null): Logger {
+export function newLog(
+  { level, format }: Config['log'],
+  base: { readonly pid: number } | null = null,
+): Logger {
   makePipeNonBlocking(STANDARD_ERROR)
-  return pino({ level, base }, new LossyOutput(STANDARD_ERROR))
+  const pretty = format === 'auto' ? isatty(STANDARD_ERROR) : format === 'pretty'
+  return pino({ level, base }, new LossyOutput(STANDARD_ERROR, pretty ? prettyLine : jsonLine))
+}
+
+/** A terminal would obey control characters of C1, for example in a name. */
+function jsonLine(json: string): string {
+  return `${escapedJson(json.trimEnd())}\n`
 }
 
 const STANDARD_ERROR = 2
@@ -26,18 +37,20 @@ let droppedInAll = 0
  */
 class LossyOutput implements DestinationStream {
   readonly #descriptor: number
+  readonly #lineOf: (json: string) => string
   #dropped = 0
   /** Whether only a part of the last line was written. */
   #lineIncomplete = false
 
-  constructor(descriptor: number) {
+  /** @param lineOf what is written of a line of JSON */
+  constructor(descriptor: number, lineOf: (json: string) => string) {
     this.#descriptor = descriptor
+    this.#lineOf = lineOf
   }
 
   write(json: string): void {
-    // A terminal would obey control characters of C1, for example in a name.
-    const line = `${escapedJson(json.trimEnd())}\n`
-    if (this.#dropped > 0 && this.#tryWrite(droppedNotice(this.#dropped))) this.#dropped = 0
+    const line = this.#lineOf(json)
+    if (this.#dropped > 0 && this.#tryWrite(this.#lineOf(droppedNotice(this.#dropped)))) this.#dropped = 0
     if (this.#dropped === 0 && this.#tryWrite(line)) return
     this.#dropped++
     droppedInAll++
@@ -60,7 +73,7 @@ class LossyOutput implements DestinationStream {
 
 function droppedNotice(dropped: number): string {
   const msg = 'lines of this log could not be written'
-  return `${JSON.stringify({ level: 40, time: Date.now(), dropped, msg })}\n`
+  return JSON.stringify({ level: 40, time: Date.now(), dropped, msg })
 }
 
 /** Makes writes to a full pipe fail. By default the writer would wait until somebody reads. */

@@ -104,7 +104,7 @@ export interface StartOptions {
  * @throws ConfigError, MatrixError, or an Error that names the address or the file
  */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
-  const { now = Date.now, log = newLog(config.log_level) } = options
+  const { now = Date.now, log = newLog(config.log) } = options
   const { egressUnder, openDecisions } = await checkConfig(config, log)
   const health = new Health(now, options.onHealth)
   await using opening = new AsyncDisposableStack()

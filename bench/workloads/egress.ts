@@ -30,7 +30,7 @@ export async function startEgress(target: string, stack: AsyncDisposableStack) {
 
 /** Makes a data folder with a service user. Returns the password. */
 async function newUser(data: string): Promise<string> {
-  const flags = { data, 'grpc.address': '127.0.0.1:0', 'http.address': 'off', log_level: 'silent' }
+  const flags = { data, 'grpc.address': '127.0.0.1:0', 'http.address': 'off', 'log.level': 'silent' }
   const sidecar = await startSidecar(readConfig({ flags }))
   try {
     const user = { name: 'job', permissions: [{ scope: 'account' as const }] }

@@ -38,7 +38,7 @@ async function runAgent({ config: path, once }: AgentOptions): Promise<void> {
       import('./connection.ts'),
       import('../log.ts'),
     ])
-  const log = newLog(readAgentConfig(path).logLevel)
+  const log = newLog({ level: readAgentConfig(path).logLevel, format: 'auto' })
   const agent = new Agent({
     readConfig: () => readAgentConfig(path),
     openSource: (config) =>

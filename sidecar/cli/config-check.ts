@@ -62,7 +62,7 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
   const { openCertificates } = await import('../open-certificates.ts')
   const { exposedFiles } = await import('../config/secret-files.ts')
   const { newLog } = await import('../log.ts')
-  const log = newLog('silent')
+  const log = newLog({ level: 'silent', format: 'json' })
   const problems: string[] = []
   for (const check of [
     () => checkConfig(config, log),

@@ -16,6 +16,8 @@ export interface SidecarOptions {
   readonly matrix?: string
   readonly strict?: boolean
   readonly workers?: number
+  readonly logLevel?: string
+  readonly logFormat?: string
   readonly config?: string
 }
 
@@ -33,6 +35,8 @@ export function addSidecarOptions(command: Command): Command {
     .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
     .option('--strict', 'deny every cell that a conflict of the source names')
     .option('--workers <n>', 'number of processes that serve the same addresses (default: 1)', workersOf)
+    .option('--log-level <level>', 'lowest level of the lines of the log (default: info)')
+    .option('--log-format <format>', 'auto, json or pretty (default: auto)')
     .option('--config <file>', 'configuration file, YAML or JSON')
 }
 
@@ -48,6 +52,8 @@ export function sourcesOf(options: SidecarOptions) {
       matrix: options.matrix,
       strict: options.strict,
       workers: options.workers,
+      'log.level': options.logLevel,
+      'log.format': options.logFormat,
     },
   }
 }

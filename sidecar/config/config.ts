@@ -121,7 +121,10 @@ export interface Config {
   readonly workers: number
   readonly worker_heartbeat_timeout_ms: number
   readonly drain_ms: number
-  readonly log_level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+  readonly log: {
+    readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+    readonly format: 'auto' | 'json' | 'pretty'
+  }
   readonly upstreams?: Readonly<
     Record<
       string,

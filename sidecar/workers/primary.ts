@@ -83,7 +83,7 @@ class Pool {
 
   constructor(config: Config, onFailed: (error: Error) => void) {
     this.#config = config
-    this.#log = newLog(config.log_level, { pid: process.pid })
+    this.#log = newLog(config.log, { pid: process.pid })
     this.#failedLogins = new FailedLogins(throttleLimitsOf(config), Date.now)
     this.#onFailed = onFailed
     this.#health = new GroupHealth(config.workers)

@@ -45,7 +45,7 @@ send({ type: 'hello' })
 
 async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<void> {
   const config = receivedConfig(command.config)
-  const log = newLog(config.log_level, { pid: process.pid })
+  const log = newLog(config.log, { pid: process.pid })
   try {
     sidecar = await startSidecar(config, {
       log,

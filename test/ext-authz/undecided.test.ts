@@ -86,7 +86,7 @@ registerHooks({
   },
 })
 const { readConfig, startSidecar } = await import('${pathToFileURL(ROOT)}sidecar/index.ts')
-const flags = { data: '${newFolder()}', 'grpc.address': '127.0.0.1:0', 'http.address': 'off', log_level: 'silent' }
+const flags = { data: '${newFolder()}', 'grpc.address': '127.0.0.1:0', 'http.address': 'off', 'log.level': 'silent' }
 const sidecar = await startSidecar(readConfig({ flags }))
 console.log(JSON.stringify(loaded))
 await sidecar.close()

@@ -32,14 +32,14 @@ afterEach(() => void vi.unstubAllEnvs())
 
 describe('config show', () => {
   test('has every key, with the source that won', async () => {
-    const file = configFile({ drain_ms: 1, log_level: 'debug', grpc: { address: 'unix:/a' } })
+    const file = configFile({ drain_ms: 1, log: { level: 'debug' }, grpc: { address: 'unix:/a' } })
     vi.stubEnv('PORTCULLIS_LOG_LEVEL', 'warn')
     vi.stubEnv('PORTCULLIS_GRPC_ADDRESS', 'unix:/b')
     const values = await shown('--config', file, '--grpc', 'unix:/c', '--strict')
     expect(Object.keys(values)).toEqual(scalarKeys.map(({ path }) => path.join('.')))
     expect(values).toMatchObject({
       drain_ms: { value: 1, source: `file ${file}` },
-      log_level: { value: 'warn', source: 'environment PORTCULLIS_LOG_LEVEL' },
+      'log.level': { value: 'warn', source: 'environment PORTCULLIS_LOG_LEVEL' },
       'grpc.address': { value: 'unix:/c', source: 'flag' },
       strict: { value: true, source: 'flag' },
       cache_for_ms: { value: 5000, source: 'default' },

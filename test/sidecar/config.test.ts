@@ -83,7 +83,7 @@ describe('sources', () => {
     ['PORTCULLIS_STRICT', 'false', { strict: false }],
     ['PORTCULLIS_HTTP_ADDRESS', 'off', { http: { address: 'off' } }],
     ['PORTCULLIS_PASSWORDS_CONCURRENT', '4', { passwords: { concurrent: 4 } }],
-    ['PORTCULLIS_LOG_LEVEL', 'silent', { log_level: 'silent' }],
+    ['PORTCULLIS_LOG_LEVEL', 'silent', { log: { level: 'silent', format: 'auto' } }],
     ['PORTCULLIS_MATRIX', '/rules.json', { matrix: '/rules.json' }],
   ])('%s=%s is read', (name, value, expected) => {
     expect(readConfig({ environment: { [name]: value } })).toMatchObject(expected)
@@ -116,8 +116,8 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
   ['an empty path', 'data: ""', 'FILE: data: expected at least 1 character'],
   [
     'a word that is not in the list',
-    `log_level: ${CANARY}`,
-    'FILE: log_level: expected one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`',
+    `log: { level: ${CANARY} }`,
+    'FILE: log.level: expected one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`',
   ],
   [
     'half of a TLS identity',

@@ -5,6 +5,7 @@ import { closeSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { prettyLine } from '../../sidecar/pretty-log.ts'
 import { startProcess } from '../support/processes.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
 
@@ -13,7 +14,7 @@ const LINES = 20_000
 /** Writes more lines than a pipe can buffer, reports that, and then writes a line from time to time. */
 const PROGRAM = `
   import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
-  const log = newLog('info')
+  const log = newLog({ level: 'info', format: 'auto' })
   for (let line = 0; line < ${LINES}; line++) log.info({ line }, 'a line')
   process.stdout.write('written')
   setInterval(() => log.info('one more'), 5)
@@ -59,10 +60,58 @@ test('a line has escapes in place of characters that nobody sees, and the same v
   const name = 'a\u202eb\u009b2J\u{e0041}'
   const program = `
     import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
-    newLog('info').info({ name: ${JSON.stringify(name)} }, ${JSON.stringify(name)})
+    newLog({ level: 'info', format: 'auto' }).info({ name: ${JSON.stringify(name)} }, ${JSON.stringify(name)})
   `
   const child = startProcess([process.execPath, '--input-type=module', '-e', program])
   const { stderr } = await child.ended
   expect(stderr).toMatch(/^[\x20-\x7e]+\n$/)
   expect(JSON.parse(stderr)).toMatchObject({ name, msg: name })
+})
+
+const PRETTY: [what: string, line: object, text: string][] = [
+  [
+    'a time, a level and a message',
+    { level: 30, time: 0, msg: 'a worker is ready', worker: 12 },
+    '00:00:00.000 info  a worker is ready worker=12\n',
+  ],
+  [
+    'texts of several words in quotes',
+    { level: 40, time: 1, msg: 'a login failed', source: 'this machine', reason: 'LOGIN_FAILED' },
+    '00:00:00.001 warn  a login failed source="this machine" reason=LOGIN_FAILED\n',
+  ],
+  [
+    'the stack of an error on lines of its own',
+    { level: 50, time: 0, msg: 'failed', err: { type: 'Error', message: 'a', stack: 'Error: a\n    at b' } },
+    '00:00:00.000 error failed\n    Error: a\n    at b\n',
+  ],
+  [
+    'escapes in place of what a terminal would obey',
+    { level: 60, time: 0, msg: 'a\u001b[2Jb', name: 'c\u202e', err: { stack: 'd\u009b' } },
+    '00:00:00.000 fatal a\\u{1b}[2Jb name=c\\u{202e}\n    d\\u{9b}\n',
+  ],
+]
+
+test.each(PRETTY)('a line for people has %s', (_what, line, text) => {
+  expect(prettyLine(JSON.stringify(line))).toBe(text)
+})
+
+test.each<[format: string, environment: Record<string, string>, shape: RegExp]>([
+  ['auto', {}, /^\{"level":30,.*\}\n$/],
+  ['json', { FORCE_COLOR: '1' }, /^\{"level":30,.*\}\n$/],
+  ['pretty', {}, /^[\d:.]{12} info {2}one name=a\n$/],
+  ['pretty', { NO_COLOR: '1' }, /^[\d:.]{12} info {2}one name=a\n$/],
+  ['pretty', { FORCE_COLOR: '1' }, /^\u001b\[90m[\d:.]{12}\u001b\[39m \u001b\[32minfo/],
+])('in a pipe the format %s with %j gives %s', async (format, environment, shape) => {
+  const program = `
+    import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
+    newLog({ level: 'info', format: '${format}' }).info({ name: 'a' }, 'one')
+  `
+  const env = { ...process.env, NO_COLOR: undefined, FORCE_COLOR: undefined, ...environment }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env,
+  })
+  let text = ''
+  for await (const chunk of child.stderr) text += String(chunk)
+  expect(text).toMatch(shape)
 })

@@ -17,7 +17,7 @@ const folder = join(newFolder(), 'data')
 const secrets = await populate(await runSidecar({ folder }))
 const running = await runSidecar({
   folder,
-  flags: { log_level: 'trace' },
+  flags: { 'log.level': 'trace' },
   config: newFile(
     JSON.stringify({
       profiles: {

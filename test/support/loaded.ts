@@ -16,7 +16,7 @@ export async function loadedBy(config: object, parts: RegExp): Promise<string[]>
       data: newFolder(),
       grpc: { address: '127.0.0.1:0' },
       http: { address: 'off' },
-      log_level: 'silent',
+      log: { level: 'silent' },
       ...config,
     }),
   )
