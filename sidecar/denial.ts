@@ -76,8 +76,13 @@ export interface Failure extends Omit<Denial, 'status'> {
  * The client cannot mend what is wrong with a configuration or an upstream, so it learns the reason alone; the log has the rest.
  *
  * @param retryAfterSeconds `undefined`: to try again does not help
+ * @param requestId by which an operator finds the line of the log
  */
-export function failureOf(reason: string, retryAfterSeconds: string | undefined): Failure {
+export function failureOf(
+  reason: string,
+  retryAfterSeconds: string | undefined,
+  requestId?: string,
+): Failure {
   const isTemporary = retryAfterSeconds !== undefined
   const message = isTemporary
     ? 'the request could not be authorized; try again later'
@@ -86,7 +91,7 @@ export function failureOf(reason: string, retryAfterSeconds: string | undefined)
   return {
     status: isTemporary ? 503 : 500,
     headers: isTemporary ? [...headers, ['retry-after', retryAfterSeconds]] : headers,
-    body: JSON.stringify({ error: { reason, message } }),
+    body: JSON.stringify({ error: { reason, message, request_id: requestId } }),
   }
 }
 

@@ -31,6 +31,7 @@ export function openContract(services: Services, config: Config, methods: Method
         turns: services.turns,
         statusOf: (error: unknown) => failure(services.trace, error),
       },
+      { ...grpcLimitsOf(config), statusOf: (error, context) => failure(services, error, context) },
     ]
   })
   const routes = new ContractRoutes({
@@ -83,7 +84,7 @@ class LazyCalls implements Calls {
         if (!left) calls.answer(path, exchange)
       })
       .catch((error) => {
-        this.#trace.failed(error)
+        this.#trace.failed(error, { request_id: exchange.requestId })
         exchange.response.destroy()
       })
   }

@@ -65,7 +65,12 @@ export async function prepareDemo(
   const remove = () => {
     if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 5 })
   }
-  const quiet: Config = { ...config, http: { ...config.http, connect: true }, data, log: { ...config.log, level: 'warn' } }
+  const quiet: Config = {
+    ...config,
+    http: { ...config.http, connect: true },
+    data,
+    log: { ...config.log, level: 'warn' },
+  }
   return {
     start: async (start) => {
       try {

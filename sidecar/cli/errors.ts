@@ -111,11 +111,13 @@ export function guardOutput(json: boolean): void {
 }
 
 function errorText(error: unknown, flags: readonly string[]): string {
-  const { code, reason, message } = errorShown(error, flags)
+  const { code, reason, message, metadata } = errorShown(error, flags)
   if (!(error instanceof PortcullisError)) return message
+  // By which the operator of the sidecar finds the line of its log.
+  const request = metadata?.request_id === undefined ? '' : ` (request ${metadata.request_id})`
   // Any other error is an answer of the sidecar: it says why it cannot answer the question.
   const prefix = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'].includes(code) ? 'no answer, ' : ''
-  return `${prefix}${code}${reason === code ? '' : ` ${reason}`}: ${message.replaceAll('\n', escaped('\n'))}`
+  return `${prefix}${code}${reason === code ? '' : ` ${reason}`}: ${message.replaceAll('\n', escaped('\n'))}${request}`
 }
 
 function errorShown(error: unknown, flags: readonly string[]): ErrorShown {

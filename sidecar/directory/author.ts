@@ -27,6 +27,8 @@ export interface ChangeOrigin {
   readonly protocol: string
   /** IP address, or `unix socket`. */
   readonly address: string
+  /** The id of the request, where it had one. */
+  readonly requestId?: string | undefined
   /** Id of the token that the author authenticated with, and its account, where it was an IAM token. */
   readonly tokenId?: string
   readonly account?: string

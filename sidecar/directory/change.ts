@@ -331,8 +331,14 @@ export class DirectoryChange {
 /** How the call of a change came in, as the audit trail has it. */
 function byOf(origin: ChangeOrigin | undefined): object {
   if (origin === undefined) return {}
-  const { protocol, address, tokenId, account } = origin
-  return { by: { protocol, address, ...(tokenId !== undefined && { token_id: tokenId, account }) } }
+  const { protocol, address, requestId, tokenId, account } = origin
+  return {
+    by: {
+      ...{ protocol, address },
+      ...(requestId !== undefined && { request_id: requestId }),
+      ...(tokenId !== undefined && { token_id: tokenId, account }),
+    },
+  }
 }
 
 /** A permission selects a project that the account does not have. */

@@ -3,13 +3,14 @@
  * is kept only where it is small and its length is known: after a 401 it is sent once more, with a new token.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import { hasBody, isUnfinished } from '../base/http-connections.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Outgoing } from '../usecases/egress.ts'
 import type { Issued } from '../usecases/issue.ts'
+import type { Trace } from '../usecases/trace.ts'
 import { returnedHeaders } from './headers.ts'
 import {
   codeOf,
@@ -42,7 +43,7 @@ export interface Exchange {
   readonly isRenewable: (credential: Issued) => boolean
   /** How long a body that is kept may take to arrive, in milliseconds. */
   readonly keptMs: number
-  readonly log: Logger
+  readonly trace: Trace
 }
 
 /** Forwards the request and answers it. Never rejects. */
@@ -62,7 +63,6 @@ export async function forward(exchange: Exchange): Promise<void> {
     if (!response.destroyed) new Attempt(exchange, outgoing.credential, body).start()
   } catch (error) {
     const refusal = refusalOf(error)
-    if (refusal.status === 500) exchange.log.error({ err: error }, 'internal error')
     refuse(exchange, refusal, error as Error)
   }
 }
@@ -95,19 +95,32 @@ function bodyOf({ request, keptMs }: Exchange): MaybePromise<Body | undefined> {
   })
 }
 
-function refuse({ response, request, target, log }: Exchange, refusal: Refusal, cause?: Error): void {
-  const { reason, status } = refusal
-  if (status >= 500)
-    log.warn(
-      { route: target.route.path, reason, ...(cause && { cause: codeOf(cause) }) },
-      'a request was not forwarded, or its answer did not arrive',
-    )
+function refuse(exchange: Exchange, plain: Refusal, cause?: Error): void {
+  const { response, request } = exchange
+  const refusal = plain.status >= 500 ? { ...plain, requestId: traceRefusal(exchange, plain, cause) } : plain
   if (response.destroyed) return
   // What is left of the body is not read, so nothing else can follow on this connection.
   if (!response.headersSent)
     sendRefusal(response, { ...refusal, close: refusal.close || isUnfinished(request) })
   // The client must not take what it has for the whole answer.
   else response.destroy()
+}
+
+/** A request that is not the fault of its client. Many of a kind are counted. @returns the id in the line */
+function traceRefusal({ request, target, trace }: Exchange, refusal: Refusal, cause?: Error): string {
+  const { reason, status } = refusal
+  const requestId = givenRequestId(request.headersDistinct[REQUEST_ID_HEADER]) ?? newRequestId()
+  const details = { request_id: requestId }
+  const route = target.route.path
+  if (status === 500) trace.failed(cause, { route, ...details })
+  else
+    trace.record({
+      level: 'warn',
+      message: 'a request was not forwarded, or its answer did not arrive',
+      by: { route, reason, ...(cause && { cause: codeOf(cause) }) },
+      details: () => details,
+    })
+  return requestId
 }
 
 /** The request as it is sent with one credential. */
@@ -206,7 +219,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   async #newCredential(): Promise<Issued | undefined> {
-    const { credential, log, target } = this.#exchange
+    const { credential, trace, target } = this.#exchange
     const rejected = this.#credential.value
     try {
       const outgoing = await credential(rejected)
@@ -214,10 +227,11 @@ class Attempt implements Dispatcher.DispatchHandler {
       return outgoing.credential
     } catch (error) {
       const { reason } = refusalOf(error)
-      log.warn(
-        { route: target.route.path, reason },
-        'the target refused the token, and no new one was issued',
-      )
+      trace.record({
+        level: 'warn',
+        message: 'the target refused the token, and no new one was issued',
+        by: { route: target.route.path, reason },
+      })
       return undefined
     }
   }

@@ -71,6 +71,8 @@ export interface Refusal {
   readonly close?: boolean | undefined
   /** Of the matrix, where it denied. */
   readonly decision?: Decision
+  /** By which an operator finds the line of the log. */
+  readonly requestId?: string
 }
 
 /** @param value for the one place in the message */
@@ -162,11 +164,12 @@ function headersOf({ reason, headers }: Refusal): Record<string, string> {
   }
 }
 
-function bodyOf({ reason, message, decision }: Refusal): string {
+function bodyOf({ reason, message, decision, requestId }: Refusal): string {
   return JSON.stringify({
     error: {
       reason,
       message,
+      request_id: requestId,
       ...(decision && {
         decision: {
           allowed: decision.allowed,

@@ -198,7 +198,7 @@ class Door {
       credential: (rejected) => outgoing(services, target.route, rejected),
       isRenewable,
       keptMs: this.#keptMs,
-      log: this.#services.log,
+      trace: this.#services.trace,
     })
   }
 

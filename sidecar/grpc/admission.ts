@@ -6,7 +6,6 @@
 import { callError } from '../base/call-error.ts'
 import type { Services } from '../usecases/services.ts'
 import type { CallContext, ClientConnection, Method, Methods, Responses } from './call.ts'
-import { statusOfError } from './status.ts'
 
 /** How calls are admitted. */
 interface Admission {
@@ -19,7 +18,7 @@ interface Admission {
 /** The same methods for clients whose certificate is the certificate of a caller. */
 export function forCallersByCertificate(
   methods: Methods,
-  { callers, log }: Pick<Services, 'callers' | 'log'>,
+  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
 ): Methods {
   /** Connections whose refusal the log has. One line for each is enough. */
   const reported = new WeakSet<ClientConnection>()
@@ -28,10 +27,9 @@ export function forCallersByCertificate(
     report: (connection, error) => {
       if (reported.has(connection)) return
       reported.add(connection)
-      log.warn(
-        { certificate_names: connection.certificateNames, problem: statusOfError(error).message },
-        'a client was refused',
-      )
+      trace.refused('a client was refused', error, { protocol: 'grpc', address: connection.address }, () => ({
+        certificate_names: connection.certificateNames,
+      }))
     },
   })
 }

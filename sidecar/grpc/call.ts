@@ -59,7 +59,12 @@ export interface CallContext {
   readonly connection: ClientConnection
   /** The values of the metadata of that name, which is in lower case and does not end with `-bin`. */
   metadata(name: string): readonly string[]
+  /** The id of the request, where it has one whether or not its client gave one. */
+  readonly requestId?: string
 }
+
+/** Says how a call ends whose handler has thrown. */
+export type StatusOf = (error: unknown, context: CallContext) => CallStatus
 
 /** Answers one request with one response. If it is synchronous, so is the answer. */
 export interface UnaryMethod {

@@ -3,12 +3,13 @@ import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import {
   administer,
+  isRead,
   type OperationName,
   type OperationRequest,
   type OperationResult,
   requesterOf,
 } from '../usecases/administration/administer.ts'
-import type { Requester } from '../usecases/requester.ts'
+import type { PresentedCredentials, Requester } from '../usecases/requester.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { type Handlers, type Method, methodsOf, type UnaryMethod } from './call.ts'
 import {
@@ -23,6 +24,8 @@ import {
   staticTokenMessage,
 } from './directory-messages.ts'
 import { decoded, nameOfConnection, presentedIn } from './handler.ts'
+import { decoded, presentedIn, requestOf } from './handler.ts'
+import type { Intake } from './intake.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
@@ -208,18 +211,39 @@ function directoryHandler<Name extends OperationName>(
       const current = forCall(services)
       requester = await requesterOf(current, operation, presented)
       const request = decode(decoded(bytes, requestDeserialize))
-      return responseSerialize(encode(await administer(current, { requester, operation, request })))
+      const result = await administer(current, { requester, operation, request })
+      if (!isRead(operation)) traceChange(services, presented, requester, operation)
+      return responseSerialize(encode(result))
     } catch (error) {
       services.trace.refused(
         'an administrative call was refused',
         error,
         { ...presented.from, ...namesOf(requester) },
-        () => ({ operation }),
+        () => ({ operation, ...requestOf(presented) }),
       )
       throw error
     }
   }
 }
+
+/** A change has its record in the audit trail. The line joins it with the client's id of the request. */
+function traceChange(
+  { trace }: Services,
+  presented: PresentedCredentials,
+  requester: Requester,
+  operation: OperationName,
+): void {
+  trace.record({
+    level: 'info',
+    message: 'the directory was changed',
+    by: { ...presented.from, ...namesOf(requester), operation },
+    details: () => requestOf(presented),
+    lines: CHANGE_LINES,
+  })
+}
+
+/** How many changes of one sort by one requester have a line of their own each minute. */
+const CHANGE_LINES = 10
 
 /** Who asked, for the log. */
 function namesOf(requester: Requester | undefined): { readonly [name: string]: string } {

@@ -3,21 +3,45 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
+import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../base/request-id.ts'
 import type { DecisionListener } from '../usecases/asker.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
 import type { AskerFacts, Protocol } from '../usecases/decision-log.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
-import type { Trace } from '../usecases/trace.ts'
+import { isFailure } from '../usecases/trace.ts'
 import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
 import { FIELDS_MAX, tooManyFields } from './fields.ts'
 import { statusOfError } from './status.ts'
 
 /** Logs what the client is not told, and says how the call ends. */
-export function failure(trace: Trace, error: unknown): CallStatus {
+export function failure(
+  { log, trace }: Pick<Services, 'log' | 'trace'>,
+  error: unknown,
+  context: CallContext,
+): CallStatus {
   if (error instanceof StatusError) return error.status
-  trace.failed(error)
-  return statusOfError(error)
+  const failed = isFailure(error)
+  // Most calls that are refused need no id: to make one costs as much as to refuse.
+  const id = requestIdIn(context) ?? (failed ? requestIdOfFailure(error) : undefined)
+  trace.failed(error, id === undefined ? {} : { request_id: id })
+  if (error instanceof CallError && log.isLevelEnabled('debug')) {
+    const { code, reason } = error
+    log.debug(
+      { code, reason, client_address: context.connection.address, request_id: id },
+      'a call was refused',
+    )
+  }
+  return statusOfError(error, failed || givenIdIn(context) !== undefined ? id : undefined)
+}
+
+/** The id of the request, as far as it has one. */
+export function requestIdIn(context: CallContext): string | undefined {
+  return context.requestId ?? givenIdIn(context)
+}
+
+function givenIdIn(context: CallContext): string | undefined {
+  return givenRequestId(context.metadata(REQUEST_ID_HEADER))
 }
 
 /** The library's reader, which stops at a request with too many fields. */
@@ -87,9 +111,12 @@ export function loginSource(
   const caller = callers.findOrNobody(presented)
   if (caller !== undefined) return { type: 'caller', name: caller.name }
   if (presented.authorization.length > 0)
-    trace.refused('a login came with a wrong caller token', callError('CALLER_TOKEN_INVALID', {}), {
-      ...presented.from,
-    })
+    trace.refused(
+      'a login came with a wrong caller token',
+      callError('CALLER_TOKEN_INVALID', {}),
+      { ...presented.from },
+      () => requestOf(presented),
+    )
   if (remote !== undefined) return sourceAt(remote)
   return { type: presented.from.address === UNIX_SOCKET ? 'unix_socket' : 'this_machine' }
 }
@@ -108,7 +135,13 @@ export function presentedIn(context: CallContext, reachable: boolean): Presented
     clientAddress: address ?? (remote ? undefined : '127.0.0.1'),
     connection: context.connection,
     from: { protocol, address: address ?? (remote ? 'gone' : UNIX_SOCKET) },
+    requestId: requestIdIn(context),
   }
+}
+
+/** Which request it was, for the log. */
+export function requestOf({ requestId }: Pick<PresentedCredentials, 'requestId'>): { request_id?: string } {
+  return requestId === undefined ? {} : { request_id: requestId }
 }
 
 /** Over HTTP a proxy can speak for clients of other machines, so the address of a client always counts. */

@@ -32,13 +32,13 @@ export interface GrpcServer {
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
-  const { log, trace, meters } = services
+  const { log, meters } = services
   const { methods, stop } = methodsOfAll(services, options)
   const served = await reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
     ...options,
-    statusOf: (error) => failure(trace, error),
+    statusOf: (error, context) => failure(services, error, context),
     onExceeded: (counts) => {
       meters?.exceeded(counts)
       log.info({ exceeded: counts }, 'connections or calls were refused at a bound')

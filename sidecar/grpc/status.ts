@@ -7,14 +7,22 @@ import { type CallStatus, STATUS } from './call.ts'
 /** `domain` of every `google.rpc.ErrorInfo` that Portcullis sends. */
 export const ERROR_DOMAIN = 'portcullis'
 
-/** How a call ends. An unknown error becomes `INTERNAL` without its cause, which the caller must log. */
-export function statusOfError(error: unknown): CallStatus {
+/**
+ * How a call ends. An unknown error becomes `INTERNAL` without its cause, which the caller must log.
+ *
+ * @param requestId by which an operator finds the line of the log
+ */
+export function statusOfError(error: unknown, requestId?: string): CallStatus {
   const failed = error instanceof CallError ? error : callError('INTERNAL', {})
   const { message, reason, violations, metadata: facts } = failed
   const code = STATUS[failed.code]
-  const details = [ErrorInfo.encode({ reason, domain: ERROR_DOMAIN, metadata: { ...facts } }).finish()].map(
-    (value) => ({ typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: Buffer.from(value) }),
-  )
+  const details = [
+    ErrorInfo.encode({
+      reason,
+      domain: ERROR_DOMAIN,
+      metadata: { ...facts, ...(requestId !== undefined && { request_id: requestId }) },
+    }).finish(),
+  ].map((value) => ({ typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: Buffer.from(value) }))
   if (violations.length > 0) {
     const fieldViolations = violations.map(({ field, expected }) => ({
       field,

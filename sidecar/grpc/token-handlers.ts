@@ -2,11 +2,13 @@
 import { nameOfSource } from '../authority/login-source.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { type Issued, issue } from '../usecases/issue.ts'
-import { type TracedLogin, traceFailure, traceIssued } from '../usecases/login-trace.ts'
+import { type TracedLogin, traceFailure, traceIssued, traceRevoked } from '../usecases/login-trace.ts'
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import type { UnaryMethod } from './call.ts'
 import { loginSource, nameOfConnection, presentedIn, remoteAddress } from './handler.ts'
+import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } from './handler.ts'
+import type { Intake } from './intake.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -22,10 +24,11 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
     issue: (request, context) => {
       const { requester, purpose, rejected } = readIssueRequest(request)
       const presented = presentedIn(context, reachable)
+      const traced = { from: presented.from, requestId: presented.requestId }
       if (requester.type === 'password') {
         const source = loginSource(services, presented, remoteAddress(context, reachable))
         const { account, userName } = requester.login
-        const login = { from: presented.from, source: nameOfSource(source), user: { account, userName } }
+        const login = { ...traced, source: nameOfSource(source), user: { account, userName } }
         const from = { source, connection: nameOfConnection(context) }
         return issueTraced(services, login, async () => {
           await intake.turn(nameOfConnection(context), presented)
@@ -33,7 +36,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
         })
       }
       const login: { -readonly [Key in keyof TracedLogin]: TracedLogin[Key] } = {
-        from: presented.from,
+        ...traced,
         source: 'profiles',
       }
       return issueTraced(services, login, () => {
@@ -55,8 +58,14 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
       try {
         await intake.turn(nameOfConnection(context), presented)
         return revokeResponse(await revoke(forCall(services), token, presented))
+        await intake.turn(context, presented)
+        const revoked = await revoke(forCall(services), token, presented)
+        traceRevoked(services, presented.from, presented.requestId)
+        return revokeResponse(revoked)
       } catch (error) {
-        services.trace.refused('a revocation was refused', error, { ...presented.from })
+        services.trace.refused('a revocation was refused', error, { ...presented.from }, () =>
+          requestOf(presented),
+        )
         throw error
       }
     },

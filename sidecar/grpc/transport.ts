@@ -2,7 +2,7 @@
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import type { SocketAccess } from '../base/unix-socket.ts'
-import type { CallStatus, Methods } from './call.ts'
+import type { Methods, StatusOf } from './call.ts'
 
 /** Bounds of connections. grpc-js has no place for most of them, so `grpc-js/guard.ts` keeps those that it can. */
 export interface ConnectionBounds {
@@ -37,8 +37,7 @@ export interface TransportOptions {
   /** After this time a client is asked to reconnect, in milliseconds. */
   readonly maxConnectionAgeMs: number
   readonly bounds: ConnectionBounds
-  /** Says how a call ends whose handler has thrown. */
-  readonly statusOf: (error: unknown) => CallStatus
+  readonly statusOf: StatusOf
   /** Bounds were exceeded, so often since the last time. */
   readonly onExceeded: (counts: Readonly<Record<string, number>>) => void
 }

@@ -46,10 +46,11 @@ export function reasonOfFailure(error: unknown): CallErrorReason {
   return callErrorOf(error).reason
 }
 
-/** The answer where there is no decision. */
-export function failureAnswer(error: unknown): DenialAnswer {
+/** The answer where there is no decision. @param requestId shown where the failure is unexpected */
+export function failureAnswer(error: unknown, requestId?: string): DenialAnswer {
   const { reason, code, metadata } = callErrorOf(error)
-  return failureOf(reason, isTemporary(code) ? (metadata.retry_after_seconds ?? '1') : undefined)
+  const retryAfter = isTemporary(code) ? (metadata.retry_after_seconds ?? '1') : undefined
+  return failureOf(reason, retryAfter, error instanceof CallError ? undefined : requestId)
 }
 
 function callErrorOf(error: unknown): CallError {
@@ -58,18 +59,19 @@ function callErrorOf(error: unknown): CallError {
 
 /** Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route brings one. */
 export function traceFailure(
-  { log, trace }: Pick<Services, 'log' | 'trace'>,
+  { trace }: Pick<Services, 'trace'>,
   error: unknown,
   from: CallOrigin,
+  requestId: string,
 ): void {
-  if (!(error instanceof CallError))
-    log.error({ err: error }, 'a request of a proxy failed with an unexpected error')
+  const request = { request_id: requestId }
+  if (!(error instanceof CallError)) trace.failed(error, { ...from, ...request })
   else
     trace.record({
       level: 'warn',
       message: 'a request of a proxy was denied, because nothing could be decided',
       by: { ...from, reason: error.reason, problem: error.message },
-      ...(error.cause !== undefined && { details: () => ({ err: error.cause }) }),
+      details: () => ({ ...request, ...(error.cause !== undefined && { err: error.cause }) }),
     })
 }
 

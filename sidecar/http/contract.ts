@@ -17,6 +17,7 @@ export interface Calls {
       readonly response: ServerResponse
       readonly headers: OutgoingHttpHeaders
       readonly address: string | undefined
+      readonly requestId: string
       /** The requests of the call may arrive for as long as it lasts. */
       readonly mayLast: () => void
     },
@@ -86,13 +87,14 @@ export class ContractRoutes {
     // Before the body is looked at: Fastify would read it whole.
     scope.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
       if (request.method !== 'POST') return next()
-      const { raw, ip } = request
+      const { raw, ip, id } = request
       reply.hijack()
       calls.answer(pathOf(request), {
         request: raw,
         response: reply.raw,
         headers: reply.getHeaders() as OutgoingHttpHeaders,
         address: ip,
+        requestId: id,
         mayLast: () => mayLast(raw),
       })
     })

@@ -50,8 +50,8 @@ export function addExtAuthzRoute(server: FastifyInstance, services: Services, ur
  * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured with `failure_mode_allow`. So
  * it is told to deny.
  */
-function failureAsDenial(error: unknown): DenialAnswer {
-  return { ...failureAnswer(error), status: 403 }
+function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
+  return { ...failureAnswer(error, requestId), status: 403 }
 }
 
 /** @throws CallError where nothing can be decided */

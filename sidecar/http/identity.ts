@@ -10,7 +10,7 @@ import {
   revokeSubject,
   validate,
 } from '../usecases/identity.ts'
-import { type TracedLogin, traceFailure, traceIssued } from '../usecases/login-trace.ts'
+import { type TracedLogin, traceFailure, traceIssued, traceRevoked } from '../usecases/login-trace.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { JsonBodies, sendJson } from './json.ts'
@@ -79,6 +79,7 @@ export async function addIdentityRoutes(
   server.delete('/identity/v3/auth/tokens', async (request, reply) => {
     await inTurn(request)
     await revokeSubject(current(), questionOf(request))
+    traceRevoked(services, { protocol: 'http', address: addressOf(request) }, request.id)
     return reply.code(204).send()
   })
 

@@ -31,16 +31,17 @@ function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAn
  * @param failed the answer where nothing can be decided
  */
 export function answerProxy(
-  services: Pick<Services, 'log' | 'trace'>,
+  services: Pick<Services, 'trace'>,
   reply: FastifyReply,
   answerTo: (request: FastifyRequest) => MaybePromise<ProxyAnswer>,
-  failed: (error: unknown) => ProxyAnswer = failureAnswer,
+  failed: (error: unknown, requestId: string) => ProxyAnswer = failureAnswer,
 ): void {
   const { request } = reply
   const send = (answer: ProxyAnswer) => sendProxyAnswer(reply, answer)
   const fail = (error: unknown) => {
-    traceFailure(services, error, { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' })
-    send(failed(error))
+    const from = { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' } as const
+    traceFailure(services, error, from, request.id)
+    send(failed(error, request.id))
   }
   try {
     const answer = answerTo(request)

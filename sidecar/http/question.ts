@@ -10,6 +10,7 @@ export function questionOf(request: FastifyRequest): TokenQuestion {
     headers: headersOf(request),
     clientAddress: addressOf(request),
     connection: connectionOf(request),
+    requestId: request.id,
     // A repeated header counts as an empty one.
     subject: subjects && (subjects.length === 1 ? (subjects[0] ?? '') : ''),
     acceptExpired: false,

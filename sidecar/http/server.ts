@@ -1,5 +1,4 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
-import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyInstance,
@@ -11,6 +10,7 @@ import { isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/certificates.ts'
 import type { ConnectionSource } from '../base/connections.ts'
 import { readiness } from '../base/health.ts'
+import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { Services } from '../usecases/services.ts'
 import type { AuthzenOptions } from './authzen/routes.ts'
 import { Bounds } from './bounds.ts'
@@ -128,14 +128,14 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     if (pretended === undefined) return bounds.begin(request.raw, next)
     const by = { protocol: 'http', address: request.socket.remoteAddress }
     services.trace.record({ level: 'warn', message: 'an unknown proxy was refused', by })
+    if (pretended === undefined) return next()
+    traceUnknownProxy(services, request)
     refuse(reply, pretended)
   })
   server.addHook('onClose', async () => proxies?.close())
   server.setErrorHandler(async (error: Error, request, reply) => {
     const answer = httpErrorOf(error)
-    // Logins leave a trace of their own.
-    if (request.method !== 'POST')
-      services.trace.refused('an identity call was refused', error, { protocol: 'http', address: request.ip })
+    traceRefusal(services, request, error)
     logRefusal(services, request, error, answer)
     return refuse(reply, answer)
   })
@@ -167,6 +167,19 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     reload: () => proxies?.reload(),
     close,
   }
+}
+
+function traceUnknownProxy({ trace }: Services, { id, socket }: FastifyRequest): void {
+  const by = { protocol: 'http', address: socket.remoteAddress }
+  const details = () => ({ request_id: id })
+  trace.record({ level: 'warn', message: 'an unknown proxy was refused', by, details })
+}
+
+/** Logins leave a trace of their own. */
+function traceRefusal({ trace }: Services, { id, ip, method }: FastifyRequest, error: Error): void {
+  if (method === 'POST') return
+  const details = () => ({ request_id: id })
+  trace.refused('an identity call was refused', error, { protocol: 'http', address: ip }, details)
 }
 
 /**
@@ -308,7 +321,8 @@ function newServer(
     trustProxy: proxies !== undefined && ((address, hop) => proxies.includes(address, hop)),
     // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone redirects them.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
-    genReqId: newRequestId,
+    // Of several, Node makes one text, which is no id.
+    genReqId: ({ headers }) => givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId(),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, requestMs),
     // For a path that cannot be decoded, Fastify calls no hook.
     frameworkErrors: (error, request, reply) =>
@@ -361,10 +375,6 @@ function connectionErrorOf(code: string | undefined, requestMs: number): HttpErr
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { status: 408, message: `expected the complete request within ${requestMs / 1000} s` }
   return { status: 400, message: 'expected an HTTP/1.1 request' }
-}
-
-function newRequestId(): string {
-  return `req-${randomUUID()}`
 }
 
 /** The possible Host headers for a URL: with the port, and also without it if it is the default port. */

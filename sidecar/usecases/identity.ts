@@ -71,6 +71,8 @@ export interface TokenQuestion {
   readonly clientAddress: string
   /** The same object for all requests of a connection. */
   readonly connection: object
+  /** The id of the request. */
+  readonly requestId?: string
   /** The token that is asked about, as it arrived; `undefined`: none did. */
   readonly subject: string | undefined
   /** Whether a token that expired in the last 48 hours counts as active. */
@@ -177,7 +179,12 @@ export async function revokeSubject(services: IdentityServices, question: TokenQ
  */
 export async function authenticate(
   services: IdentityServices,
-  { headers, clientAddress, connection }: Pick<TokenQuestion, 'headers' | 'clientAddress' | 'connection'>,
+  {
+    headers,
+    clientAddress,
+    connection,
+    requestId,
+  }: Pick<TokenQuestion, 'headers' | 'clientAddress' | 'connection' | 'requestId'>,
   wanted: 'scoped' | 'any' = 'any',
 ): Promise<UserRequester> {
   const { engine, settings } = services
@@ -189,6 +196,7 @@ export async function authenticate(
         connection,
         acceptUnscoped: settings.unscopedLogin,
         from: { protocol: 'http', address: clientAddress },
+        requestId,
       })
     : undefined
   if (found.ok && requester !== undefined && headerOf(engine, requester.token) === found.header) {

@@ -19,8 +19,8 @@ export interface TracedLogin {
   readonly user?: { readonly account: string; readonly userName: string } | undefined
 }
 
-/** How many tokens of one user to one source have a line of their own each minute. */
-const ISSUED_LINES = 10
+/** How many tokens that are issued to or revoked by one source have a line of their own each minute. */
+const TOKEN_LINES = 10
 
 /** A login that failed, or was refused. The log names a user only where there is such a user: others may be passwords. */
 export function traceFailure(services: LoginServices, login: TracedLogin, error: unknown): void {
@@ -52,17 +52,29 @@ function causeOf(error: CallError): CallError {
   return error.cause instanceof CallError ? error.cause : error
 }
 
+/** A token that was revoked. Its record is in the audit trail; the line joins it with the request. */
+export function traceRevoked({ trace }: Pick<Services, 'trace'>, from: CallOrigin, requestId?: string): void {
+  const details = () => ({ request_id: requestId })
+  trace.record({
+    level: 'info',
+    message: 'a token was revoked',
+    by: { ...from },
+    details,
+    lines: TOKEN_LINES,
+  })
+}
+
 /** A token that was issued. */
 export function traceIssued(
   { trace }: Pick<Services, 'trace'>,
-  { from, source, caller, profile, user }: TracedLogin,
+  { from, source, caller, profile, requestId, user }: TracedLogin,
   { tokenId, kind, scope }: Pick<VerifiedToken, 'tokenId' | 'kind' | 'scope'>,
 ): void {
   trace.record({
     level: 'info',
     message: 'a token was issued',
     by: { ...from, source, caller, profile, account: scope.account, user_name: user?.userName },
-    details: () => ({ token_id: tokenId, kind, project: scope.project }),
-    lines: ISSUED_LINES,
+    details: () => ({ token_id: tokenId, kind, project: scope.project, request_id: requestId }),
+    lines: TOKEN_LINES,
   })
 }

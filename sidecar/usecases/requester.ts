@@ -17,6 +17,7 @@ export interface Operator {
   readonly type: 'operator'
   readonly caller: IdentifiedCaller
   readonly from: CallOrigin
+  readonly requestId?: string | undefined
 }
 
 /** Where a call came from, for the audit trail and the log. */
@@ -35,6 +36,7 @@ export interface UserRequester {
   /** Where their call came from; `undefined`: no address is known. */
   readonly clientAddress: string | undefined
   readonly from: CallOrigin
+  readonly requestId?: string | undefined
   /** Whether their call is one that an owner may make from any address. */
   readonly ownersFromAnywhere: boolean
 }
@@ -46,6 +48,8 @@ export interface PresentedCredentials extends CallerCredentials {
   /** The same object for all calls of a connection. */
   readonly connection: object
   readonly from: CallOrigin
+  /** The id of their request, where it has one. */
+  readonly requestId?: string | undefined
 }
 
 /**
@@ -59,13 +63,20 @@ export async function identify(
   credentials: PresentedCredentials,
   ownersFromAnywhere = false,
 ): Promise<Requester> {
-  const { iamToken, clientAddress, connection, from } = credentials
+  const { iamToken, clientAddress, connection, from, requestId } = credentials
   const caller = services.callers.find(credentials)
-  if (caller !== undefined) return { type: 'operator', caller, from }
+  if (caller !== undefined) return { type: 'operator', caller, from, requestId }
   const [value, ...more] = iamToken
   const requester =
     value !== undefined && more.length === 0
-      ? await userByIamToken(services, { value, clientAddress, connection, from, ownersFromAnywhere })
+      ? await userByIamToken(services, {
+          value,
+          clientAddress,
+          connection,
+          from,
+          requestId,
+          ownersFromAnywhere,
+        })
       : undefined
   if (requester === undefined || requester.token.scope.project !== undefined)
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
@@ -110,23 +121,28 @@ export async function confirmUser(
 /** The requester as the author of a change. */
 export function authorOf(requester: Requester, lane: ChangeLane): Omit<Actor, 'confirm' | 'authorize'> {
   if (requester.type === 'operator') return callerAuthor(requester, lane)
-  const { user, token, from } = requester
+  const { user, token, from, requestId } = requester
   return {
     name: `${user.type} ${user.id} (${user.name})`,
     lane,
     principal: user.id,
-    origin: { ...from, tokenId: token.tokenId, account: token.scope.account },
+    origin: { ...from, requestId, tokenId: token.tokenId, account: token.scope.account },
   }
 }
 
 /** A caller as the author of a change. */
 export function callerAuthor(
-  { caller, from }: Pick<Operator, 'caller' | 'from'>,
+  { caller, from, requestId }: Pick<Operator, 'caller' | 'from' | 'requestId'>,
   lane: ChangeLane,
 ): Omit<Actor, 'confirm' | 'authorize'> {
   const name = `caller ${caller.name}`
   // Nobody can fill the lane of those who may do everything anyway.
-  return { name, lane: caller.rights.everything ? 'operators' : lane, principal: name, origin: from }
+  return {
+    name,
+    lane: caller.rights.everything ? 'operators' : lane,
+    principal: name,
+    origin: { ...from, requestId },
+  }
 }
 
 /**
@@ -141,6 +157,7 @@ export async function userByIamToken(
     clientAddress,
     connection,
     from,
+    requestId,
     ownersFromAnywhere = false,
     acceptUnscoped = false,
   }: {
@@ -150,6 +167,7 @@ export async function userByIamToken(
     /** The same object for all calls of a connection. */
     readonly connection: object
     readonly from: CallOrigin
+    readonly requestId?: string | undefined
     /** Whether an owner counts although they are outside the addresses of their account. */
     readonly ownersFromAnywhere?: boolean | undefined
     /** Whether an unscoped token counts. Who accepts it must grant nothing that it takes a scope for. */
@@ -167,5 +185,5 @@ export async function userByIamToken(
   if (outside && !ownersFromAnywhere) throw callError('ADDRESS_NOT_ALLOWED', {})
   const user = await administration.users.byId(token.subject.id)
   if (outside && !user?.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
-  return user && { type: 'user', user, token, clientAddress, from, ownersFromAnywhere }
+  return user && { type: 'user', user, token, clientAddress, from, requestId, ownersFromAnywhere }
 }

@@ -129,17 +129,22 @@ const CREDENTIAL =
 /** The user of the one IAM token that was presented. */
 async function onlyUser(
   services: RevokeServices,
-  { iamToken: [value = '', ...more], clientAddress, connection, from }: PresentedCredentials,
+  { iamToken: [value = '', ...more], clientAddress, connection, from, requestId }: PresentedCredentials,
 ): Promise<UserRequester | undefined> {
-  return more.length === 0 ? userByIamToken(services, { value, clientAddress, connection, from }) : undefined
+  return more.length === 0
+    ? userByIamToken(services, { value, clientAddress, connection, from, requestId })
+    : undefined
 }
 
 /** Whoever holds the token, as the actor who revokes it. */
-function holder({ subject, tokenId, scope }: VerifiedToken, { from }: PresentedCredentials): Actor {
+function holder(
+  { subject, tokenId, scope }: VerifiedToken,
+  { from, requestId }: PresentedCredentials,
+): Actor {
   return {
     ...trusted(`whoever holds the token of ${subject.type} ${subject.id}`, 'revocations'),
     principal: subject.id,
-    origin: { ...from, tokenId, account: scope.account },
+    origin: { ...from, requestId, tokenId, account: scope.account },
   }
 }
 
@@ -147,13 +152,13 @@ function holder({ subject, tokenId, scope }: VerifiedToken, { from }: PresentedC
 function revokingCaller(
   callers: Callers,
   caller: IdentifiedCaller,
-  { from }: PresentedCredentials,
+  { from, requestId }: PresentedCredentials,
   action: string,
   account?: string,
 ): Actor {
   expectRightToRevoke(caller, action, account)
   return {
-    ...callerAuthor({ caller, from }, caller.rights.revoke ? 'operators' : 'revocations'),
+    ...callerAuthor({ caller, from, requestId }, caller.rights.revoke ? 'operators' : 'revocations'),
     confirm: () => expectRightToRevoke(callers.confirm(caller), action, account),
     authorize: () => {},
   }

@@ -85,7 +85,7 @@ export class Trace {
    * A call that the sidecar could not answer, whoever asked: a full disk, a database or an upstream that does not answer, a defect.
    * Errors of other sorts are no failures.
    *
-   * @param details of the call, for the line of an unexpected error
+   * @param details of the call, for its line
    */
   failed(error: unknown, details: object = {}): void {
     this.#meters?.failed(error instanceof CallError ? error.reason : 'INTERNAL')
@@ -95,9 +95,9 @@ export class Trace {
       this.record({ level: 'error', message, by: {}, details: facts, lines: UNEXPECTED_LINES })
       return
     }
-    const { cause, code, reason } = error
-    if (cause === undefined || cause instanceof CallError || code === 'INVALID_ARGUMENT') return
-    const facts = () => ({ problem: error.message, err: cause })
+    if (!isFailure(error)) return
+    const { cause, reason } = error
+    const facts = () => ({ problem: error.message, err: cause, ...details })
     this.record({ level: 'warn', message: 'a call got no answer', by: { reason }, details: facts })
   }
 
@@ -160,6 +160,13 @@ export class Trace {
     }
     this.#log[level]({ ...by, ...more }, message)
   }
+}
+
+/** Whether the sidecar could not answer, whoever asked. */
+export function isFailure(error: unknown): boolean {
+  if (!(error instanceof CallError)) return true
+  const { cause, code } = error
+  return cause !== undefined && !(cause instanceof CallError) && code !== 'INVALID_ARGUMENT'
 }
 
 /** Whether the call failed because of who asked or how often, and not because of what was asked. */

@@ -121,7 +121,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/egress/',
     purpose: 'forwards the requests of applications, with the credential of their route',
-    imports: ['engine/', 'sidecar/base/', 'sidecar/usecases/', 'node:', 'pino', 'undici'],
+    imports: ['engine/', 'sidecar/base/', 'sidecar/usecases/', 'node:', 'undici'],
   },
   {
     room: 'sidecar/health/',
@@ -129,9 +129,14 @@ export const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'node:', 'prom-client'],
   },
   {
+    room: 'sidecar/pretty-log.ts',
+    purpose: 'lines of the log for people',
+    imports: ['sidecar/base/', 'node:'],
+  },
+  {
     room: 'sidecar/log.ts',
     purpose: 'the log',
-    imports: ['sidecar/base/', 'sidecar/config/', 'node:', 'pino'],
+    imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/pretty-log.ts', 'node:', 'pino'],
   },
   {
     room: 'sidecar/process-metrics.ts',

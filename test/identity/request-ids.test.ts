@@ -38,6 +38,14 @@ test('an id that the client sends is not taken over', async () => {
   expect((await ask({ path: '/', headers })).headers['x-openstack-request-id']).not.toBe('req-of-the-client')
 })
 
+test('the id of a proxy is taken over, where it looks like one', async () => {
+  const answered = async (id: string) =>
+    (await ask({ path: '/nosuch', headers: { 'x-request-id': id } })).headers['x-openstack-request-id']
+  const id = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
+  expect(await answered(id)).toBe(id)
+  expect(await answered('not an id')).toMatch(/^req-/)
+})
+
 test('the log lines of a refused request name it, and why it was refused', async () => {
   const { headers } = await ask(post(loginBody({ password: 'wrong' })))
   expect(linesAbout(headers['x-openstack-request-id'])).toEqual([

@@ -236,7 +236,7 @@ export class EnvelopedCall implements Responses {
 
   fail(error: unknown): void {
     // What is thrown is logged, also when nobody waits for it any more.
-    this.#close(this.#settings.statusOf(error))
+    this.#close(this.#settings.statusOf(error, this.#context))
   }
 
   onEnd(listener: () => void): void {

@@ -4,7 +4,7 @@ import { carrierOf } from '../../base/http-carrier.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
 import type { Budget } from '../../http2/budget.ts'
-import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from '../call.ts'
+import { type CallContext, type ClientConnection, STATUS, StatusError, type StatusOf } from '../call.ts'
 import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../faults.ts'
 import type { Descriptors, JsonCodec } from './json.ts'
 
@@ -15,6 +15,7 @@ export interface Exchange {
   readonly headers: OutgoingHttpHeaders
   /** IP address of the client. */
   readonly address: string | undefined
+  readonly requestId: string
   /** The requests of the call may arrive for as long as it lasts, and its client may be silent meanwhile. */
   readonly mayLast: () => void
 }
@@ -32,6 +33,7 @@ export interface Settings {
   readonly turns: Turns
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: (error: unknown) => CallStatus
+  readonly statusOf: StatusOf
 }
 
 /** The object of each connection, which all of its calls have in common. */
@@ -40,10 +42,12 @@ const CONNECTIONS = new WeakMap<object, ClientConnection>()
 /** What a handler may know of the call. */
 export class HttpContext implements CallContext {
   readonly connection: ClientConnection
+  readonly requestId: string
   readonly #request: IncomingMessage
 
-  constructor({ request, address }: Exchange) {
+  constructor({ request, address, requestId }: Exchange) {
     this.connection = connectionOf(request, address)
+    this.requestId = requestId
     this.#request = request
   }
 

@@ -4,7 +4,7 @@
  */
 import type { Turns } from '../../base/turns.ts'
 import { Budget } from '../../http2/budget.ts'
-import { type CallStatus, type Method, type Methods, STATUS, StatusError } from '../call.ts'
+import { type Method, type Methods, STATUS, StatusError, type StatusOf } from '../call.ts'
 import type { ConnectionBounds } from '../transport.ts'
 import { EnvelopedCall } from './enveloped.ts'
 import type { Exchange, Settings } from './exchange.ts'
@@ -21,6 +21,7 @@ export interface ContractOptions {
   readonly turns: Turns
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: (error: unknown) => CallStatus
+  readonly statusOf: StatusOf
 }
 
 /** A method with its JSON. */

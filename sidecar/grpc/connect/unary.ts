@@ -124,7 +124,7 @@ class ConnectUnary {
 
   #fail(error: unknown): void {
     // What is thrown is logged, also when nobody waits for it any more.
-    const status = this.#settings.statusOf(error)
+    const status = this.#settings.statusOf(error, new HttpContext(this.#exchange))
     if (this.#over) return
     sendError(this.#exchange, status, this.#settings)
     this.#end()

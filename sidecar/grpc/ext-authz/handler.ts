@@ -3,6 +3,7 @@
  * denied in an answer and not by a failed call, because an Envoy with `failure_mode_allow` lets a request pass whose call failed.
  */
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../../base/request-id.ts'
 import { clientAddress } from '../../http-authorization/client-address.ts'
 import { areUsual, type Decided, decide, headerChanges, valuesOf } from '../../http-authorization/decide.ts'
 import {
@@ -18,7 +19,7 @@ import type { DecisionListener } from '../../usecases/asker.ts'
 import type { Services } from '../../usecases/services.ts'
 import { timed } from '../../usecases/timed.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
-import { callerCredentialsIn, listenersOf, presentedIn } from '../handler.ts'
+import { callerCredentialsIn, listenersOf, presentedIn, requestIdIn } from '../handler.ts'
 import { type Asked, readAsked } from './request.ts'
 import { allowedResponse, deniedResponse, undecidedResponse } from './response.ts'
 
@@ -31,8 +32,11 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
     // Routes may look at any header.
     const asked = readAsked(request, routes === undefined ? relevanceTo(rules.engine) : EVERY_HEADER)
     const failed = (error: unknown): Buffer => {
-      traceFailure(services, error, presentedIn(call, reachable).from)
-      return undecidedResponse(failureAnswer(error), reasonOfFailure(error))
+      // Envoy's own id, where its headers are read for the routes.
+      const envoys = givenRequestId(valuesOf(asked.headers, REQUEST_ID_HEADER))
+      const id = envoys ?? requestIdIn(call) ?? requestIdOfFailure(error)
+      traceFailure(services, error, presentedIn(call, reachable).from, id)
+      return undecidedResponse(failureAnswer(error, id), reasonOfFailure(error))
     }
     try {
       const answered = answer(services, asked, call, { reachable, listener: listenerOf?.(call) })

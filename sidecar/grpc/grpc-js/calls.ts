@@ -17,10 +17,8 @@ import type {
   Methods,
   Requests,
   Responses,
+  StatusOf,
 } from '../call.ts'
-
-/** Says how a call ends whose handler has thrown. */
-type StatusOf = (error: unknown) => CallStatus
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>
 type WritableCall = ServerWritableStream<Buffer, Buffer>
@@ -74,13 +72,14 @@ function handlerOf(method: Method, settings: CallSettings): UntypedServiceImplem
           beforeResponse(settings, call, response)
           callback(null, response)
         }
+        const context = new Context(call)
+        const fail = (error: unknown) => callback(serviceError(statusOf(error, context)))
         try {
-          const response = method.handle(call.request, new Context(call))
-          if (response instanceof Promise)
-            response.then(respond, (error) => callback(serviceError(statusOf(error))))
+          const response = method.handle(call.request, context)
+          if (response instanceof Promise) response.then(respond, fail)
           else respond(response)
         } catch (error) {
-          callback(serviceError(statusOf(error)))
+          fail(error)
         }
       }
     case 'server_stream':
@@ -187,7 +186,7 @@ class CallResponses implements Responses {
   fail(error: unknown): void {
     if (this.#over || this.#call.cancelled) return
     this.#over = true
-    this.#call.emit('error', serviceError(this.#settings.statusOf(error)))
+    this.#call.emit('error', serviceError(this.#settings.statusOf(error, new Context(this.#call))))
   }
 
   onEnd(listener: () => void): void {

@@ -173,7 +173,7 @@ class SingleCall extends OpenCall {
         answer(stream, bytes)
       },
       (error) => {
-        const status = settings.statusOf(error)
+        const status = settings.statusOf(error, stream.head)
         stream.finished()
         if (this.over) return
         this.ended()
@@ -187,7 +187,7 @@ class SingleCall extends OpenCall {
     if (this.#responses !== undefined) this.#responses.fail(error)
     else {
       this.ended()
-      failBeforeAnswer(this.stream, this.settings.statusOf(error))
+      failBeforeAnswer(this.stream, this.settings.statusOf(error, this.stream.head))
     }
   }
 
@@ -328,7 +328,7 @@ class StreamResponses implements Responses {
 
   fail(error: unknown): void {
     if (this.#over) return
-    const status: CallStatus = this.#settings.statusOf(error)
+    const status: CallStatus = this.#settings.statusOf(error, this.#stream.head)
     if (this.#begun) this.#stream.end(statusFields(status))
     else failBeforeAnswer(this.#stream, status)
     this.#call.ended()

@@ -1,14 +1,13 @@
 /** The answer to one request: the path that nearly every call takes. It makes nothing that outlives the call. */
 import { RepeatedFields } from '../../http2/hpack/encoder.ts'
-import type { CallStatus, UnaryMethod } from '../call.ts'
+import type { CallStatus, StatusOf, UnaryMethod } from '../call.ts'
 import { ANSWER_FIELDS, type CallStream } from './head.ts'
 import { prefixOf } from './messages.ts'
 import { statusFields } from './text.ts'
 
 export interface GrpcSettings {
   readonly maxMessageBytes: number
-  /** Says how a call ends whose handler has thrown. */
-  readonly statusOf: (error: unknown) => CallStatus
+  readonly statusOf: StatusOf
 }
 
 export const HEADERS = new RepeatedFields(...ANSWER_FIELDS)
@@ -24,7 +23,7 @@ export function runUnary(
   try {
     return handle(request, stream.head)
   } catch (error) {
-    failBeforeAnswer(stream, statusOf(error))
+    failBeforeAnswer(stream, statusOf(error, stream.head))
     return undefined
   }
 }

@@ -93,10 +93,8 @@ function admit({ callers, trace }: Services, request: FastifyRequest, callersOnl
         credential: 'a caller token: `Authorization: Bearer …`',
       })
   } catch (error) {
-    trace.refused('a question about access was refused', error, {
-      protocol: 'http',
-      address: addressOf(request),
-    })
+    const by = { protocol: 'http', address: addressOf(request) }
+    trace.refused('a question about access was refused', error, by, () => ({ request_id: request.id }))
     throw error
   }
 }

@@ -90,6 +90,11 @@ export async function administer<Name extends OperationName>(
   return work({ engine, administration, requester, actor }, request)
 }
 
+/** Whether the operation changes nothing. */
+export function isRead(operation: OperationName): boolean {
+  return rowOf(operation).reads ?? false
+}
+
 /** TypeScript does not see that the row of a name takes the request of that name. */
 function rowOf<Name extends OperationName>(
   name: Name,

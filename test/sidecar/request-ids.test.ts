@@ -1,0 +1,111 @@
+/** What a client is told of a call can be joined with the log and the audit trail: by the id that it gave, or by the id of a failure. */
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test, vi } from 'vitest'
+import { givenRequestId, newRequestId, requestIdOfFailure } from '../../sidecar/base/request-id.ts'
+import type { PortcullisError } from '../../sidecar/client/error.ts'
+import { BlackBox, refused } from '../support/black-box.ts'
+import { operatorOf } from '../support/operator.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+
+const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
+
+test.each<[what: string, values: string[] | undefined, id: string | undefined]>([
+  ['a UUID', [UUID], UUID],
+  ["Keystone's form", [`req-${UUID}`], `req-${UUID}`],
+  ['a trace id', ['4bf92f3577b34da6a3ce929d0e0e4736'], '4bf92f3577b34da6a3ce929d0e0e4736'],
+  ['none', undefined, undefined],
+  ['an empty one', [''], undefined],
+  ['two of them', [UUID, UUID], undefined],
+  ['two in one header', [`${UUID}, ${UUID}`], undefined],
+  ['a word', ['password'], undefined],
+  ['more digits than a trace id has: a pepper, or a key', ['ab'.repeat(32)], undefined],
+  ['a line break behind it', [`${UUID}\n`], undefined],
+  ['a text that a terminal obeys', [`${UUID}\u001b[2J`], undefined],
+  ['a static token', [`pct_${'A'.repeat(43)}`], undefined],
+])('of %s the id is taken over, or not', (_what, values, id) => {
+  expect(givenRequestId(values)).toBe(id)
+})
+
+test('an error has one id, and two have two', () => {
+  const error = new Error('a defect')
+  expect(requestIdOfFailure(error)).toBe(requestIdOfFailure(error))
+  expect(requestIdOfFailure(new Error('another'))).not.toBe(requestIdOfFailure(error))
+  expect(givenRequestId([newRequestId()])).toBeDefined()
+})
+
+describe.each(['sockets', 'grpc-js'])('over gRPC on %s', async (transport) => {
+  const running = await runSidecar({ flags: { 'grpc.transport': transport } })
+  const secrets = await populate(running)
+  const box = new BlackBox(running.address)
+  const lines = () => running.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const aboutRequest = (id: unknown) => lines().filter((line) => line.request_id === id)
+  const wrongLogin = {
+    password: { user_name: 'account', account: ACCOUNT, password: 'wrong' },
+    scope: { account: ACCOUNT },
+  }
+
+  test('a refused call has the id that its client gave: in the answer, in the trace and in the line of each refusal', async () => {
+    const id = randomUUID()
+    const told = await refused(box.ask('issue', wrongLogin, { metadata: { 'x-request-id': id } }))
+    expect(told).toMatchObject({ reason: 'LOGIN_FAILED', metadata: { request_id: id } })
+    await vi.waitFor(() =>
+      expect(aboutRequest(id)).toEqual([
+        expect.objectContaining({ level: 20, code: 'UNAUTHENTICATED', reason: 'LOGIN_FAILED' }),
+        expect.objectContaining({ level: 40, msg: 'a login failed' }),
+      ]),
+    )
+  })
+
+  test('a refused call without an id gets none, and what is no id is not repeated', async () => {
+    for (const metadata of [{}, { 'x-request-id': secrets.staticToken }]) {
+      const told = await refused(box.ask('issue', wrongLogin, { metadata }))
+      expect(told.metadata).toEqual({})
+    }
+    expect(running.logLines.join('')).not.toContain(secrets.staticToken)
+  })
+
+  test('an unexpected error has an id of its own, which is in its line with the stack', async () => {
+    const operator = operatorOf(running)
+    const { accounts } = running.sidecar.administration
+    const get = vi.spyOn(accounts, 'get').mockImplementation(async () => {
+      throw new Error('a defect')
+    })
+    const ids: unknown[] = []
+    for (let call = 0; call < 2; call++) {
+      const error = await operator.directory
+        .getAccount({ account: ACCOUNT })
+        .catch((caught: unknown) => caught)
+      expect(error).toMatchObject({ code: 'INTERNAL', message: 'internal error' })
+      const { request_id: id } = (error as PortcullisError).metadata
+      expect(aboutRequest(id)).toEqual([
+        expect.objectContaining({ level: 50, err: expect.objectContaining({ message: 'a defect' }) }),
+      ])
+      ids.push(id)
+    }
+    get.mockRestore()
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  test('a revocation has the id in the log and in the audit trail', async () => {
+    const id = randomUUID()
+    const login = {
+      ...wrongLogin,
+      password: { ...wrongLogin.password, password: secrets.passwordOf('account') },
+    }
+    const { value } = await box.ask('issue', login)
+    await box.ask('revoke', { value }, { metadata: { 'x-auth-token': String(value), 'x-request-id': id } })
+    expect(aboutRequest(id)).toEqual([expect.objectContaining({ level: 30, msg: 'a token was revoked' })])
+    const records = await running.sidecar.administration.audit(ACCOUNT, { after: '', size: 1000 })
+    const record = records.findLast(({ action }) => action === 'token.revoke')
+    expect(record?.details.by).toMatchObject({ protocol: 'grpc', request_id: id })
+  })
+
+  test('a change of the directory has a line with who made it, and ten a minute have', async () => {
+    const operator = operatorOf(running)
+    for (let project = 0; project < 12; project++)
+      await operator.directory.createProject({ account: ACCOUNT, name: `made-${project}` })
+    const changes = () => lines().filter(({ msg }) => msg === 'the directory was changed')
+    expect(changes()).toHaveLength(10)
+    expect(changes()[0]).toMatchObject({ level: 30, operation: 'createProject', caller: 'administrator' })
+  })
+})
