@@ -27,6 +27,7 @@ import { socketAccessOf } from './config/socket-access.ts'
 import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { OpenDecisionLog } from './decision-log/open.ts'
+import type { Diagnosed } from './diagnostics.ts'
 import type { SharedDirectory, Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
 import { startGrpcServer } from './grpc/server.ts'
@@ -62,6 +63,8 @@ export interface Serving {
   readonly rulesDigest: string
   /** Reads again the matrix file, the TLS certificates, the callers of the configuration and the secrets of proxies. */
   reload(): void
+  /** Writes a snapshot for the operator into the data folder; with workers, one of each. */
+  diagnose(): void
   /** Lets calls finish, then closes. May be called more than once. */
   close(): Promise<void>
 }
@@ -120,8 +123,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
     tokenKinds: () => rules.engine.tokenKinds.values(),
     ...limitsOf(config, options, now),
-    ...{ turns, now },
-    keyPollMs: options.times?.keyPollMs,
+    ...{ turns, now, keyPollMs: options.times?.keyPollMs },
     ...authorityEvents(log, health),
   })
   opening.defer(close)
@@ -152,6 +154,8 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     authority: state,
     certificatesValidUntil: certificates.validUntil,
   })
+  const read = () => metrics?.read() ?? []
+  metrics?.watch({ rules, authority: state, certificatesValidUntil: certificates.validUntil, now })
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   health.started()
@@ -167,14 +171,23 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     },
     rules,
     administration,
-    metrics: () => metrics?.read() ?? [],
+    metrics: read,
     reload: () => {
       for (const each of [rules, certificates, watch, servers]) each.reload()
     },
+    diagnose: diagnoserOf({ config, health, rules, authority: state, certificates, metrics: read, log, now }),
     close: () => {
       closing ??= servers.close().then(() => open.disposeAsync())
       return closing
     },
+  }
+}
+
+function diagnoserOf(diagnosed: Diagnosed): () => void {
+  return () => {
+    import('./diagnostics.ts')
+      .then(({ writeDiagnostics }) => writeDiagnostics(diagnosed))
+      .catch((error: unknown) => diagnosed.log.error({ err: error }, 'no diagnostic snapshot can be made'))
   }
 }
 

@@ -73,7 +73,7 @@ export function addServeCommand(program: Command): void {
     exitCodes: '0 stopped by a signal, 2 it could not serve',
     notes: [
       'A variable can set every key of the configuration that takes one value: PORTCULLIS_GRPC_ADDRESS for `grpc.address`.',
-      'SIGHUP reads the matrix file, the TLS certificates and the callers again. SIGTERM and SIGINT let calls finish, then stop. With workers, signal the first process.',
+      'SIGHUP reads the matrix file, the TLS certificates and the callers again. SIGTERM and SIGINT let calls finish, then stop. SIGUSR2 writes a diagnostic snapshot into the data folder. With workers, signal the first process.',
     ],
   }).action(serve)
 }
@@ -101,6 +101,8 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   // Before the start, which takes a while: a signal during it removes the new data folder too.
   for (const signal of STOP_SIGNALS) process.once(signal, () => void stop())
+  // By default the signal would end the process, also while it starts.
+  process.on('SIGUSR2', () => running?.diagnose())
   const unfollow = whenNpmEnds(() => void stop())
 
   // A demo account is useless when nobody can read its secrets. Any other sidecar is useful without its ready line.

@@ -48,6 +48,13 @@ export function effectiveConfig(sources: ConfigSources): {
   return { config, values: [...values, ...others] }
 }
 
+/** The values in force of a configuration that was read before, by their keys. */
+export function settingsShown(config: Config): Readonly<Record<string, unknown>> {
+  // Secrets become texts, and are hidden by their keys.
+  const leaves = leavesOf(JSON.parse(JSON.stringify(config)), '')
+  return Object.fromEntries(leaves.map(([key, value]) => [key, shown(key, value)]))
+}
+
 function at(tree: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),

@@ -42,6 +42,8 @@ export type FromPrimary =
   | { readonly type: 'start'; readonly config: SentConfig }
   /** Read the matrix file and the TLS certificates again. */
   | { readonly type: 'reload' }
+  /** Write a diagnostic snapshot. */
+  | { readonly type: 'diagnose' }
   /** Let calls finish, then end. */
   | { readonly type: 'stop' }
   | ListenAnswer

@@ -60,6 +60,7 @@ export async function startWorkers(config: Config, onFailed: (error: Error) => v
       matrixDigest: serving.matrixDigest,
       rulesDigest: serving.rulesDigest,
       reload: () => pool.reload(),
+      diagnose: () => pool.diagnose(),
       close: () => pool.close(),
     }
   } catch (error) {
@@ -119,6 +120,10 @@ class Pool {
 
   reload(): void {
     for (const worker of this.#workers) worker.send({ type: 'reload' })
+  }
+
+  diagnose(): void {
+    for (const worker of this.#workers) worker.send({ type: 'diagnose' })
   }
 
   close(): Promise<void> {

@@ -25,6 +25,7 @@ process.on('message', (message: FromPrimary, handle: unknown) => {
     send({ type: 'metrics', id: message.id, metrics: sidecar?.metrics() ?? [] })
   else if (message.type === 'probe') send({ type: 'alive' })
   else if (message.type === 'reload') sidecar?.reload()
+  else if (message.type === 'diagnose') sidecar?.diagnose()
   else if (message.type === 'stop') void stop()
   else if (message.type === 'start') void start(message)
 })
@@ -41,6 +42,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
     void stop()
   })
 process.on('SIGHUP', () => sidecar?.reload())
+process.on('SIGUSR2', () => sidecar?.diagnose())
 send({ type: 'hello' })
 
 async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<void> {
