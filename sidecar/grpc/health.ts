@@ -39,7 +39,7 @@ export function healthMethods(
       if (known.has(service)) return encoded(current())
       throw new StatusError({
         code: STATUS.NOT_FOUND,
-        message: `Health status unknown for service ${service}`,
+        message: 'the service is unknown',
       })
     },
     list: () => {

@@ -71,11 +71,8 @@ export class CallHead implements CallContext {
   }
 
   #refusal(method: Method | undefined, timeout: number | undefined): Refusal | undefined {
-    if (method === undefined)
-      return refused(
-        STATUS.UNIMPLEMENTED,
-        `The server does not implement the method ${this.#value(':path') ?? ''}`,
-      )
+    // The path is not repeated: somebody may have put a credential there.
+    if (method === undefined) return refused(STATUS.UNIMPLEMENTED, 'the server does not implement the method')
     if (timeout === undefined)
       return refused(
         STATUS.INTERNAL,
