@@ -78,8 +78,12 @@ function shown(key: string, value: unknown): unknown {
   if (value === null) return null
   if (SECRET.test(key)) return HIDDEN
   if (Array.isArray(value)) return value.map((each) => shown(key, each))
-  return typeof value === 'string' ? value.replace(CREDENTIALS, `//${HIDDEN}@`) : value
+  if (typeof value !== 'string') return value
+  return value.replace(CREDENTIALS, `//${HIDDEN}@`).replace(QUERY, `$1?${HIDDEN}`)
 }
 
 /** A user and a password in a URL. */
 const CREDENTIALS = /\/\/[^/@\s]*@/
+
+/** Behind the path of a URL, some services take a key. */
+const QUERY = /^(https?:\/\/[^?#]*)\?.*$/i

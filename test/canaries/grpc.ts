@@ -49,6 +49,7 @@ const REPEATED: Readonly<Record<string, Row['rightly']>> = {
     because: 'the protocol of reflection repeats the request',
   },
   'a secret as the method': { secrets: ['canary'], on: 'grpc-js', because: 'grpc-js names the method' },
+  'a secret as the timeout': { secrets: ['canary'], on: 'grpc-js', because: 'grpc-js names the value' },
   'a secret in the query': { secrets: ['canary'], on: 'grpc-js', because: 'grpc-js names the method' },
 }
 

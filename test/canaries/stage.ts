@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { prettyLine } from '../../sidecar/pretty-log.ts'
 import { startTarget } from '../support/egress.ts'
 import { operatorOf } from '../support/operator.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
@@ -12,10 +13,17 @@ import { FakeUpstream } from '../support/upstream.ts'
 import type { Secrets } from './search.ts'
 
 /** What no output may hold, and no secret of the sidecar: rows put it where nothing secret belongs. */
-export const CANARY = randomBytes(24).toString('base64url')
+export const CANARY = letters()
 
 /** What is put where an API, a kind or an account belongs. The decision log has what was asked, and nothing else has it. */
-export const ASKED = randomBytes(24).toString('base64url')
+export const ASKED = letters()
+
+/** Without digits, so that no parser takes a part of it for a number by chance. */
+function letters(): string {
+  return Array.from(randomBytes(32), (byte) =>
+    String.fromCharCode((byte & 1 ? 97 : 65) + ((byte >> 1) % 26)),
+  ).join('')
+}
 
 /** Of a request that the sidecar takes over. */
 export const REQUEST_ID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
@@ -40,7 +48,7 @@ export interface Stage {
 /** The secrets that tests choose; the sidecar makes the others. */
 const CHOSEN = [
   ...['callerToken', 'proxySecret', 'upstreamPassword', 'validatorPassword', 'otlpAuthorization'],
-  ...['passwordOfCommand', 'passwordOfVariable', 'wrongPassword', 'stalePassword'],
+  ...['passwordOfCommand', 'passwordOfVariable', 'wrongPassword', 'stalePassword', 'otlpKey'],
 ] as const
 
 export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stage> {
@@ -73,7 +81,12 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
     decision_log:
       transport === 'sockets'
         ? { file: { path: log } }
-        : { otlp: { url: collector.url, authorization_file: newFile(`Bearer ${chosen.otlpAuthorization}`) } },
+        : {
+            otlp: {
+              url: `${collector.url}?api-key=${chosen.otlpKey}`,
+              authorization_file: newFile(`Bearer ${chosen.otlpAuthorization}`),
+            },
+          },
   })
   const running = await runSidecar({
     ...{ folder, config: newFile(JSON.stringify(config), 'portcullis.json') },
@@ -100,6 +113,7 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
     health: sidecar.healthAddress ?? '',
     outputs: {
       log: () => running.logLines.join(''),
+      'log for people': () => running.logLines.map(prettyLine).join(''),
       'decision log': () =>
         transport === 'sockets' ? readFileSync(log, 'latin1') : collector.received.join(''),
       metrics: async () => (await fetch(`http://${sidecar.healthAddress}/metrics`)).text(),

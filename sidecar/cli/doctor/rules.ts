@@ -46,9 +46,9 @@ export async function sidecarFindings(
   engine: Engine | undefined,
 ): Promise<Finding[]> {
   const { ok, warning } = findingsOf('sidecar')
-  const parsed = parseAddress('grpc.address', address)
+  const parsed = parsedOrNone(address)
   // The command line does not speak TLS, and a free port is known to the sidecar alone.
-  if (tls !== undefined || (parsed.type !== 'unix' && parsed.port === 0)) return []
+  if (tls !== undefined || parsed === undefined || (parsed.type !== 'unix' && parsed.port === 0)) return []
   const client = connect(address, { deadlineMs: ANSWER_MS })
   try {
     const { rulesDigest } = await client.getMatrix()
@@ -65,5 +65,14 @@ export async function sidecarFindings(
     return [ok(address, 'no sidecar answers')]
   } finally {
     client.close()
+  }
+}
+
+/** What is wrong with an address is found where the configuration is checked. */
+function parsedOrNone(address: string): ReturnType<typeof parseAddress> | undefined {
+  try {
+    return parseAddress('grpc.address', address)
+  } catch {
+    return undefined
   }
 }
