@@ -72,9 +72,11 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
   ])
   const collector = await startCollector()
   const log = join(newFolder(), 'decisions.jsonl')
-  process.env.PORTCULLIS_TEST_PASSWORD = chosen.passwordOfVariable
-  whenTheFileEnds(() => delete process.env.PORTCULLIS_TEST_PASSWORD)
+  const variable = `PASSWORD_ON_${transport === 'sockets' ? 'SOCKETS' : 'GRPC_JS'}`
+  process.env[variable] = chosen.passwordOfVariable
+  whenTheFileEnds(() => delete process.env[variable])
   const config = configOf(chosen, people, {
+    variable,
     upstream: upstream.url,
     target: (await startTarget()).url,
     // Each transport has another destination.
@@ -151,6 +153,8 @@ export function secretsIn(folder: string): Secrets {
 }
 
 interface Around {
+  /** Where one password is. */
+  readonly variable: string
   readonly upstream: string
   readonly target: string
   readonly decision_log: object
@@ -159,7 +163,7 @@ interface Around {
 function configOf(
   chosen: Readonly<Record<(typeof CHOSEN)[number], string>>,
   { passwordOf, staticToken }: Awaited<ReturnType<typeof populate>>,
-  { upstream, target, decision_log }: Around,
+  { variable, upstream, target, decision_log }: Around,
 ): object {
   const profile = { account: ACCOUNT, user_name: 'account' }
   const route = { url: target, api: 'balance', profile: 'job', callers: 'anyone' }
@@ -193,7 +197,7 @@ function configOf(
         static_token_file: newFile(staticToken),
       },
       stale: { ...profile, password_file: newFile(chosen.stalePassword) },
-      variable: { ...profile, password_env: 'PORTCULLIS_TEST_PASSWORD' },
+      variable: { ...profile, password_env: variable },
       command: { ...profile, password_command: ['/bin/echo', chosen.passwordOfCommand] },
       upstream: { ...ofUpstream, user_name: 'job', password_file: newFile(chosen.upstreamPassword) },
       validator: { ...ofUpstream, user_name: 'validator', password_file: newFile(chosen.validatorPassword) },
