@@ -9,7 +9,7 @@ export function addDoctorCommand(program: Command): void {
     program
       .command('doctor')
       .description(
-        'Look at permissions, clock, keys, pepper, directory, matrix, certificates and connections. Say how to mend what is wrong.',
+        'Look at variables, permissions, clock, keys, pepper, directory, matrix, certificates and connections. Say how to mend what is wrong.',
       ),
   ).option('--json', 'print the findings, or the error, as one line of JSON')
   addHelpParts(command, {

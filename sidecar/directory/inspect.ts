@@ -11,6 +11,8 @@ export interface DirectoryState {
   readonly expectedVersion: number
   /** When the last change was made, by the clock of the host that made it. */
   readonly lastChangeAtMs: number | undefined
+  /** The last time that a change was followed by one from before it; `undefined`: it did not happen among the last changes. */
+  readonly setBack: { readonly fromMs: number; readonly toMs: number } | undefined
   /** The clock of the database, where it has one of its own. */
   readonly clockMs: number | undefined
   /** Standbys of PostgreSQL that may lack changes which were acknowledged. */
@@ -40,6 +42,7 @@ export function inspectDirectory(
       clockMs: optionalNumber(server?.ms),
       asynchronousStandbys: optionalNumber(server?.asynchronous) ?? 0,
       lastChangeAtMs: known ? await lastChangeAtMs(snapshot) : undefined,
+      setBack: known ? await lastSetBack(snapshot) : undefined,
       foreignStaticTokens: known && pepper !== undefined ? await foreignTokens(snapshot, pepper) : 0,
     }
   })
@@ -56,6 +59,19 @@ const SERVER = `
 async function lastChangeAtMs(snapshot: Snapshot): Promise<number | undefined> {
   const [row] = await snapshot.all('SELECT at_ms FROM audit ORDER BY sequence DESC LIMIT 1')
   return optionalNumber(row?.at_ms)
+}
+
+/** Hosts whose clocks differ by less take turns, and nothing comes of it. */
+const SET_BACK = `
+  SELECT before_ms, at_ms FROM (
+    SELECT sequence, at_ms, LAG(at_ms) OVER (ORDER BY sequence) AS before_ms
+    FROM (SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 10000) AS recent
+  ) AS pairs
+  WHERE before_ms - at_ms > 60000 ORDER BY sequence DESC LIMIT 1`
+
+async function lastSetBack(snapshot: Snapshot): Promise<DirectoryState['setBack']> {
+  const [row] = await snapshot.all(SET_BACK)
+  return row && { fromMs: number(row.before_ms), toMs: number(row.at_ms) }
 }
 
 /** @param pepper a fingerprint: hex digits */

@@ -13,7 +13,8 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { environmentFindings } from '../../sidecar/cli/doctor/environment.ts'
 import { examine } from '../../sidecar/cli/doctor/examine.ts'
 import { command } from '../support/command-line.ts'
 import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
@@ -190,6 +191,22 @@ const SABOTAGES: readonly Sabotage[] = [
     expected: ['error', 'clock', /and the last change of the directory is from/, /synchronise the clocks/],
   },
   {
+    what: 'a clock that was set back between two changes',
+    spoil: (folder) =>
+      sqlite(
+        folder,
+        `INSERT INTO audit (at_ms, actor, action, account, subject, details)
+         VALUES (4102444800000, 'a', 'b', '', '', '{}'), (4102444700000, 'a', 'b', '', '', '{}')`,
+      ),
+    nowMs: 4_102_444_800_000,
+    expected: [
+      'warning',
+      'clock',
+      /^a clock was set back: the change after that of 2100-01-01T00:00:00.000Z is from 2099-12-31T23:58:20.000Z$/,
+      /chrony/,
+    ],
+  },
+  {
     what: 'a matrix that is missing',
     spoil: () => ({ matrix: '/nowhere/matrix.json' }),
     expected: ['error', 'matrix', /\/nowhere\/matrix\.json cannot be read \(ENOENT\)/, /^portcullis lint/],
@@ -287,6 +304,29 @@ describe('doctor', () => {
     const said = JSON.stringify(findings)
     for (const secret of secrets) expect(said).not.toContain(secret)
     expect(said).not.toContain('canary')
+  })
+
+  test('finds variables that nothing reads, and no others', async () => {
+    const config = { profiles: { job: { password_env: 'PORTCULLIS_JOB_PASSWORD' } } } as never
+    const read = {
+      ...{ PORTCULLIS_DATA: 'a', PORTCULLIS_JOB_PASSWORD: 'a', PORTCULLIS_HEADER: 'a', PATH: 'a' },
+      ...{ PORTCULLIS_SERVICE_HOST: 'a', PORTCULLIS_SERVICE_PORT_GRPC: 'a', PORTCULLIS_PORT: 'a' },
+      ...{ PORTCULLIS_PORT_50051_TCP: 'a', PORTCULLIS_PORT_50051_TCP_ADDR: 'a' },
+    }
+    expect(environmentFindings(config, read)).toEqual([])
+    const unread = { PORTCULLIS_STRICTNESS: 'canary', portcullis_data: 'canary' }
+    expect(environmentFindings(config, { ...read, ...unread })).toMatchObject([
+      { severity: 'warning', check: 'environment', subject: 'PORTCULLIS_STRICTNESS' },
+      { severity: 'warning', check: 'environment', subject: 'portcullis_data' },
+    ])
+    vi.stubEnv('PORTCULLIS_STRICTNESS', 'canary')
+    const findings = await examine(
+      copied(() => undefined),
+      Date.now,
+    )
+    vi.unstubAllEnvs()
+    expect(findings.map(({ subject }) => subject)).toContain('PORTCULLIS_STRICTNESS')
+    expect(JSON.stringify(findings)).not.toContain('canary')
   })
 
   test('ends with 1 and prints one line of JSON where something is wrong', async () => {

@@ -78,6 +78,7 @@ export async function directoryFindings(
         ]
       : []),
     ...clockFindings(state, beforeMs, now()),
+    ...setBackFindings(state),
   ]
 }
 
@@ -102,6 +103,19 @@ function clockFindings(
       'this host',
       `it is ${new Date(afterMs).toISOString()}, and the last change of the directory is from ${new Date(lastChangeAtMs).toISOString()}`,
       mend,
+    ),
+  ]
+}
+
+/** Tokens live by the clock: of one that went back, some live longer, and new ones may be denied elsewhere. */
+function setBackFindings({ setBack }: DirectoryState): Finding[] {
+  if (setBack === undefined) return []
+  const [from, to] = [setBack.fromMs, setBack.toMs].map((ms) => new Date(ms).toISOString())
+  return [
+    findingsOf('clock').warning(
+      'the audit trail',
+      `a clock was set back: the change after that of ${from} is from ${to}`,
+      'let clocks be slewed and not set, for example by chrony; with several hosts, compare their clocks',
     ),
   ]
 }

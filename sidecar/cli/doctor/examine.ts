@@ -8,6 +8,7 @@ import { counted, print, printJson } from '../output.ts'
 import { type SidecarOptions, sourcesOf } from '../serve.ts'
 import { paint, type Style } from '../terminal.ts'
 import { directoryFindings } from './directory.ts'
+import { environmentFindings } from './environment.ts'
 import { diskFindings, keyFindings, pepperFindings, permissionFindings } from './files.ts'
 import { type Finding, findingsOf } from './finding.ts'
 import { certificateFindings, reachFindings } from './network.ts'
@@ -39,7 +40,7 @@ export async function examine(options: SidecarOptions, now: () => number): Promi
     return caught.message.split('\n').map((problem) => error(subject, problem, MEND_CONFIGURATION))
   }
   const { problems } = await problemsOfConfig(config)
-  const findings = await examineConfig(config, now)
+  const findings = [...environmentFindings(config, process.env), ...(await examineConfig(config, now))]
   // What a check of its own has found comes with the better advice.
   const said = findings.map(({ message }) => message)
   const others = problems.filter((problem) => !said.some((each) => problem.includes(each)))

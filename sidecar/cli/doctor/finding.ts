@@ -13,6 +13,7 @@ export interface Finding {
 
 export type Check =
   | 'configuration'
+  | 'environment'
   | 'permissions'
   | 'disk'
   | 'keys'
