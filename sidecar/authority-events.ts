@@ -39,12 +39,12 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         'an IAM token names a key that this host does not have, and is denied; hosts that share a directory need the same signing-keys.json',
       ),
     onDirectoryLost: (file) =>
-      log.warn(
+      log.error(
         { directory: file },
         'the data folder was in use and its directory is missing; an empty directory takes its place, with no accounts and no users',
       ),
     onForeignStaticTokens: ({ count, pepperFile }) =>
-      log.warn(
+      log.error(
         { static_tokens: count, pepper: pepperFile },
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
       ),

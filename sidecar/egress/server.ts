@@ -66,7 +66,7 @@ export async function startEgress(services: Services, options: EgressOptions): P
   const targets = new Targets(options.routes, options.monotonicMs ?? (() => performance.now()))
   const server = newServer(options)
   const reports = new Reports((counts) =>
-    services.log.info(
+    services.log.warn(
       { listener: 'egress', exceeded: counts },
       'connections or requests were refused at a bound',
     ),

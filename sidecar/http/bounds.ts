@@ -43,7 +43,7 @@ export class Bounds {
       next(null, body)
     })
     this.#reports = new Reports((counts) =>
-      log.info({ listener: 'http', exceeded: counts }, 'connections or requests were refused at a bound'),
+      log.warn({ listener: 'http', exceeded: counts }, 'connections or requests were refused at a bound'),
     )
     this.#connections = new HttpConnections(
       { connections: Math.min(CONNECTIONS_MAX, connectionsMax), bodiesStream: false },
