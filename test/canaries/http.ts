@@ -2,7 +2,7 @@
 
 import { post as postBytes } from '../support/contract.ts'
 import { askAt, loginBody, type Request, rescopeBody, TOKENS } from '../support/identity.ts'
-import { type Row, settled } from './rows.ts'
+import type { Row } from './rows.ts'
 import { ASKED, CANARY, type Stage, secretOf } from './stage.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -61,7 +61,7 @@ test('with another pepper static tokens are denied, and the log says why at the 
   rmSync(pepper)
   const { reasons, said } = await checked()
   expect(reasons).toEqual(['CREDENTIAL_INVALID', 'ALLOWED'])
-  expect(said.map((line) => JSON.parse(line))).toMatchObject([{ level: 40, static_tokens: 1, pepper }])
+  expect(said.map((line) => JSON.parse(line))).toMatchObject([{ level: 50, static_tokens: 1, pepper }])
 
   writeFileSync(pepper, right)
   expect(await checked()).toEqual({ reasons: ['ALLOWED', 'ALLOWED'], said: [] })
@@ -80,7 +80,7 @@ test.each<[what: string, lose: (file: string) => void]>([
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
   lose(file)
   const { logLines } = await runSidecar({ folder: first.folder })
-  expect(said(logLines).map((line) => JSON.parse(line))).toMatchObject([{ level: 40, directory: file }])
+  expect(said(logLines).map((line) => JSON.parse(line))).toMatchObject([{ level: 50, directory: file }])
 })
 
 test('the directory contains neither passwords nor tokens', async () => {
