@@ -29,9 +29,8 @@ export function openContract(services: Services, config: Config, methods: Method
       {
         ...grpcLimitsOf(config),
         turns: services.turns,
-        statusOf: (error: unknown) => failure(services.trace, error),
+        statusOf: (error, context) => failure(services, error, context),
       },
-      { ...grpcLimitsOf(config), statusOf: (error, context) => failure(services, error, context) },
     ]
   })
   const routes = new ContractRoutes({

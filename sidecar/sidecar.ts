@@ -1,23 +1,15 @@
 /** The composition root: opens all parts of the sidecar, and closes them in the right order. */
 import type { Logger } from 'pino'
 import type { Administration } from './authority/administration/administration.ts'
-import { openEmbeddedAuthority } from './authority/open.ts'
-import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
-import { authorityEvents, directoryEvents, warnOfExposure } from './authority-events.ts'
+import type { LoginThrottle } from './authority/throttle.ts'
+import { warnOfExposure } from './authority-events.ts'
 import type { ConnectionSource } from './base/connections.ts'
 import { expectDescriptors } from './base/descriptors.ts'
 import { Health, type HealthState } from './base/health.ts'
 import type { Metric } from './base/metrics.ts'
 import { Turns } from './base/turns.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
-import {
-  type Config,
-  ConfigError,
-  changeRatesOf,
-  passwordLimitsOf,
-  sharedDirectoryOf,
-  throttleLimitsOf,
-} from './config/config.ts'
+import { type Config, ConfigError, changeRatesOf } from './config/config.ts'
 import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
 import { logsDecisions } from './config/decision-log.ts'
 import { grpcLimitsOf } from './config/grpc-limits.ts'
@@ -28,12 +20,13 @@ import { WatchedCredentials } from './config/watched-credentials.ts'
 import { Credentials, type CredentialsOptions, type TokenSiblings } from './credentials.ts'
 import type { OpenDecisionLog } from './decision-log/open.ts'
 import type { Diagnosed } from './diagnostics.ts'
-import type { SharedDirectory, Siblings } from './directory/open.ts'
+import type { Siblings } from './directory/open.ts'
 import { checkGrpcAddress } from './grpc/address.ts'
 import { startGrpcServer } from './grpc/server.ts'
 import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from './http/server.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { newLog } from './log.ts'
+import { openAuthority } from './open-authority.ts'
 import { type OpenCertificates, openCertificates } from './open-certificates.ts'
 import type { OpenEgress } from './open-egress.ts'
 import { checkHealthAddress, openHealth, sourceOf } from './open-health.ts'
@@ -117,15 +110,8 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const rules = opening.adopt(openRules(config, log, health), (opened) => opened.close())
   const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
-  const { authority, administration, state, close } = await openEmbeddedAuthority({
-    folder: config.data,
-    shared: sharedDirectory(config, options.siblings, directoryEvents(config, log, health)),
-    tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
-    tokenKinds: () => rules.engine.tokenKinds.values(),
-    ...limitsOf(config, options, now),
-    ...{ turns, now, keyPollMs: options.times?.keyPollMs },
-    ...authorityEvents(log, health),
-  })
+  const parts = { rules, turns, log, health, now }
+  const { authority, administration, state, close } = await openAuthority(config, options, parts)
   opening.defer(close)
   const { callers, credentials, watch } = await openCredentials(config, {
     ...{ authority, administration, log, now, siblings: options.siblings, meters: metrics?.meters },
@@ -149,13 +135,9 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     cacheForMs: config.cache_for_ms,
     ...{ routes, turns, intake, decisions, now, log, trace, health, meters: metrics?.meters },
   }
-  metrics?.watch({
-    ...{ rules, intake, now },
-    authority: state,
-    certificatesValidUntil: certificates.validUntil,
-  })
+  const { validUntil } = certificates
+  metrics?.watch({ rules, intake, authority: state, certificatesValidUntil: validUntil, now })
   const read = () => metrics?.read() ?? []
-  metrics?.watch({ rules, authority: state, certificatesValidUntil: certificates.validUntil, now })
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
   health.started()
@@ -224,25 +206,6 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
       ? (await import('./decision-log/open.ts')).readDecisionLog(config)
       : undefined,
   }
-}
-
-/** The limits of logins, changes and unreadable keys. */
-function limitsOf(config: Config, { failedLogins }: StartOptions, now: () => number) {
-  return {
-    passwordLimits: passwordLimitsOf(config),
-    changesWaiting: config.changes.waiting,
-    keysUnreadableMs: config.keys_unreadable_ms,
-    failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
-  }
-}
-
-function sharedDirectory(
-  config: Config,
-  siblings: Siblings | undefined,
-  events: Pick<SharedDirectory, 'onListening' | 'onReachable' | 'onChangesLost'>,
-): SharedDirectory | undefined {
-  const shared = sharedDirectoryOf(config)
-  return shared && { ...shared, siblings, ...events }
 }
 
 /** The callers, the operator of the data folder, the profiles and the upstreams, followed as their files change. */

@@ -23,9 +23,7 @@ import {
   serviceUserMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
-import { decoded, nameOfConnection, presentedIn } from './handler.ts'
-import { decoded, presentedIn, requestOf } from './handler.ts'
-import type { Intake } from './intake.ts'
+import { decoded, nameOfConnection, presentedIn, requestOf } from './handler.ts'
 
 type Service = typeof wire.DirectoryServiceService
 

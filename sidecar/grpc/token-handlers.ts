@@ -6,9 +6,7 @@ import { type TracedLogin, traceFailure, traceIssued, traceRevoked } from '../us
 import { revoke } from '../usecases/revoke.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import type { UnaryMethod } from './call.ts'
-import { loginSource, nameOfConnection, presentedIn, remoteAddress } from './handler.ts'
 import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } from './handler.ts'
-import type { Intake } from './intake.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -57,8 +55,6 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
       const presented = presentedIn(context, reachable)
       try {
         await intake.turn(nameOfConnection(context), presented)
-        return revokeResponse(await revoke(forCall(services), token, presented))
-        await intake.turn(context, presented)
         const revoked = await revoke(forCall(services), token, presented)
         traceRevoked(services, presented.from, presented.requestId)
         return revokeResponse(revoked)

@@ -126,9 +126,6 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     if (request.routeOptions.url === JWKS) return bounds.begin(request.raw, next)
     const pretended = proxies?.problemOf(request.raw, asked)
     if (pretended === undefined) return bounds.begin(request.raw, next)
-    const by = { protocol: 'http', address: request.socket.remoteAddress }
-    services.trace.record({ level: 'warn', message: 'an unknown proxy was refused', by })
-    if (pretended === undefined) return next()
     traceUnknownProxy(services, request)
     refuse(reply, pretended)
   })

@@ -32,7 +32,6 @@ export interface Settings {
   /** For long requests in JSON: to read one takes milliseconds. */
   readonly turns: Turns
   /** Says how a call ends whose handler has thrown. */
-  readonly statusOf: (error: unknown) => CallStatus
   readonly statusOf: StatusOf
 }
 

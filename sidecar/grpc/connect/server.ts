@@ -20,7 +20,6 @@ export interface ContractOptions {
   /** Shared with the other protocols. */
   readonly turns: Turns
   /** Says how a call ends whose handler has thrown. */
-  readonly statusOf: (error: unknown) => CallStatus
   readonly statusOf: StatusOf
 }
 
