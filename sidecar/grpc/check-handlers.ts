@@ -1,4 +1,5 @@
 /** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
+import { finish } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
@@ -117,12 +118,15 @@ interface Answering {
 
 function newAnswers(services: Services): Answering {
   const { rules, cacheForMs, now } = services
-  let answers = new EncodedAnswers(rules.engine, cacheForMs)
+  let answers = finish(EncodedAnswers.of(rules.engine, cacheForMs))
   let current = forCall(services)
-  rules.watch((changed) => {
+  rules.prepare(function* (engine) {
+    const next = yield* EncodedAnswers.of(engine, cacheForMs)
     // Both change together, so that no check gets the answers of another engine.
-    answers = new EncodedAnswers(changed, cacheForMs)
-    current = forCall(services)
+    return () => {
+      answers = next
+      current = forCall(services)
+    }
   })
   return {
     answer: (checked, connection, listener) =>

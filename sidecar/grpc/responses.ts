@@ -47,10 +47,20 @@ export class EncodedAnswers {
 
   readonly #cacheFor: Buffer
 
-  constructor({ prebuilt, decisions }: Engine, cacheForMs: number) {
+  private constructor(cacheForMs: number) {
     this.#cacheForMs = cacheForMs
     this.#cacheFor = encodeCacheFor(cacheForMs)
-    if (prebuilt) for (const decision of decisions()) this.#encode(decision)
+  }
+
+  /** Encodes the answers that are built. The others are encoded when they are given first. */
+  static *of({ prebuilt, decisions }: Engine, cacheForMs: number): Steps<EncodedAnswers> {
+    const answers = new EncodedAnswers(cacheForMs)
+    if (!prebuilt) return answers
+    for (const decision of decisions()) {
+      answers.#encode(decision)
+      yield
+    }
+    return answers
   }
 
   /** The answer to claims, which only depends on the matrix. @param decision has no advice, because advice is about holders */

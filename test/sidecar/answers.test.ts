@@ -5,6 +5,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { finish } from '../../engine/index.ts'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from '../../sidecar/grpc/responses.ts'
@@ -50,7 +51,7 @@ const tokens: fc.Arbitrary<VerifiedToken> = fc
 const decisions = fc.constantFrom(...engine.decisions())
 /** The decisions that claims can get. They have no advice, because advice is about holders. */
 const claimed = fc.constantFrom(...[...engine.decisions()].filter(({ advice }) => advice.length === 0))
-const answers = new EncodedAnswers(engine, CACHE_FOR_MS)
+const answers = finish(EncodedAnswers.of(engine, CACHE_FOR_MS))
 
 /** A field of bytes: its number, and wire type 2. */
 const RESULT_TAG = (1 << 3) | 2
