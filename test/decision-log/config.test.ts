@@ -11,7 +11,12 @@ import { ROOT } from '../support/sources.ts'
 /** Files of this room, and undici, that a sidecar with these settings has loaded when it is ready; and what it prints. */
 async function runWith(settings: object, more = '') {
   const config = {
-    ...{ data: newFolder(), grpc: { address: '127.0.0.1:0' }, http: { address: 'off' }, log: { level: 'silent' } },
+    ...{
+      data: newFolder(),
+      grpc: { address: '127.0.0.1:0' },
+      http: { address: 'off' },
+      log: { level: 'silent' },
+    },
     decision_log: settings,
   }
   const program = newFile(
