@@ -199,6 +199,14 @@ export const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'pino'],
   },
   {
+    room: 'sidecar/open-authority.ts',
+    purpose: 'opens the directory and the authority over it',
+    imports: [
+      ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/rules.ts'],
+      ...['sidecar/authority-events.ts', 'pino'],
+    ],
+  },
+  {
     room: 'sidecar/diagnostics.ts',
     purpose: 'the snapshot that an operator asks for by a signal',
     imports: [
@@ -215,7 +223,7 @@ export const ROOMS: readonly Room[] = [
       ...['sidecar/decision-log/', 'sidecar/open-egress.ts', 'sidecar/open-routes.ts'],
       ...['sidecar/open-health.ts', 'sidecar/open-metrics.ts', 'sidecar/open-rules.ts'],
       ...['sidecar/http-options.ts', 'sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
-      ...['sidecar/authority-events.ts', 'sidecar/diagnostics.ts', 'pino'],
+      ...['sidecar/authority-events.ts', 'sidecar/open-authority.ts', 'sidecar/diagnostics.ts', 'pino'],
     ],
   },
   {
