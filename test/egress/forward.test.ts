@@ -201,8 +201,9 @@ describe('no token, no request: the answer says why', () => {
     const { headers, text, ...answer } = await to(path)
     const { request_id: id, ...error } = JSON.parse(text).error
     expect({ ...answer, error }).toEqual({ status, error: { reason, message } })
-    // Of what is not the fault of its client.
+    // Of what is not the fault of its client, the line of the log has the same id.
     expect(id !== undefined).toBe(status >= 500)
+    if (id !== undefined) expect(running.logLines.join('')).toContain(`"request_id":"${id}"`)
     expect(headers).toMatchObject({ 'portcullis-reason': reason, 'content-type': 'application/json' })
     expect(target.received).toHaveLength(before)
   })

@@ -6,7 +6,8 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, type DirectoryClient } from '../../sidecar/client/index.ts'
 import { pythonProgram } from '../support/interop/python.ts'
 import { type Ended, LAUNCHER, serve, startProcess } from '../support/processes.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { ROOT } from '../support/sources.ts'
 
 const terminal = inject('terminal')
 const PORTCULLIS = [process.execPath, LAUNCHER]
@@ -56,6 +57,19 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
     const client = connect(address, { callerToken, deadlineMs: 100_000 })
     whenTheFileEnds(() => client.close())
     directory = client.directory
+  })
+
+  test.each<[environment: Record<string, string>, line: RegExp]>([
+    [{}, /^\u001b\[90m[\d:.]{12}\u001b\[39m \u001b\[32minfo \u001b\[39m one \u001b\[90mname=\u001b\[39ma\n$/],
+    [{ NO_COLOR: '1' }, /^[\d:.]{12} info {2}one name=a\n$/],
+  ])('the log is for people, with %j', async (environment, line) => {
+    const program = newFile(
+      `import { newLog } from '${ROOT}sidecar/log.ts'
+newLog({ level: 'info', format: 'auto' }).info({ name: 'a' }, 'one')`,
+      'log.mjs',
+    )
+    const { screen } = await onTerminal([process.execPath, program], { environment })
+    expect(screen).toMatch(line)
   })
 
   const newAccount = async () => {

@@ -1,9 +1,15 @@
 /** What a client is told of a call can be joined with the log and the audit trail: by the id that it gave, or by the id of a failure. */
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { givenRequestId, newRequestId, requestIdOfFailure } from '../../sidecar/base/request-id.ts'
 import type { PortcullisError } from '../../sidecar/client/error.ts'
-import { BlackBox, refused } from '../support/black-box.ts'
+import { everyProtocol } from '../parity/people.ts'
+import { PROXY_SECRET } from '../support/behind-envoy.ts'
+import { BlackBox, type Message, refused } from '../support/black-box.ts'
+import { EnvoyClient } from '../support/ext-authz.ts'
+import { askAt, type Request, TOKENS } from '../support/identity.ts'
 import { operatorOf } from '../support/operator.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 
@@ -107,5 +113,55 @@ describe.each(['sockets', 'grpc-js'])('over gRPC on %s', async (transport) => {
     const changes = () => lines().filter(({ msg }) => msg === 'the directory was changed')
     expect(changes()).toHaveLength(10)
     expect(changes()[0]).toMatchObject({ level: 30, operation: 'createProject', caller: 'administrator' })
+  })
+})
+
+describe('an unexpected error has an id in the answer and in its line', async () => {
+  const { flags, config } = everyProtocol()
+  const running = await runSidecar({ flags, config })
+  const operator = readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim()
+  const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
+  const asProxy = { 'x-portcullis-proxy-secret': PROXY_SECRET, 'x-auth-token': 'a' }
+  const byHttp = async (request: Request) => {
+    const { headers, json } = await askAt(port, request)
+    const shown = headers['x-openstack-request-id']
+    // Where the body is for whoever sent the request to the proxy, the id is in it, too.
+    if (json?.error?.message?.includes('operator')) expect(json.error.request_id).toBe(shown)
+    return shown
+  }
+  const post = (path: string, body: object): Request => ({
+    ...{ method: 'POST', path, body },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${operator}` },
+  })
+
+  test.each<[protocol: string, ask: () => Promise<unknown>]>([
+    [
+      'gRPC',
+      async () =>
+        (await refused(new BlackBox(running.address).ask('plan', { apis: ['iam'] }))).metadata.request_id,
+    ],
+    ['Connect', () => byHttp(post('/portcullis.v1.AuthorizationService/Plan', { apis: ['iam'] }))],
+    ['AuthZEN', () => byHttp(post('/access/v1/evaluation', {}))],
+    ['the identity endpoint', () => byHttp({ path: TOKENS, headers: { 'x-auth-token': 'a' } })],
+    ['/authorize', () => byHttp({ path: '/authorize/iam', headers: asProxy })],
+    ['ext_authz over HTTP', () => byHttp({ path: '/ext-authz/api=iam/a', headers: asProxy })],
+    [
+      'ext_authz over gRPC',
+      async () => {
+        const { body } = await new EnvoyClient(running.address).ask({ context: { api: 'iam' } })
+        return (body as { error: Message }).error.request_id
+      },
+    ],
+  ])('%s', async (_protocol, ask) => {
+    const engine = vi.spyOn(running.sidecar.rules, 'engine', 'get').mockImplementation(() => {
+      throw new Error('a defect')
+    })
+    const id = await ask()
+    engine.mockRestore()
+    expect(id).toMatch(/^req-/)
+    const lines = running.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines.filter((line) => line.request_id === id)).toEqual([
+      expect.objectContaining({ level: 50, err: expect.objectContaining({ message: 'a defect' }) }),
+    ])
   })
 })
