@@ -97,11 +97,11 @@ export interface ForeignStaticTokens {
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
   const { folder, tokenKinds, passwordLimits, failedLogins, now, turns = new Turns() } = options
   const directoryFile = join(folder, DIRECTORY_FILE)
-  const { inUse, restoring, problem } = openDataFolder(folder)
+  const { inUse, restoring, shared, problem } = openDataFolder(folder)
   if (restoring) (await import('../directory/backup/leftovers.ts')).removeLeftovers(folder)
   const onExposed = options.onExposed ?? (() => {})
   if (problem !== undefined) onExposed(folder, problem)
-  expectPrivateIn(folder, SECRET_FILES, problem !== undefined, onExposed)
+  expectPrivateIn(folder, SECRET_FILES, shared, onExposed)
   if (inUse && options.shared === undefined && isMissingOrEmpty(directoryFile))
     options.onDirectoryLost(directoryFile)
   await using opening = new AsyncDisposableStack()

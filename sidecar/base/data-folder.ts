@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { exposureOf } from './exposure.ts'
+import { type Exposure, exposureOf } from './exposure.ts'
 
 /** The default path of the data folder. The schema of the configuration names the same one. */
 export const DEFAULT_DATA_FOLDER = './portcullis-data'
@@ -44,7 +44,9 @@ export interface OpenedFolder {
   readonly inUse: boolean
   /** Whether there is a file of a restoration: one is under way, or was killed. */
   readonly restoring: boolean
-  /** Whether others may enter it, and how that is; `undefined`: nobody else may. */
+  /** Whether others may enter it. */
+  readonly shared: boolean
+  /** What to warn of; `undefined`: nothing. */
   readonly problem: string | undefined
 }
 
@@ -73,7 +75,7 @@ export function openDataFolder(folder: string): OpenedFolder {
     throw new Error(
       `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
     )
-  return { inUse: found.length > 0, restoring: names.some(isOfRestoration), problem: closeToOthers(folder) }
+  return { inUse: found.length > 0, restoring: names.some(isOfRestoration), ...closeToOthers(folder) }
 }
 
 /** A name for the file in which a restoration prepares the directory. */
@@ -89,18 +91,47 @@ export function isOfRestoration(name: string): boolean {
  * Closes the folder to others. It stays as it is on a read-only file system, and where it belongs to root, as the volumes of
  * Kubernetes do.
  */
-function closeToOthers(folder: string): string | undefined {
+function closeToOthers(folder: string): Omit<OpenedFolder, 'inUse'> {
   try {
     chmodSync(folder, 0o700)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'EROFS' && code !== 'EPERM') throw error
   }
-  const exposure = exposureOf(folder)
-  if (exposure === undefined) return undefined
-  if (exposure.refused) throw new Error(`${folder}: ${exposure.problem}`)
-  return exposure.problem
+  const { shared, exposure } = exposureOfFolder(folder)
+  if (exposure?.refused) throw new Error(`${folder}: ${exposure.problem}`)
+  return { shared, problem: exposure?.problem }
 }
+
+/** Whether others may enter the folder, and whether that has to be said. */
+export function exposureOfFolder(folder: string): { shared: boolean; exposure: Exposure | undefined } {
+  const exposure = exposureOf(folder)
+  return {
+    shared: exposure !== undefined,
+    exposure: exposure !== undefined && isKeptByRoot(folder) ? undefined : exposure,
+  }
+}
+
+/**
+ * Whether the folder is as Kubernetes mounts secrets: read-only, of root, and with mode 1777. Because of the sticky bit, only root could
+ * replace the files of root in it, wherever it can be written. A file that another user adds there is refused for its owner.
+ */
+function isKeptByRoot(folder: string): boolean {
+  const { uid, mode } = statSync(folder)
+  return uid === 0 && (mode & STICKY) !== 0 && isReadOnly(folder)
+}
+
+function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+  }
+}
+
+/** The bit of a folder in which nobody removes or renames the files of others. */
+const STICKY = 0o1000
 
 /**
  * Looks at the files of the folder that hold secrets.

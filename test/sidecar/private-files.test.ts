@@ -2,7 +2,10 @@
 import { chmodSync, chownSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { exposureOfFolder } from '../../sidecar/base/data-folder.ts'
 import { exposure } from '../../sidecar/base/exposure.ts'
+import { startProcess } from '../support/processes.ts'
+import { CAN_MOUNT, withReadOnly } from '../support/read-only.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'
 
@@ -127,6 +130,31 @@ describe('the data folder', () => {
     for (const name of SECRETS) chmodSync(join(folder, name), 0o644)
     expect(warnings((await runSidecar({ folder })).logLines)).toEqual([])
   })
+
+  test.each([0o777, 0o1777, 0o3777])(
+    'is refused with mode %o, unless it is mounted so for reading',
+    (mode) => {
+      const folder = newFolder()
+      chmodSync(folder, mode)
+      expect(exposureOfFolder(folder)).toMatchObject({ shared: true, exposure: { refused: true } })
+    },
+  )
+
+  test.skipIf(process.geteuid?.() !== 0 || !CAN_MOUNT)(
+    'of root is accepted with the mode of a mounted Secret, where it is read-only, and not without the sticky bit',
+    async () => {
+      const module = new URL('../../sidecar/base/data-folder.ts', import.meta.url).href
+      const program = `process.stdout.write(JSON.stringify((await import('${module}')).exposureOfFolder(process.argv[1])))`
+      const exposed = async (mode: number) => {
+        const folder = newFolder()
+        chmodSync(folder, mode)
+        const line = [process.execPath, '--input-type=module', '--eval', program, folder]
+        return JSON.parse((await startProcess(withReadOnly(folder, line)).ended).stdout)
+      }
+      expect(await exposed(0o3777)).toEqual({ shared: true })
+      expect(await exposed(0o777)).toMatchObject({ shared: true, exposure: { refused: true } })
+    },
+  )
 
   test.skipIf(process.geteuid?.() !== 0)('of another user is warned of, where root runs', async () => {
     const { sidecar, folder } = await runSidecar()

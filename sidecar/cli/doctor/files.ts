@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readKeys, type SigningKey } from '../../authority/keys.ts'
 import { fingerprintOf, pepperOf } from '../../authority/static-token.ts'
-import { PEPPER_FILE, SECRET_FILES, SIGNING_KEYS_FILE } from '../../base/data-folder.ts'
+import { exposureOfFolder, PEPPER_FILE, SECRET_FILES, SIGNING_KEYS_FILE } from '../../base/data-folder.ts'
 import { type Exposure, exposureOf } from '../../base/exposure.ts'
 import type { Config } from '../../config/config.ts'
 import { exposedFiles } from '../../config/secret-files.ts'
@@ -24,16 +24,16 @@ export function permissionFindings(config: Config): Finding[] {
       : `chmod ${folder ? 700 : 600} ${path}`
     return (exposure.refused ? error : warning)(path, exposure.problem, mend)
   }
-  const folder = existsSync(config.data) ? exposureOf(config.data) : undefined
+  const folder = existsSync(config.data) ? exposureOfFolder(config.data) : undefined
   const inFolder = SECRET_FILES.map((name) => join(config.data, name))
     .filter((path) => existsSync(path))
     .flatMap((path) => {
       // In a folder that nobody else can enter, it does not matter who may read the files.
-      const exposure = exposureOf(path, { mayBeRead: folder === undefined })
+      const exposure = exposureOf(path, { mayBeRead: !folder?.shared })
       return exposure === undefined ? [] : [of(path, exposure)]
     })
   const found = [
-    ...(folder === undefined ? [] : [of(config.data, folder, true)]),
+    ...(folder?.exposure === undefined ? [] : [of(config.data, folder.exposure, true)]),
     ...inFolder,
     ...exposedFiles(config).map(({ path, exposure }) => of(path, exposure)),
   ]
