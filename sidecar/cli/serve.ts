@@ -137,6 +137,7 @@ async function serve(options: ServeOptions): Promise<void> {
     })
   else if (dev && demo) print(dev.welcome(serving, demo))
   else print(readyLine(serving, config))
+  if (process.env.NOTIFY_SOCKET !== undefined) (await import('./systemd.ts')).tellReady()
 }
 
 /** Starts the sidecar in this process, or in workers. @param onFailed called where workers end again and again */
