@@ -23,7 +23,7 @@ const THERE: Readonly<Record<string, boolean>> = {
   express: express.ok,
   go: inject('go').ok && python.ok,
   grpcurl: grpcurl.ok,
-  // No test has a cluster.
+  // No test has a cluster; test/interop/kubernetes.test.ts does what can be done without.
   kubernetes: false,
   openssl: inject('openssl').ok,
   openstack: openstack.ok,
@@ -31,6 +31,8 @@ const THERE: Readonly<Record<string, boolean>> = {
   // test/interop/prometheus.test.ts runs one.
   prometheus: false,
   python: python.ok,
+  // test/interop/systemd.test.ts boots one.
+  systemd: false,
 }
 const needs = new Set(Object.keys(THERE).filter((need) => THERE[need]))
 const path = [
