@@ -8,11 +8,12 @@
  *     node scripts/build.ts FOLDER [OUTPUT]     one package, into its `dist/` or into OUTPUT
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { licensesOf } from './licenses.ts'
 import { PACKAGES, type Package, packageIn, ROOT } from './packages.ts'
 
 const COMPILER = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
@@ -69,20 +70,6 @@ interface Manifest {
 
 function manifestOf({ folder }: Package): Manifest {
   return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
-}
-
-/** The licenses of the packages that these files come from: published code of others must include their licenses. */
-function licensesOf(files: readonly string[]): string {
-  const packages = files.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
-  return [...new Set(packages)]
-    .toSorted()
-    .map((name) => {
-      const folder = join(ROOT, 'node_modules', name)
-      const [license] = globSync('LICEN[CS]E*', { cwd: folder })
-      if (license === undefined) throw new Error(`${name} becomes part of a package, but has no license file`)
-      return `${name}\n\n${readFileSync(join(folder, license), 'utf8').trim()}\n`
-    })
-    .join('\n')
 }
 
 /** Copies declarations and those that they import, directly or indirectly. The compiler makes them for all sources. */

@@ -11,6 +11,8 @@ import type { ServiceDefinition } from '@grpc/proto-loader'
 import { build } from 'esbuild'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { ALLOWED_LICENSES } from '../../scripts/licenses.ts'
 import { BlackBox, type Message, protosOf } from '../support/black-box.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
 import { consumers } from '../support/package-consumers.ts'
@@ -49,6 +51,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^dist\/sidecar\/client\/((index|node|fastify|hono)\.js|[\w-]+\.d\.ts)$/,
     /^dist\/(engine|sidecar\/gen)\/[\w/]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
+    /^dist\/third-party-licenses\.txt$/,
   ],
   sidecar: [
     /^dist\/sidecar\/(index|cli\/main|workers\/primary|workers\/worker|matrix-file\/read-in-thread|matrix-file\/thread)\.js$/,
@@ -57,6 +60,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^proto\/portcullis\/v1\/\w+\.proto$/,
     /^proto\/(portcullis|google_rpc|health|envoy)\.binpb$/,
     /^proto\/openapi\.json$/,
+    /^dist\/third-party-licenses\.txt$/,
     /^(portcullis\.js|CHANGELOG\.md)$/,
   ],
 }
@@ -86,9 +90,11 @@ test.each(NAMES)('%s passes publint', async (_name, each) => {
   })
 })
 
-test('all packages are of one version', () => {
+test('all packages are of one version, and so is the chart', () => {
   const { version } = manifestOf('.')
   expect(FOLDERS.map((each) => manifestOf(each).version)).toEqual(FOLDERS.map(() => version))
+  const chart = parse(readFileSync(join(ROOT, 'deploy/helm/portcullis/Chart.yaml'), 'utf8'))
+  expect(chart).toMatchObject({ version, appVersion: version })
 })
 
 test('npm ci runs one install script: that of Node', () => {
@@ -129,10 +135,59 @@ test('the engine and the matrix depend on nothing, and take less than 500 kB of 
   expect(blocks.reduce((total, each) => total + each, 0) * 4096).toBeLessThan(500_000)
 })
 
-test('who gets the code of others in the matrix gets its license', () => {
-  const license = readFileSync(join(ROOT, 'node_modules/jsonc-parser/LICENSE.md'), 'utf8').trim()
-  const packed = filesOf(tarballs.get('matrix') ?? '').get('dist/third-party-licenses.txt')
-  expect(packed?.content.toString()).toBe(`jsonc-parser\n\n${license}\n`)
+/** What each package has of others. The licenses of its dependencies come with them. */
+const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
+  engine: [],
+  matrix: ['ajv', 'fast-deep-equal', 'jsonc-parser'],
+  'sidecar/client': [],
+  sidecar: ['ajv', 'fast-deep-equal'],
+}
+
+describe.each(NAMES)('who gets the code of others in %s gets its license', (_name, each) => {
+  const packed = () => filesOf(tarballs.get(each) ?? '')
+  const licenses = () => packed().get('dist/third-party-licenses.txt')?.content.toString() ?? ''
+
+  test('with its full text', () => {
+    for (const name of OF_OTHERS[each] ?? []) {
+      const [file = ''] = globSync(`node_modules/${name}/LICEN[CS]E*`, { cwd: ROOT })
+      const { version, license } = manifestOf(`node_modules/${name}`)
+      const text = readFileSync(join(ROOT, file), 'utf8').trim()
+      expect(licenses()).toContain(`${name} ${version}\n${license}\n\n${text}\n`)
+      expect(ALLOWED_LICENSES).toContain(license)
+    }
+  })
+
+  test('for all that the code names', () => {
+    const code = [...packed()].filter(([path]) => path.endsWith('.js')).map(([, { content }]) => `${content}`)
+    const named = code.flatMap((text) =>
+      Array.from(
+        text.replaceAll('\\\n', '').matchAll(/(?:["']|\/\/ )node_modules\/((?:@[^/"']+\/)?[^/"']+)\//g),
+        ([, name = '']) => name,
+      ),
+    )
+    expect([...new Set(named)].filter((name) => !OF_OTHERS[each]?.includes(name))).toEqual([])
+  })
+})
+
+test.each([
+  ['sidecar/client', ['google.protobuf', 'google.rpc']],
+  ['sidecar', ['google.protobuf', 'google.rpc', 'grpc.health.v1']],
+])(
+  'the package in %s has the licenses of the protos that its messages are generated from',
+  (each, protos) => {
+    const licenses = filesOf(tarballs.get(each) ?? '').get('dist/third-party-licenses.txt')
+    const found = `${licenses?.content}`.matchAll(/^([\w.]+), .*\n(?:BSD-3-Clause|Apache-2\.0)\n\n./gm)
+    expect(Array.from(found, ([, name]) => name)).toEqual(protos)
+  },
+)
+
+test('whatever is installed with a package has an allowed license', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  const others = Object.entries<{ dev?: boolean; link?: boolean; license?: string }>(packages)
+    .filter(([path, { dev, link }]) => path.includes('node_modules/') && !dev && !link)
+    .filter(([, { license }]) => !ALLOWED_LICENSES.includes(license ?? ''))
+    .map(([path, { license }]) => `${path}: ${license}`)
+  expect(others).toEqual([])
 })
 
 /** A browser has neither Node's modules nor code from strings under a strict content security policy. */

@@ -2,7 +2,8 @@
  * The packages as users get them: npm installs each tarball into an empty project, with its dependencies from the registry. The
  * oldest supported Node, Bun and Deno run them.
  */
-import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
@@ -11,8 +12,9 @@ import { findOlderNode, installRuntimes, unlessMissing } from '../support/intero
 import { startSidecar } from '../support/interop/sidecar.ts'
 import { manyApis } from '../support/large-matrix.ts'
 import { cells, scopeFor } from '../support/oracle.ts'
-import { FOLDERS, manifestOf, packAll } from '../support/packages.ts'
+import { FOLDERS, filesOf, manifestOf, packAll } from '../support/packages.ts'
 import { newFolder } from '../support/resources.ts'
+import { ROOT } from '../support/sources.ts'
 
 const folder = newFolder()
 
@@ -31,6 +33,19 @@ const projects = await unlessMissing('the dependencies of the packages', async (
 })
 const { bun, deno, attw } = await installRuntimes()
 const olderNode = await findOlderNode()
+
+describe('a build can be repeated', () => {
+  test('on another day, in another time zone and language, every byte is the same', () => {
+    const again = packAll(newFolder(), { TZ: 'Pacific/Kiritimati', LANG: 'tr_TR.UTF-8' })
+    for (const each of FOLDERS)
+      expect(digestOf(again.get(each) ?? ''), each).toBe(digestOf(tarballs.get(each) ?? ''))
+  })
+
+  test.each(FOLDERS)('of %s no file names the folder that it was built in', (each) => {
+    const files = [...filesOf(tarballs.get(each) ?? '')]
+    expect(files.filter(([, { content }]) => content.includes(ROOT)).map(([path]) => path)).toEqual([])
+  })
+})
 
 describe.skipIf(!projects)('npm installs', () => {
   test.each(NAMES)('%s alone, and it is imported by its name', async (name, each) => {
@@ -121,6 +136,8 @@ test.skipIf(attw === undefined).each(NAMES)('attw finds the types of %s right', 
   const args = [tarballs.get(each) ?? '', '--profile', 'esm-only', '--no-color', '--no-emoji']
   expect(await run(process.execPath, [attw ?? '', ...args])).toContain(manifestOf(each).name)
 })
+
+const digestOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
 
 /** Makes an empty project, into which npm installs packages from their tarballs. */
 async function install(project: string, packages: readonly string[]): Promise<void> {

@@ -16,6 +16,7 @@ export const FOLDERS: readonly string[] = PACKAGES.map(({ folder }) => folder)
 export interface Manifest {
   readonly name: string
   readonly version: string
+  readonly license: string
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
@@ -29,12 +30,20 @@ export const environment: NodeJS.ProcessEnv = {
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
 }
 
-/** Packs every package into `destination`, as a release would. @returns folder → path of its tarball */
-export function packAll(destination: string): ReadonlyMap<string, string> {
+/**
+ * Packs every package into `destination`, as a release would.
+ *
+ * @param variables further ones of the environment
+ * @returns folder → path of its tarball
+ */
+export function packAll(
+  destination: string,
+  variables: Readonly<Record<string, string>> = {},
+): ReadonlyMap<string, string> {
   const workspaces = FOLDERS.flatMap((folder) => ['--workspace', folder])
   execFileSync('npm', ['pack', '--silent', '--pack-destination', destination, ...workspaces], {
     cwd: ROOT,
-    env: environment,
+    env: { ...environment, ...variables },
     stdio: 'pipe',
   })
   return new Map(
