@@ -1,4 +1,6 @@
 /** The part of the configuration about the decision log, with the keys of the file. */
+import type { OtlpSettings } from './tracing.ts'
+
 export interface DecisionLogSettings {
   readonly file: {
     readonly path?: string
@@ -7,12 +9,7 @@ export interface DecisionLogSettings {
     readonly keep: number
   }
   readonly stdout: boolean
-  readonly otlp: {
-    readonly url?: string
-    readonly authorization_file?: string
-    readonly ca?: string
-    readonly timeout_ms: number
-  }
+  readonly otlp: OtlpSettings
   readonly sample_percent: number
   readonly required: boolean
   readonly buffer_bytes: number

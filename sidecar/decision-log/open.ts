@@ -2,13 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { bareHost, isLoopback } from '../base/address.ts'
 import { PEPPER_FILE } from '../base/data-folder.ts'
 import type { Health } from '../base/health.ts'
 import { type Config, ConfigError } from '../config/config.ts'
-import { readSecret } from '../config/credentials.ts'
 import type { DecisionLogSettings } from '../config/decision-log.ts'
-import { readCertificates } from '../config/profiles.ts'
+import { otlpOptionsOf } from '../config/otlp.ts'
 import type { Callers } from '../usecases/callers.ts'
 import type { Destination } from './backlog.ts'
 import { DecisionLog } from './decision-log.ts'
@@ -67,22 +65,7 @@ function destinationOf({ file, stdout, otlp }: DecisionLogSettings): OpenDestina
   }
 }
 
-function otlpOf(
-  { ca, authorization_file: file, timeout_ms: timeoutMs }: DecisionLogSettings['otlp'],
-  text: string,
-): OpenDestination {
-  const at = 'decision_log.otlp'
-  const url = URL.parse(text)
-  if (url === null || url.username !== '' || url.hash !== '')
-    throw new ConfigError(`${at}.url: expected a URL without a user name and without a fragment`)
-  if (url.protocol !== 'https:' && !isLoopback(bareHost(url.hostname)))
-    throw new ConfigError(
-      `${at}.url: expected https, or an address of this machine: the lines say who asks for what`,
-    )
-  const options = {
-    ...{ url, timeoutMs },
-    authorization: file === undefined ? undefined : readSecret(`${at}.authorization_file`, file),
-    ca: ca === undefined ? undefined : readCertificates(`${at}.ca`, ca),
-  }
+function otlpOf(settings: DecisionLogSettings['otlp'], url: string): OpenDestination {
+  const options = otlpOptionsOf('decision_log.otlp', url, settings, 'the lines say who asks for what')
   return async () => new (await import('./otlp.ts')).OtlpLogs(options)
 }

@@ -1,65 +1,27 @@
 /** OpenTelemetry's protocol over HTTP, in JSON: lines become log records of an endpoint such as `https://HOST:4318/v1/logs`. */
-import { Pool } from 'undici'
 import { packageVersion } from '../base/package.ts'
-import type { Secret } from '../base/secret.ts'
+import type { OtlpOptions } from '../config/otlp.ts'
+import { OtlpEndpoint, OtlpRefused } from '../otlp.ts'
 import { type Destination, LinesRefused } from './backlog.ts'
 
-export interface OtlpOptions {
-  readonly url: URL
-  /** Value of the header `authorization`, if there is one. */
-  readonly authorization: Secret | undefined
-  /** Certificates in PEM; `undefined`: those that Node trusts. */
-  readonly ca: string | undefined
-  /** How long a request may take in all, in milliseconds. */
-  readonly timeoutMs: number
-}
-
-/** What OTLP says about a request that may be sent again. */
-const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
-
-/** Largest headers and body of an answer, in bytes. */
-const ANSWER_BYTES_MAX = 65_536
-
 export class OtlpLogs implements Destination {
-  readonly #options: OtlpOptions
-  readonly #pool: Pool
-  readonly #path: string
+  readonly #endpoint: OtlpEndpoint
 
   constructor(options: OtlpOptions) {
-    const { url, ca, timeoutMs } = options
-    const { origin, pathname, search } = url
-    this.#options = options
-    this.#path = pathname + search
-    this.#pool = new Pool(origin, {
-      connections: 1,
-      allowH2: false,
-      maxHeaderSize: ANSWER_BYTES_MAX,
-      maxResponseSize: ANSWER_BYTES_MAX,
-      // Said here, so that no variable of the environment switches the verification off.
-      connect: { ca, timeout: timeoutMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
-    })
+    this.#endpoint = new OtlpEndpoint(options)
   }
 
   async write([bytes]: readonly [Buffer, ...Buffer[]]): Promise<number> {
-    const { authorization, timeoutMs } = this.#options
-    const { statusCode, body } = await this.#pool.request({
-      path: this.#path,
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(authorization && { authorization: authorization.reveal() }),
-      },
-      body: JSON.stringify(requestOf(bytes)),
-      signal: AbortSignal.timeout(timeoutMs),
-    })
-    await body.dump()
-    if (statusCode >= 200 && statusCode < 300) return bytes.length
-    const problem = `the endpoint answers with the status ${statusCode}`
-    throw AGAIN.has(statusCode) ? new Error(problem) : new LinesRefused(problem)
+    try {
+      await this.#endpoint.post(JSON.stringify(requestOf(bytes)))
+    } catch (error) {
+      throw error instanceof OtlpRefused ? new LinesRefused(error.message) : error
+    }
+    return bytes.length
   }
 
   close(): Promise<void> {
-    return this.#pool.destroy()
+    return this.#endpoint.close()
   }
 }
 
