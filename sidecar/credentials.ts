@@ -11,6 +11,7 @@ import { tokenDigest, Verifiers } from './authority/verifiers.ts'
 import { CallError, callError } from './base/call-error.ts'
 import { andThen } from './base/maybe-promise.ts'
 import type { Secret } from './base/secret.ts'
+import type { Tracer } from './base/tracing.ts'
 import type {
   ConfiguredCredentials,
   ConfiguredPassword,
@@ -43,6 +44,7 @@ export interface CredentialsOptions {
   readonly siblings?: TokenSiblings | undefined
   /** Count the calls of upstreams. */
   readonly meters?: Meters | undefined
+  readonly tracer?: Tracer | undefined
 }
 
 export class Credentials implements UpstreamRevocation {
@@ -110,7 +112,7 @@ export class Credentials implements UpstreamRevocation {
     const opened = new Map<string, Upstream>()
     if (configured.size === 0) return opened
     const { openUpstream } = await import('./upstream/open-upstream.ts')
-    const { log, now, meters } = this.#options
+    const { log, now, meters, tracer } = this.#options
     for (const [name, upstream] of configured) {
       const earlier = this.#upstreams.get(name)
       const same = earlier !== undefined && isSame(this.#configured.upstreams.get(name), upstream)
@@ -122,7 +124,7 @@ export class Credentials implements UpstreamRevocation {
               profile: (profile) => this.profiles.get(profile),
               hasOwner: (account, asked) => this.#hasOwner(account, asked),
               events: eventsIn(log, meters),
-              now,
+              ...{ now, tracer },
             }),
       )
     }

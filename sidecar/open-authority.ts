@@ -4,6 +4,7 @@ import { type OpenedAuthority, openEmbeddedAuthority } from './authority/open.ts
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import { authorityEvents, directoryEvents } from './authority-events.ts'
 import type { Health } from './base/health.ts'
+import type { Tracer } from './base/tracing.ts'
 import type { Turns } from './base/turns.ts'
 import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
 import type { Siblings } from './directory/open.ts'
@@ -20,6 +21,7 @@ export interface AuthorityOptions {
 interface Opened {
   readonly rules: Rules
   readonly turns: Turns
+  readonly tracer: Tracer | undefined
   readonly log: Logger
   readonly health: Health
   readonly now: () => number
@@ -29,7 +31,7 @@ interface Opened {
 export async function openAuthority(
   config: Config,
   { failedLogins, siblings, times }: AuthorityOptions,
-  { rules, turns, log, health, now }: Opened,
+  { rules, turns, tracer, log, health, now }: Opened,
 ): Promise<OpenedAuthority> {
   const shared = sharedDirectoryOf(config)
   return openEmbeddedAuthority({
@@ -41,7 +43,7 @@ export async function openAuthority(
     changesWaiting: config.changes.waiting,
     keysUnreadableMs: config.keys_unreadable_ms,
     failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
-    ...{ turns, now, keyPollMs: times?.keyPollMs },
+    ...{ turns, tracer, now, keyPollMs: times?.keyPollMs },
     ...authorityEvents(log, health),
   })
 }

@@ -33,6 +33,7 @@ import { checkHealthAddress, openHealth, sourceOf } from './open-health.ts'
 import { hasMetrics, openMetrics } from './open-metrics.ts'
 import { checkMatrixAge, openRules } from './open-rules.ts'
 import type { Rules } from './rules.ts'
+import type { OpenTraces } from './tracing/open.ts'
 import { openRetention } from './usecases/audit-retention.ts'
 import { Callers } from './usecases/callers.ts'
 import { ChangeRates } from './usecases/change-rates.ts'
@@ -101,20 +102,23 @@ export interface StartOptions {
  */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const { now = Date.now, log = newLog(config.log) } = options
-  const { egressUnder, openDecisions } = await checkConfig(config, log)
+  const { egressUnder, openDecisions, openTraces } = await checkConfig(config, log)
   const health = new Health(now, options.onHealth)
   await using opening = new AsyncDisposableStack()
   const metrics = opening.adopt(await openMetrics(options.metrics ?? hasMetrics(config)), closeIfOpen)
   const listener = opening.adopt(await openHealth(config, sourceOf(health, metrics)), closeIfOpen)
+  // It is closed last: what ends has spans of its own.
+  const tracing = opening.use(await openTraces?.({ log, meters: metrics?.meters }))
   const certificates = opening.adopt(openCertificates(config, log), (opened) => opened.close())
   const rules = opening.adopt(openRules(config, log, health), (opened) => opened.close())
   const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
-  const parts = { rules, turns, log, health, now }
+  const parts = { rules, turns, tracer: tracing, log, health, now }
   const { authority, administration, state, close } = await openAuthority(config, options, parts)
   opening.defer(close)
   const { callers, credentials, watch } = await openCredentials(config, {
     ...{ authority, administration, log, now, siblings: options.siblings, meters: metrics?.meters },
+    tracer: tracing,
     engine: () => rules.engine,
   })
   opening.defer(() => credentials.close())
@@ -124,16 +128,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
   const intake = new Intake(callers)
   const services: Services = {
-    rules,
-    authority,
+    ...{ rules, authority, administration, callers },
     verifier: credentials.verifiers,
     upstreams: credentials,
-    administration,
-    callers,
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ routes, turns, intake, decisions, now, log, trace, health, meters: metrics?.meters },
+    ...{ routes, turns, intake, decisions, tracing, now, log, trace, health, meters: metrics?.meters },
   }
   const { validUntil } = certificates
   metrics?.watch({ rules, intake, authority: state, certificatesValidUntil: validUntil, now })
@@ -181,6 +182,7 @@ function closeIfOpen(opened: { close(): void } | undefined): void {
 interface Checked {
   readonly egressUnder: ((services: Services) => OpenEgress) | undefined
   readonly openDecisions: OpenDecisionLog | undefined
+  readonly openTraces: OpenTraces | undefined
 }
 
 /**
@@ -197,6 +199,7 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
   const profiles = new Set(readProfiles(config).profiles.keys())
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
   checkClients(config, readCallers(config.callers ?? [], profiles))
+  const endpoint = config.traces.otlp.url
   return {
     egressUnder:
       config.egress.address === 'off'
@@ -205,6 +208,8 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
     openDecisions: logsDecisions(config.decision_log)
       ? (await import('./decision-log/open.ts')).readDecisionLog(config)
       : undefined,
+    openTraces:
+      endpoint === undefined ? undefined : (await import('./tracing/open.ts')).readTraces(config, endpoint),
   }
 }
 

@@ -12,6 +12,7 @@ import {
   SECRET_FILES,
   SIGNING_KEYS_FILE,
 } from '../base/data-folder.ts'
+import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Administration } from './administration/administration.ts'
@@ -64,6 +65,8 @@ export interface OpenOptions extends AuthorityEvents {
   readonly keyPollMs?: number | undefined
   /** How long the last good signing keys are used while their file cannot be read, in milliseconds; default: 5,000. */
   readonly keysUnreadableMs?: number | undefined
+  /** `undefined`: there are no traces. */
+  readonly tracer?: Tracer | undefined
 }
 
 /** Events that an operator should see, for example in the log. */
@@ -119,6 +122,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const store = await openDirectory(directoryFile, options.shared, now, {
     onReplaced: () => options.onDirectoryReplaced(directoryFile),
     changesWaiting: options.changesWaiting,
+    tracer: options.tracer,
   })
   opening.defer(() => store.close())
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))

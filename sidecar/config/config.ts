@@ -9,6 +9,7 @@ import type { DecisionLogSettings } from './decision-log.ts'
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
 import type { TokensConfig } from './token-names.ts'
+import type { TracesSettings } from './tracing.ts'
 
 /** The configuration, with the keys of the file. `config.schema.json` describes each key. */
 export interface Config {
@@ -117,6 +118,7 @@ export interface Config {
     readonly user_per_minute: number
   }
   readonly decision_log: DecisionLogSettings
+  readonly traces: TracesSettings
   readonly audit?: { readonly keep_days?: number; readonly archive?: string }
   readonly workers: number
   readonly worker_heartbeat_timeout_ms: number

@@ -40,7 +40,6 @@ export function exposedFiles(config: Config): ExposedFile[] {
 
 function secretFilesOf(config: Config): SecretFile[] {
   const { file, directory, grpc, http, egress, upstreams = {}, profiles = {}, callers = [] } = config
-  const { otlp } = config.decision_log
   const files: (Omit<SecretFile, 'path'> & { readonly path: string | undefined })[] = [
     // Whoever can change the configuration can give rights to callers.
     {
@@ -54,8 +53,10 @@ function secretFilesOf(config: Config): SecretFile[] {
     { key: 'http.tls.key', path: http.tls?.key },
     // The proxy may read the file too.
     { key: PROXY_SECRET_FILE, path: http.proxy_secret_file, groupMayRead: true },
-    { key: 'decision_log.otlp.authorization_file', path: otlp.authorization_file },
-    { key: 'decision_log.otlp.ca', path: otlp.ca, mayBeRead: true },
+    ...(['decision_log', 'traces'] as const).flatMap((key) => [
+      { key: `${key}.otlp.authorization_file`, path: config[key].otlp.authorization_file },
+      { key: `${key}.otlp.ca`, path: config[key].otlp.ca, mayBeRead: true },
+    ]),
     ...(egress.routes ?? []).map(({ ca }, index) => ({
       key: `egress.routes[${index}].ca`,
       path: ca,

@@ -1,5 +1,7 @@
 /** Opens the directory: a file on this host, or a PostgreSQL database that several hosts share. */
 import type { Secret } from '../base/secret.ts'
+import type { Tracer } from '../base/tracing.ts'
+import type { Database } from './database.ts'
 import type { ChangeWatcher } from './listener.ts'
 import { DirectoryStore } from './store.ts'
 import { DirectoryVerification } from './verification.ts'
@@ -42,6 +44,8 @@ export interface DirectoryOptions {
   readonly onReplaced?: () => void
   /** Most changes that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
+  /** `undefined`: there are no traces. */
+  readonly tracer?: Tracer | undefined
 }
 
 /**
@@ -55,16 +59,17 @@ export async function openDirectory(
   file: string,
   shared: SharedDirectory | undefined,
   now: () => number,
-  { onReplaced, changesWaiting }: DirectoryOptions = {},
+  { onReplaced, changesWaiting, tracer }: DirectoryOptions = {},
 ): Promise<DirectoryStore> {
   if (shared === undefined) {
     const { openSqlite } = await import('./sqlite.ts')
-    return new DirectoryStore(openSqlite(file, onReplaced), now, { changesWaiting })
+    return new DirectoryStore(await tracedIfOn(openSqlite(file, onReplaced), tracer), now, { changesWaiting })
   }
   const { openPostgres } = await import('./postgres.ts')
   const { CachedDirectory } = await import('./cached.ts')
   const database = await openPostgres(shared)
-  const cached = new CachedDirectory(new DirectoryVerification(database), shared)
+  const traced = await tracedIfOn(database, tracer)
+  const cached = new CachedDirectory(new DirectoryVerification(traced), shared)
   const watcher: ChangeWatcher = {
     changed: () => cached.clear(),
     listening: (on) => shared.onListening?.(on),
@@ -73,9 +78,14 @@ export async function openDirectory(
   await database.watch(watcher, shared.stalenessMs)
   const { siblings } = shared
   siblings?.watch(() => cached.clear())
-  return new DirectoryStore(database, now, {
+  return new DirectoryStore(traced, now, {
     verification: cached,
     onChanged: () => siblings?.changed(),
     changesWaiting,
   })
+}
+
+async function tracedIfOn(database: Database, tracer: Tracer | undefined): Promise<Database> {
+  if (tracer === undefined) return database
+  return (await import('./traced-database.ts')).tracedDatabase(database, tracer)
 }

@@ -8,6 +8,7 @@ import { hasBody, isUnfinished } from '../base/http-connections.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { Secret } from '../base/secret.ts'
+import type { Span } from '../base/tracing.ts'
 import type { Outgoing } from '../usecases/egress.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { Trace } from '../usecases/trace.ts'
@@ -22,6 +23,7 @@ import {
   sendRefusal,
 } from './refusal.ts'
 import type { Target } from './target.ts'
+import { attemptOf, joining, tellStatus } from './trace.ts'
 
 /** Size of the largest body that is kept for a second attempt, in bytes. */
 const KEPT_BYTES_MAX = 64 * 1024
@@ -44,6 +46,8 @@ export interface Exchange {
   /** How long a body that is kept may take to arrive, in milliseconds. */
   readonly keptMs: number
   readonly trace: Trace
+  /** `undefined`: the request is not recorded. What its client says of a trace goes on as it came. */
+  readonly span?: Span | undefined
 }
 
 /** Forwards the request and answers it. Never rejects. */
@@ -130,6 +134,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   readonly #body: Body
   /** Whether the target refused an earlier credential. */
   readonly #second: boolean
+  readonly #span: Span | undefined
   #controller: Dispatcher.DispatchController | undefined
   /** Whether nobody waits for this attempt any more. */
   #abandoned = false
@@ -141,6 +146,8 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#credential = credential
     this.#body = body
     this.#second = second
+    const { span, target, request } = exchange
+    this.#span = span && attemptOf(span, target, request.method)
   }
 
   start(): void {
@@ -151,7 +158,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     const options = {
       path,
       method: request.method as Dispatcher.HttpMethod,
-      headers: [...headers, header, value.reveal()],
+      headers: [...(this.#span ? joining(headers, this.#span) : headers), header, value.reveal()],
       body,
     }
     target.pool.dispatch(options, this)
@@ -169,6 +176,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   ): void {
     // The client gets the final answer alone.
     if (status < 200) return
+    if (this.#span) tellStatus(this.#span, status, 400)
     if (status === 401 && this.#mayRenew()) {
       controller.pause()
       void this.#renew(status, headers)
@@ -188,8 +196,10 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#abandoned) return
+    const refusal = refusalOfTarget(error)
+    this.#span?.failed(refusal.reason)
     this.#leave()
-    refuse(this.#exchange, refusalOfTarget(error), error)
+    refuse(this.#exchange, refusal, error)
   }
 
   #answer(status: number, headers: IncomingHttpHeaders): void {
@@ -245,6 +255,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #leave(): void {
+    this.#span?.end()
     this.#exchange.response.off('drain', this.#resume).off('close', this.#closed)
   }
 }

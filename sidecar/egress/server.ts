@@ -11,12 +11,14 @@ import { HttpConnections, hasBody } from '../base/http-connections.ts'
 import { ownConnections } from '../base/listen.ts'
 import { Reports } from '../base/reports.ts'
 import { readRequestTarget } from '../base/request-target.ts'
+import type { Secret } from '../base/secret.ts'
 import { admit, isRenewable, outgoing } from '../usecases/egress.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { forward } from './forward.ts'
 import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
 import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
 import { type Route, type Target, Targets } from './target.ts'
+import { carrierOf, endWith, spanOf } from './trace.ts'
 
 export type { Route } from './target.ts'
 
@@ -154,10 +156,12 @@ class Door {
     this.#keptMs = keptMs
     server.on('request', (request, response) => this.#receive(request, response, false))
     server.on('checkContinue', (request, response) => this.#receive(request, response, true))
-    server.on('connect', (_request, socket) => endWith(socket as Socket, refusalFor('METHOD_NOT_SUPPORTED')))
+    server.on('connect', (_request, socket) =>
+      endConnection(socket as Socket, refusalFor('METHOD_NOT_SUPPORTED')),
+    )
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-      else endWith(socket as Socket, connectionRefusal(error.code))
+      else endConnection(socket as Socket, connectionRefusal(error.code))
     })
   }
 
@@ -188,18 +192,18 @@ class Door {
     }
     const { target, path } = entry
     response.once('close', () => target.leave())
-    void forward({
-      request,
-      response,
-      target,
-      path,
+    const call = this.#services.tracing?.begin(carrierOf(request), () => spanOf(request, target.route))
+    const { span } = call ?? {}
+    if (span !== undefined) endWith(span, response)
+    const exchange = {
+      ...{ request, response, target, path, expectsContinue, isRenewable, span },
       headers: headers.forwarded,
-      expectsContinue,
-      credential: (rejected) => outgoing(services, target.route, rejected),
-      isRenewable,
+      credential: (rejected?: Secret) => outgoing(services, target.route, rejected),
       keptMs: this.#keptMs,
       trace: this.#services.trace,
-    })
+    }
+    if (call === undefined) void forward(exchange)
+    else void call.run(() => forward(exchange))
   }
 
   #enter(request: IncomingMessage, headers: RequestHeaders): Entry {
@@ -253,7 +257,7 @@ function connectionRefusal(code: string | undefined): Refusal {
   return refusalFor('REQUEST_INVALID', 'an HTTP/1.1 request')
 }
 
-function endWith(socket: Socket, refusal: Refusal): void {
+function endConnection(socket: Socket, refusal: Refusal): void {
   socket.on('error', () => {})
   socket.end(refusalText(refusal, STATUS_CODES[refusal.status] ?? 'Error'))
 }

@@ -10,6 +10,7 @@ import type { AskerFacts, Protocol } from '../usecases/decision-log.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 import { isFailure } from '../usecases/trace.ts'
+import { recordedListener } from '../usecases/tracing.ts'
 import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
 import { FIELDS_MAX, tooManyFields } from './fields.ts'
 import { statusOfError } from './status.ts'
@@ -161,24 +162,33 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
   }
 }
 
-/** Who is told of the decisions of a call: the log and the meter, as far as they are on. `undefined`: nobody is. @param reachable as in `presentedIn` */
+/** Who is told of the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`: nobody is. @param reachable as in `presentedIn` */
 export function listenersOf(
-  { decisions, callers }: Pick<Services, 'decisions' | 'callers'>,
+  { decisions, callers, tracing }: Pick<Services, 'decisions' | 'callers' | 'tracing'>,
   protocol: Protocol,
   meter: DecisionListener | undefined,
   reachable: boolean,
 ): ListenerOf | undefined {
-  if (decisions === undefined) return meter && (() => meter)
   const factsOf = (context: CallContext): AskerFacts => ({
     protocol: context.connection.protocol === 'http' ? 'connect' : protocol,
     address: context.connection.address,
     name: callers.findOrNobody(callerCredentialsIn(context, reachable))?.name,
     traceparent: context.metadata('traceparent'),
   })
-  return decisions.listeners(factsOf, meter)
+  const usual = decisions === undefined ? meter && (() => meter) : decisions.listeners(factsOf, meter)
+  if (tracing === undefined) return usual
+  return (context) => {
+    const span = tracing.current()
+    if (span === undefined) return usual?.(context)
+    return recordedListener(
+      { tracing, decisions },
+      { span, protocol, factsOf: () => factsOf(context) },
+      meter,
+    )
+  }
 }
 
-export type ListenerOf = (context: CallContext) => DecisionListener
+export type ListenerOf = (context: CallContext) => DecisionListener | undefined
 
 const CONNECTIONS = new WeakMap<ClientConnection, string>()
 let connections = 0

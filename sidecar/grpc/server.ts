@@ -33,7 +33,8 @@ const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.Directory
 
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const { log, meters } = services
-  const { methods, stop } = methodsOfAll(services, options)
+  const { methods: all, stop } = methodsOfAll(services, options)
+  const methods = await tracedIfOn(all, services)
   const served = await reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
@@ -75,6 +76,11 @@ function methodsOfAll(
     ]),
     stop: authorization.endStreams,
   }
+}
+
+/** Calls that are refused for who makes them have no span. */
+async function tracedIfOn(methods: Methods, { tracing }: Services): Promise<Methods> {
+  return tracing === undefined ? methods : (await import('./traced.ts')).tracedMethods(methods, tracing)
 }
 
 /** Without a look at the caller a call costs less, so there is none where every client may call. */

@@ -59,11 +59,12 @@ function callErrorOf(error: unknown): CallError {
 
 /** Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route brings one. */
 export function traceFailure(
-  { trace }: Pick<Services, 'trace'>,
+  { trace, tracing }: Pick<Services, 'trace' | 'tracing'>,
   error: unknown,
   from: CallOrigin,
   requestId: string,
 ): void {
+  tracing?.current()?.erred(error)
   const request = { request_id: requestId }
   if (!(error instanceof CallError)) trace.failed(error, { ...from, ...request })
   else

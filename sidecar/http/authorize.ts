@@ -10,10 +10,10 @@ import { type DenialAnswer, denialAnswer, routeDenialAnswer } from '../http-auth
 import { everyIdentityHeader } from '../http-authorization/identity.ts'
 import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
 import { checkCredentials } from '../usecases/check.ts'
-import { listenerOf } from '../usecases/decision-log.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
+import { listenerOf } from '../usecases/tracing.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
@@ -43,8 +43,7 @@ function answerTo(
     headers: headersOf(request),
     clientAddress: proxyClientAddress(request),
   }
-  const listener = listenerOf(services, meter, () => ({
-    protocol: 'authorize',
+  const listener = listenerOf(services, 'authorize', meter, () => ({
     address: request.socket.remoteAddress,
     name: undefined,
     traceparent: request.raw.headersDistinct.traceparent ?? [],

@@ -50,6 +50,9 @@ const REQUEST_FIELDS = [
   ],
 ]
 
+/** What answers a call has a span of its own for it. */
+const OWN_SPAN = { config: { tracing: 'none' } } as const
+
 export class ContractRoutes {
   readonly #options: ContractOptions
   readonly #origins: ReadonlySet<string>
@@ -99,7 +102,8 @@ export class ContractRoutes {
       })
     })
     const paths = calls.paths.filter((path) => path.startsWith(`${prefix}/`))
-    for (const path of [...paths, `${prefix}/*`]) scope.post(path.slice(prefix.length), answeredBefore)
+    for (const path of [...paths, `${prefix}/*`])
+      scope.post(path.slice(prefix.length), OWN_SPAN, answeredBefore)
   }
 
   async #addCors(scope: FastifyInstance): Promise<void> {

@@ -39,6 +39,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** How the route words its errors; default: as Keystone does. */
     readonly sendError?: (reply: FastifyReply, error: HttpError) => FastifyReply
+    /** Whether its requests have spans; default: they have, where there are traces. */
+    readonly tracing?: 'none'
   }
 }
 

@@ -16,10 +16,10 @@ import {
 } from '../http-authorization/denial.ts'
 import { readRouteSettings } from '../http-authorization/policy.ts'
 import { METHOD_OVERRIDES } from '../routes/overrides.ts'
-import { listenerOf } from '../usecases/decision-log.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
 import type { Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
+import { listenerOf } from '../usecases/tracing.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
 
@@ -76,8 +76,7 @@ function answerTo(
     authorization: headersDistinct['proxy-authorization'] ?? [],
     ...{ iamToken: [], certificateNames: [] },
   }
-  const listener = listenerOf(services, meter, () => ({
-    protocol: 'ext_authz-http',
+  const listener = listenerOf(services, 'ext_authz-http', meter, () => ({
     address: request.socket.remoteAddress,
     name: services.callers.findOrNobody(presented)?.name,
     traceparent: headersDistinct.traceparent ?? [],

@@ -31,7 +31,7 @@ function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAn
  * @param failed the answer where nothing can be decided
  */
 export function answerProxy(
-  services: Pick<Services, 'trace'>,
+  services: Pick<Services, 'trace' | 'tracing'>,
   reply: FastifyReply,
   answerTo: (request: FastifyRequest) => MaybePromise<ProxyAnswer>,
   failed: (error: unknown, requestId: string) => ProxyAnswer = failureAnswer,

@@ -115,6 +115,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) =>
     (reply.request.routeOptions.config?.sendError ?? sendError)(reply, error, site.identityUrl)
+  await addTracingIfOn(server, services)
   server.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
@@ -196,10 +197,13 @@ function hostProblem(
   return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 
+/** Programs ask it all the time. */
+const UNTRACED = { config: { tracing: 'none' } } as const
+
 /** The same answers as on the health listener. */
 function addHealthRoutes(server: FastifyInstance, { health }: Services): void {
-  server.get('/healthz', async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
-  server.get('/readyz', async ({ query }, reply) => {
+  server.get('/healthz', UNTRACED, async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
+  server.get('/readyz', UNTRACED, async ({ query }, reply) => {
     const { ready, body } = readiness(health.state, Object.hasOwn(query as object, 'verbose'))
     return sendJson(reply, ready ? 200 : 503, body)
   })
@@ -238,6 +242,11 @@ async function addOptionalRoutes(
     addAuthzenRoutes(server, services, authzen, site)
   }
   if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
+}
+
+/** Loaded only where it is needed. */
+async function addTracingIfOn(server: FastifyInstance, { tracing }: Services): Promise<void> {
+  if (tracing !== undefined) (await import('./traced.ts')).addTracing(server, tracing)
 }
 
 /** Loaded only where it is needed. */

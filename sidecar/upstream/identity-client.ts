@@ -6,6 +6,13 @@ import pLimit from 'p-limit'
 import { type Dispatcher, Pool } from 'undici'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
+import {
+  type Span,
+  type SpanFacts,
+  serverAttributes,
+  type TraceFields,
+  type Tracer,
+} from '../base/tracing.ts'
 import { AttemptError, Resilience, type ResilienceEvents, type ResilienceTimes } from './resilience.ts'
 
 export interface IdentityClientOptions {
@@ -19,6 +26,8 @@ export interface IdentityClientOptions {
   readonly timeoutMs: number
   readonly times?: Partial<ResilienceTimes> | undefined
   readonly events?: ResilienceEvents | undefined
+  /** `undefined`: there are no traces. */
+  readonly tracer?: Tracer | undefined
 }
 
 /** An answer of the endpoint, not yet believed. */
@@ -153,14 +162,41 @@ export class IdentityClient {
   }
 
   /** @throws AttemptError where there is no answer, or none of an endpoint that works */
-  async #attempt({ method, headers, query = '', body }: Call, signal: AbortSignal): Promise<Answer> {
+  #attempt(call: Call, signal: AbortSignal): Promise<Answer> {
+    const { tracer } = this.#options
+    if (tracer === undefined) return this.#send(call, signal)
+    return tracer.request(
+      () => this.#spanOf(call),
+      (fields, span) => this.#send(call, signal, fields, span),
+    )
+  }
+
+  #spanOf({ method }: Call): SpanFacts {
+    const { name, tokensUrl } = this.#options
+    return {
+      name: method,
+      kind: 'client',
+      attributes: {
+        'http.request.method': method,
+        ...serverAttributes(new URL(tokensUrl)),
+        'portcullis.upstream': name,
+      },
+    }
+  }
+
+  async #send(
+    { method, headers, query = '', body }: Call,
+    signal: AbortSignal,
+    fields?: TraceFields,
+    span?: Span,
+  ): Promise<Answer> {
     let response: Dispatcher.ResponseData
     let text: string
     try {
       response = await this.#pool.request({
         path: `${this.#path}${query}`,
         method,
-        headers: { accept: 'application/json', 'user-agent': 'portcullis', ...headers },
+        headers: { accept: 'application/json', 'user-agent': 'portcullis', ...fields, ...headers },
         body: body ?? null,
         signal,
       })
@@ -169,6 +205,7 @@ export class IdentityClient {
       throw this.#attemptError(error)
     }
     const { statusCode: status } = response
+    span?.set({ 'http.response.status_code': status })
     const answer = { status, headers: response.headers, body: text }
     if (status !== 429 && status < 500) return answer
     const pauseMs = retryAfterMs(answer)

@@ -4,6 +4,7 @@ import type { PasswordRequester } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
+import type { Tracer } from '../base/tracing.ts'
 import type { ConfiguredUpstream } from '../config/profiles.ts'
 import { IdentityClient } from './identity-client.ts'
 import type { Issuer } from './profile-tokens.ts'
@@ -39,14 +40,15 @@ export interface UpstreamSurroundings {
   readonly hasOwner: (account: string, upstream: string) => MaybePromise<boolean>
   readonly events: UpstreamVerifierEvents & ResilienceEvents
   readonly now: () => number
+  readonly tracer?: Tracer | undefined
 }
 
 export function openUpstream(configured: ConfiguredUpstream, surroundings: UpstreamSurroundings): Upstream {
   const { name, tokensUrl, ca, timeoutMs, verify } = configured
-  const { profile, hasOwner, events, now } = surroundings
+  const { profile, hasOwner, events, now, tracer } = surroundings
   const authority = new UpstreamAuthority(
     name,
-    new IdentityClient({ name, tokensUrl, ca, timeoutMs, events }),
+    new IdentityClient({ name, tokensUrl, ca, timeoutMs, events, tracer }),
     now,
   )
   const ownToken: Upstream['ownToken'] = (kinds, rejected) => {

@@ -28,7 +28,7 @@ export class AttemptError extends Error {
   readonly consequences: Consequences
 
   constructor(error: CallError, consequences: Consequences) {
-    super(error.message)
+    super(error.message, { cause: error })
     this.error = error
     this.consequences = consequences
   }

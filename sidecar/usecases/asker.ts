@@ -1,5 +1,6 @@
 /** Who asks for decisions, and who is told of what they get. */
 import type { Decision, Extraction, Scope } from '../../engine/index.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 
 /** Whoever asks. Each protocol has to say both. */
@@ -13,7 +14,7 @@ export interface Asker {
 /**
  * Is told of every decision before the asker gets it.
  *
- * Each method but `startMs` throws a CallError where the decision must be logged and cannot be: then there is no answer.
+ * Each method whose name begins with `of` throws a CallError where the decision must be logged and cannot be: then there is no answer.
  */
 export interface DecisionListener {
   /** A clock for `ofCredentials`, in milliseconds. */
@@ -30,6 +31,10 @@ export interface DecisionListener {
   ): void
   /** Of a token that the sidecar itself sends. @param token `undefined`: no token opens the API */
   ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void
+  /** Is told of one question about credentials, in place of this one. `undefined`: this one is told. */
+  forOne?(): DecisionListener
+  /** Verifies the credential. `undefined`: nobody wants to know of it. */
+  verifying?<T>(verify: () => MaybePromise<T>): MaybePromise<T>
 }
 
 export interface OwnToken {

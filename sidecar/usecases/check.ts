@@ -77,17 +77,18 @@ export function reusableForMs(
 export function checkCredentials(
   services: CredentialServices,
   question: CredentialsQuestion,
-  { connection, listener }: Asker,
+  { connection, listener: told }: Asker,
 ): CheckOutcome | Promise<CheckOutcome> {
   const { engine, authority, verifier } = services
+  const listener = told?.forOne?.() ?? told
   const startMs = listener?.startMs() ?? 0
   let found: Extraction | undefined
-  const told = (outcome: CheckOutcome): CheckOutcome => {
+  const answered = (outcome: CheckOutcome): CheckOutcome => {
     listener?.ofCredentials(question, found, outcome, startMs)
     return outcome
   }
   const denied = (reason: CredentialReason, token?: VerifiedToken): CheckOutcome =>
-    told({
+    answered({
       decision: engine.deny(question.api, reason, token?.kind, token?.subject.type),
       token,
       verified: false,
@@ -108,12 +109,16 @@ export function checkCredentials(
     // A kind that this matrix does not know is for `decide` to say.
     if (header?.kinds.has(token.kind) !== true && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
-    return told({ decision: checkVerified(services, token, question), token, verified: true })
+    return answered({ decision: checkVerified(services, token, question), token, verified: true })
   }
   // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to none.
   const asked = header?.obtainedBy.has('issue') === true ? verifier : authority
   const from = { clientAddress: question.clientAddress, connection }
-  const verification = asked.verify(found.value, engine.tokenKinds, from)
+  const { value } = found
+  const verification =
+    listener?.verifying === undefined
+      ? asked.verify(value, engine.tokenKinds, from)
+      : listener.verifying(() => asked.verify(value, engine.tokenKinds, from))
   return verification instanceof Promise ? verification.then(decided) : decided(verification)
 }
 

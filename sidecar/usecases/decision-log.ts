@@ -37,16 +37,3 @@ export interface DecisionLog {
     next: DecisionListener | undefined,
   ): (context: Context) => DecisionListener
 }
-
-/**
- * Who is told of the decisions of a request: the log and the meter, as far as they are on. `undefined`: nobody is.
- *
- * @param factsOf is asked only where there is a log
- */
-export function listenerOf(
-  { decisions }: { readonly decisions: DecisionLog | undefined },
-  meter: DecisionListener | undefined,
-  factsOf: () => AskerFacts,
-): DecisionListener | undefined {
-  return decisions === undefined ? meter : decisions.listener(factsOf(), meter)
-}

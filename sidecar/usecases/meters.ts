@@ -15,6 +15,7 @@ const APIS_MAX = 1_000
 const ATTEMPT_SERIES_MAX = 500
 const ERROR_SERIES_MAX = 200
 const REFUSAL_SERIES_MAX = 100
+const SPAN_SERIES_MAX = 10
 
 /** Of an API that the matrix does not have, and of those beyond the bound. */
 const UNKNOWN = 'unknown'
@@ -54,6 +55,12 @@ export class Meters {
     ['upstream', 'result'],
     ATTEMPT_SERIES_MAX,
   )
+  readonly #spans = new Counts(
+    'portcullis_trace_spans_total',
+    'Spans of traces that ended, by whether they were exported or dropped.',
+    ['result'],
+    SPAN_SERIES_MAX,
+  )
   readonly #durations: Durations[] = []
   readonly #apis = new Set<string>()
 
@@ -83,6 +90,10 @@ export class Meters {
     this.#upstreamCalls.add(this.#upstreamCalls.cell(upstream, result))
   }
 
+  spansEnded(result: 'exported' | 'dropped', spans: number): void {
+    this.#spans.add(this.#spans.cell(result), spans)
+  }
+
   read(): Metric[] {
     return [
       this.#decisions.read(),
@@ -91,7 +102,9 @@ export class Meters {
         'How long calls took that ask for decisions, from the whole request to its answer. Of grpc and grpc-stream: one call of sixteen.',
         this.#durations,
       ),
-      ...[this.#attempts, this.#errors, this.#refusals, this.#upstreamCalls].map((counts) => counts.read()),
+      ...[this.#attempts, this.#errors, this.#refusals, this.#upstreamCalls, this.#spans].map((counts) =>
+        counts.read(),
+      ),
     ]
   }
 

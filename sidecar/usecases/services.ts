@@ -14,6 +14,7 @@ import type { Intake } from './intake.ts'
 import type { Meters } from './meters.ts'
 import type { Profiles } from './profiles.ts'
 import type { Trace } from './trace.ts'
+import type { Tracing } from './tracing.ts'
 
 /** What the protocols are given. They live as long as the sidecar, and the matrix may change under them. */
 export interface Services {
@@ -44,6 +45,8 @@ export interface Services {
   readonly meters: Meters | undefined
   /** `undefined`: decisions are not logged. */
   readonly decisions: DecisionLog | undefined
+  /** `undefined`: there are no traces. */
+  readonly tracing: Tracing | undefined
 }
 
 /** What use cases are given. A use case names those of them that it needs. */
@@ -60,6 +63,7 @@ export interface CallServices
     | 'health'
     | 'meters'
     | 'decisions'
+    | 'tracing'
   > {
   /** One engine for the whole call. */
   readonly engine: Engine

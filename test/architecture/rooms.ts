@@ -111,11 +111,25 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
+    room: 'sidecar/otlp.ts',
+    purpose: 'an endpoint of OpenTelemetry',
+    imports: ['sidecar/config/', 'undici'],
+  },
+  {
     room: 'sidecar/decision-log/',
     purpose: 'a line for each decision, and what another matrix would have decided',
     imports: [
       ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'node:', 'pino', 'undici'],
+      ...['sidecar/otlp.ts', 'sidecar/usecases/', 'node:', 'pino'],
+    ],
+  },
+  {
+    room: 'sidecar/tracing/',
+    purpose: 'spans for OpenTelemetry',
+    imports: [
+      ...['engine/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'sidecar/otlp.ts'],
+      ...['sidecar/usecases/', 'sidecar/decision-log/', 'node:', 'pino', '@opentelemetry/api'],
+      ...['@opentelemetry/resources', '@opentelemetry/sdk-trace'],
     ],
   },
   {
@@ -220,7 +234,7 @@ export const ROOMS: readonly Room[] = [
     imports: [
       ...['sidecar/base/', 'sidecar/config/', 'sidecar/directory/', 'sidecar/authority/', 'sidecar/rules.ts'],
       ...['sidecar/usecases/', 'sidecar/credentials.ts', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/log.ts'],
-      ...['sidecar/decision-log/', 'sidecar/open-egress.ts', 'sidecar/open-routes.ts'],
+      ...['sidecar/decision-log/', 'sidecar/tracing/', 'sidecar/open-egress.ts', 'sidecar/open-routes.ts'],
       ...['sidecar/open-health.ts', 'sidecar/open-metrics.ts', 'sidecar/open-rules.ts'],
       ...['sidecar/http-options.ts', 'sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
       ...['sidecar/authority-events.ts', 'sidecar/open-authority.ts', 'sidecar/diagnostics.ts', 'pino'],

@@ -1,6 +1,6 @@
 /** Answers as another language reads them: what the engine decides, written out as the contract has it. */
 import type { Decision } from '../../engine/index.ts'
-import type { BlackBox, Message } from './black-box.ts'
+import type { BlackBox, CallWishes, Message } from './black-box.ts'
 
 /** The message that a decision has to be on the wire, but for `verified`, `token` and `cache_for`. */
 export function decisionMessage(decision: Decision): Message {
@@ -36,14 +36,22 @@ export function credentialQuestion(api: string, header: string, value: string, t
 }
 
 /** Asks all at once. */
-export async function askBatch(box: BlackBox, checks: readonly Message[]): Promise<Message[]> {
-  const { results } = await box.ask('checkBatch', { checks })
+export async function askBatch(
+  box: BlackBox,
+  checks: readonly Message[],
+  wishes?: CallWishes,
+): Promise<Message[]> {
+  const { results } = await box.ask('checkBatch', { checks }, wishes)
   return results as Message[]
 }
 
 /** Asks one after the other on one stream; every answer has to bear the id of its question. */
-export async function askStream(box: BlackBox, checks: readonly Message[]): Promise<Message[]> {
-  const stream = box.converse('checkStream')
+export async function askStream(
+  box: BlackBox,
+  checks: readonly Message[],
+  wishes?: CallWishes,
+): Promise<Message[]> {
+  const stream = box.converse('checkStream', wishes)
   for (const [index, check] of checks.entries()) stream.write({ id: `question ${index}`, check })
   stream.end()
   const answers: Message[] = []

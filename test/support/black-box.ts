@@ -91,14 +91,11 @@ export class BlackBox {
   ask(method: string, request: Message | Buffer, wishes: CallWishes = {}): Promise<Message> {
     return new Promise((resolve, reject) => {
       const call = (this.#client as unknown as Record<string, Unary>)[method] as Unary
-      const { callerToken, deadline, metadata: more = {} } = wishes
-      const metadata = new Metadata()
-      for (const [name, value] of Object.entries(more)) metadata.set(name, value)
-      if (callerToken !== undefined) metadata.set('authorization', `Bearer ${callerToken}`)
+      const { deadline } = wishes
       call.call(
         this.#client,
         request,
-        metadata,
+        metadataOf(wishes),
         deadline === undefined ? {} : { deadline },
         (error, response) => (error === null ? resolve(response as Message) : reject(error)),
       )
@@ -106,10 +103,11 @@ export class BlackBox {
   }
 
   /** A stream of questions and answers. A generous deadline, so that one that is never answered fails. */
-  converse(method: string, deadline = Date.now() + 100_000): ClientDuplexStream<unknown, Message> {
-    type Converse = (options: CallOptions) => ClientDuplexStream<unknown, Message>
+  converse(method: string, wishes: CallWishes = {}): ClientDuplexStream<unknown, Message> {
+    type Converse = (metadata: Metadata, options: CallOptions) => ClientDuplexStream<unknown, Message>
     const call = (this.#client as unknown as Record<string, Converse>)[method] as Converse
-    return call.call(this.#client, { deadline })
+    const { deadline = Date.now() + 100_000 } = wishes
+    return call.call(this.#client, metadataOf(wishes), { deadline })
   }
 
   /** A stream of answers to one question. */
@@ -122,6 +120,13 @@ export class BlackBox {
   close(): void {
     this.#client.close()
   }
+}
+
+function metadataOf({ callerToken, metadata: more = {} }: CallWishes): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(more)) metadata.set(name, value)
+  if (callerToken !== undefined) metadata.set('authorization', `Bearer ${callerToken}`)
+  return metadata
 }
 
 function withBytes(service: ServiceDefinition): ServiceDefinition {

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callError } from '../../base/call-error.ts'
 import type { Asker } from '../../usecases/asker.ts'
-import { listenerOf } from '../../usecases/decision-log.ts'
 import type { DecisionMeter } from '../../usecases/meters.ts'
 import { forCall, type Services } from '../../usecases/services.ts'
 import { timed } from '../../usecases/timed.ts'
+import { listenerOf } from '../../usecases/tracing.ts'
 import type { Site } from '../catalog.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
 import { JsonBodies, sendJson } from '../json.ts'
@@ -101,8 +101,8 @@ function admit({ callers, trace }: Services, request: FastifyRequest, callersOnl
 
 function askerOf(services: Services, request: FastifyRequest, meter: DecisionMeter | undefined): Asker {
   const { authorization = [], traceparent = [] } = request.raw.headersDistinct
-  const listener = listenerOf(services, meter, () => ({
-    ...{ protocol: 'authzen', address: addressOf(request), traceparent },
+  const listener = listenerOf(services, 'authzen', meter, () => ({
+    ...{ address: addressOf(request), traceparent },
     name: services.callers.findOrNobody({ authorization, iamToken: [], certificateNames: [] })?.name,
   }))
   return { connection: connectionOf(request), listener }

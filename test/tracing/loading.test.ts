@@ -1,0 +1,22 @@
+/** What traces cost a sidecar that has none: nothing of them is loaded. */
+import { expect, test } from 'vitest'
+import { loadedBy } from '../support/loaded.ts'
+
+const PARTS =
+  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(tracing|otlp|http\/traced|grpc\/traced|directory\/traced-database)[./]/
+const HTTP = { http: { address: '127.0.0.1:0' } }
+
+test.each<[claim: string, config: object, loaded: string[]]>([
+  ['no traces', HTTP, []],
+  ['settings of traces without an endpoint', { traces: { sample_percent: 100 } }, []],
+  [
+    'traces',
+    { ...HTTP, traces: { otlp: { url: 'http://127.0.0.1:1/v1/traces' } } },
+    [
+      ...['@opentelemetry', 'directory/traced-database', 'grpc/traced', 'http/traced', 'otlp'],
+      ...['tracing', 'undici'],
+    ],
+  ],
+])('a sidecar with %s loads what it needs and no more', async (_claim, config, loaded) => {
+  expect(await loadedBy(config, PARTS)).toEqual(loaded)
+})
