@@ -12,6 +12,7 @@ import { sidecarSuite } from './sidecar.ts'
 import { startSuite } from './start.ts'
 import { swapSuite } from './swap.ts'
 import { tokensSuite } from './tokens.ts'
+import { tracesSuite } from './traces.ts'
 import { transportSuite } from './transport.ts'
 import { upstreamSuite } from './upstream.ts'
 import { workersSuite } from './workers.ts'
@@ -28,6 +29,7 @@ export const suites: readonly Suite[] = [
   extAuthzSuite,
   metricsSuite,
   swapSuite,
+  tracesSuite,
   growthSuite,
   startSuite,
   workersSuite,

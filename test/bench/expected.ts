@@ -143,6 +143,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'traces',
+    {
+      // The answers of each of the two sidecars.
+      answersChecked: 2 * (90 + 90 + 90 + 100),
+      compared: ['claims', 'iam-token'],
+      alone: [],
+      timed: ['claims', 'iam-token'],
+    },
+  ],
+  [
     'growth',
     {
       // Every cell at 30 and 100 APIs, and at 5 kinds; and a token made here.
