@@ -91,7 +91,7 @@ export function isOfRestoration(name: string): boolean {
  * Closes the folder to others. It stays as it is on a read-only file system, and where it belongs to root, as the volumes of
  * Kubernetes do.
  */
-function closeToOthers(folder: string): Omit<OpenedFolder, 'inUse'> {
+function closeToOthers(folder: string): Omit<OpenedFolder, 'inUse' | 'restoring'> {
   try {
     chmodSync(folder, 0o700)
   } catch (error) {
