@@ -1,5 +1,6 @@
 /** `portcullis serve`: runs the sidecar until it is told to stop. */
 import type { Command } from 'commander'
+import { keepYoungGeneration } from '../base/young-generation.ts'
 import type { Config } from '../config/config.ts'
 import type { Serving } from '../sidecar.ts'
 import type { Demo } from './demo.ts'
@@ -79,6 +80,8 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  // Before the sidecar is loaded, because then it would grow.
+  keepYoungGeneration()
   // A Unix socket exists before its mode can be set. Until then, too, only the owner and the group may connect.
   process.umask(process.umask() | 0o007)
   const { readConfig } = await import('../config/config.ts')

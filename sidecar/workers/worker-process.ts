@@ -6,6 +6,7 @@ import type { LoginThrottle } from '../authority/throttle.ts'
 import type { Listener } from '../base/connections.ts'
 import type { HealthState } from '../base/health.ts'
 import type { Metric } from '../base/metrics.ts'
+import { youngGenerationFlags } from '../base/young-generation.ts'
 import type { Reporter } from './group-health.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './messages.ts'
@@ -71,7 +72,8 @@ export class WorkerProcess implements Receiver, Reporter {
     this.#shared = shared
     this.#logins = new WorkerLogins(shared.failedLogins)
     // SIGUSR1 must not open the inspector. The launcher sees to that in the primary.
-    this.#process = fork(program, { execArgv: [...process.execArgv, '--disable-sigusr1'] })
+    const flags = [...process.execArgv, ...youngGenerationFlags(), '--disable-sigusr1']
+    this.#process = fork(program, { execArgv: flags })
     // A rejection that nobody awaits would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})
     this.#process.on('message', (message: FromWorker) => {

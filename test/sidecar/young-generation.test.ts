@@ -1,0 +1,41 @@
+/** What V8 takes for the objects of calls: a size that loading the sidecar does not enlarge, unless Node was told another one. */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { serveDemo } from '../support/processes.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+
+/** Loaded into every process: writes down the megabytes of a half of its young generation when the process ends. */
+const REPORT = `
+import { writeFileSync } from 'node:fs'
+import { getHeapSpaceStatistics } from 'node:v8'
+process.on('exit', () => {
+  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+  const bytes = young.space_used_size + young.space_available_size
+  writeFileSync(process.env.REPORTS + '/' + process.pid, String(Math.round(bytes / 2 ** 20)))
+})`
+const preload = `--import=${pathToFileURL(newFile(REPORT, 'report.mjs'))}`
+
+/** What each process had at its end. */
+async function sizesOf(workers: number, ...nodeFlags: readonly string[]): Promise<number[]> {
+  const reports = newFolder()
+  const environment = { NODE_OPTIONS: [preload, ...nodeFlags].join(' '), REPORTS: reports }
+  const { stop } = await serveDemo(['--workers', String(workers)], { environment })
+  await stop()
+  return globSync('*', { cwd: reports }).map((name) => Number(readFileSync(join(reports, name), 'utf8')))
+}
+
+test('it stays at 4 MB while the sidecar is loaded', async () => {
+  expect(await sizesOf(1)).toEqual([4])
+})
+
+test('workers start with that as their largest size', async () => {
+  const sizes = await sizesOf(2)
+  expect([sizes.length, Math.max(...sizes)]).toEqual([3, 4])
+})
+
+test('it grows where Node was told a size', async () => {
+  const [size = 0] = await sizesOf(1, '--max-semi-space-size=16')
+  expect(size).toBeGreaterThan(4)
+})
