@@ -80,8 +80,6 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // Before the sidecar is loaded, because then it would grow.
-  keepYoungGeneration()
   // A Unix socket exists before its mode can be set. Until then, too, only the owner and the group may connect.
   process.umask(process.umask() | 0o007)
   const { readConfig } = await import('../config/config.ts')
@@ -90,6 +88,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = readConfig(sources)
   const { expectDescriptorsToStart } = await import('../base/descriptors.ts')
   expectDescriptorsToStart()
+  // Before the sidecar is loaded, because then it would grow.
+  keepYoungGeneration(config.grpc)
   const json = options.json === true
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined

@@ -17,25 +17,42 @@ process.on('exit', () => {
 })`
 const preload = `--import=${pathToFileURL(newFile(REPORT, 'report.mjs'))}`
 
+interface Start {
+  readonly workers?: number
+  readonly transport?: 'sockets' | 'grpc-js'
+  readonly nodeFlags?: readonly string[]
+}
+
 /** What each process had at its end. */
-async function sizesOf(workers: number, ...nodeFlags: readonly string[]): Promise<number[]> {
+async function sizesOf({
+  workers = 1,
+  transport = 'sockets',
+  nodeFlags = [],
+}: Start = {}): Promise<number[]> {
   const reports = newFolder()
-  const environment = { NODE_OPTIONS: [preload, ...nodeFlags].join(' '), REPORTS: reports }
+  const environment = {
+    NODE_OPTIONS: [preload, ...nodeFlags].join(' '),
+    REPORTS: reports,
+    PORTCULLIS_GRPC_TRANSPORT: transport,
+  }
   const { stop } = await serveDemo(['--workers', String(workers)], { environment })
   await stop()
   return globSync('*', { cwd: reports }).map((name) => Number(readFileSync(join(reports, name), 'utf8')))
 }
 
 test('it stays at 4 MB while the sidecar is loaded', async () => {
-  expect(await sizesOf(1)).toEqual([4])
+  expect(await sizesOf()).toEqual([4])
 })
 
 test('workers start with that as their largest size', async () => {
-  const sizes = await sizesOf(2)
+  const sizes = await sizesOf({ workers: 2 })
   expect([sizes.length, Math.max(...sizes)]).toEqual([3, 4])
 })
 
-test('it grows where Node was told a size', async () => {
-  const [size = 0] = await sizesOf(1, '--max-semi-space-size=16')
+test.each<[claim: string, start: Start]>([
+  ['where Node was told a size', { nodeFlags: ['--max-semi-space-size=16'] }],
+  ['for grpc-js, whose calls hold more', { transport: 'grpc-js' }],
+])('it grows %s', async (_claim, start) => {
+  const [size = 0] = await sizesOf(start)
   expect(size).toBeGreaterThan(4)
 })
