@@ -1,5 +1,4 @@
 /** What proxies ask: Envoy over gRPC and over HTTP, and all others at `/authorize`. */
-
 import { EnvoyClient, type Verdict } from '../../support/ext-authz.ts'
 import { PROXY_SECRET } from '../../support/proxied.ts'
 import type { RunningSidecar } from '../../support/sidecar.ts'
