@@ -7,26 +7,31 @@ import { setFlagsFromString } from 'node:v8'
 /** Enough for calls, of each of its halves: with more, no call got cheaper. */
 const HALF_MEGABYTES = 4
 
-/** What the calls are carried by. */
-interface Carrier {
-  readonly transport: string
+/** Of the configuration: what decides how many objects survive. */
+interface Setting {
+  readonly grpc: { readonly transport: string }
+  readonly matrix?: string | undefined
 }
 
 /**
  * Ends the growth of this process's young generation. Called when the configuration is read: V8 has given it 4 MB by then, and
  * takes its largest size from a flag of Node alone.
  */
-export function keepYoungGeneration(carrier: Carrier): void {
-  if (mayChoose(carrier)) setFlagsFromString('--semi-space-growth-factor=1')
+export function keepYoungGeneration(setting: Setting): void {
+  if (mayChoose(setting)) setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 /** The same for a process that is started. */
-export function youngGenerationFlags(carrier: Carrier): string[] {
-  return mayChoose(carrier) ? [`--max-semi-space-size=${HALF_MEGABYTES}`] : []
+export function youngGenerationFlags(setting: Setting): string[] {
+  return mayChoose(setting) ? [`--max-semi-space-size=${HALF_MEGABYTES}`] : []
 }
 
-/** grpc-js holds so much for a call that its batches would cost more. And Node may have been started with a size. */
-function mayChoose({ transport }: Carrier): boolean {
+/**
+ * Not where much survives: grpc-js holds so much for a call that batches would cost more, and the collections while a large matrix is
+ * exchanged would take longer. And not where Node was started with a size.
+ */
+function mayChoose({ grpc, matrix }: Setting): boolean {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS ?? '']
-  return transport !== 'grpc-js' && !flags.some((each) => /semi[-_]space/.test(each))
+  const isChosen = flags.some((each) => /semi[-_]space/.test(each))
+  return grpc.transport !== 'grpc-js' && matrix === undefined && !isChosen
 }

@@ -89,7 +89,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const { expectDescriptorsToStart } = await import('../base/descriptors.ts')
   expectDescriptorsToStart()
   // Before the sidecar is loaded, because then it would grow.
-  keepYoungGeneration(config.grpc)
+  keepYoungGeneration(config)
   const json = options.json === true
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined

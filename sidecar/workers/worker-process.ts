@@ -72,7 +72,7 @@ export class WorkerProcess implements Receiver, Reporter {
     this.#shared = shared
     this.#logins = new WorkerLogins(shared.failedLogins)
     // SIGUSR1 must not open the inspector. The launcher sees to that in the primary.
-    const flags = [...process.execArgv, ...youngGenerationFlags(command.config.grpc), '--disable-sigusr1']
+    const flags = [...process.execArgv, ...youngGenerationFlags(command.config), '--disable-sigusr1']
     this.#process = fork(program, { execArgv: flags })
     // A rejection that nobody awaits would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { serveDemo } from '../support/processes.ts'
 import { newFile, newFolder } from '../support/resources.ts'
+import { ROOT } from '../support/sources.ts'
 
 /** Loaded into every process: writes down the megabytes of a half of its young generation when the process ends. */
 const REPORT = `
@@ -17,10 +18,13 @@ process.on('exit', () => {
 })`
 const preload = `--import=${pathToFileURL(newFile(REPORT, 'report.mjs'))}`
 
+const SHIPPED = join(ROOT, 'matrix/support-matrix.json')
+
 interface Start {
   readonly workers?: number
   readonly transport?: 'sockets' | 'grpc-js'
   readonly nodeFlags?: readonly string[]
+  readonly flags?: readonly string[]
 }
 
 /** What each process had at its end. */
@@ -28,6 +32,7 @@ async function sizesOf({
   workers = 1,
   transport = 'sockets',
   nodeFlags = [],
+  flags = [],
 }: Start = {}): Promise<number[]> {
   const reports = newFolder()
   const environment = {
@@ -35,7 +40,7 @@ async function sizesOf({
     REPORTS: reports,
     PORTCULLIS_GRPC_TRANSPORT: transport,
   }
-  const { stop } = await serveDemo(['--workers', String(workers)], { environment })
+  const { stop } = await serveDemo(['--workers', String(workers), ...flags], { environment })
   await stop()
   return globSync('*', { cwd: reports }).map((name) => Number(readFileSync(join(reports, name), 'utf8')))
 }
@@ -52,6 +57,7 @@ test('workers start with that as their largest size', async () => {
 test.each<[claim: string, start: Start]>([
   ['where Node was told a size', { nodeFlags: ['--max-semi-space-size=16'] }],
   ['for grpc-js, whose calls hold more', { transport: 'grpc-js' }],
+  ['for a matrix of one’s own, which may be large', { flags: ['--matrix', SHIPPED] }],
 ])('it grows %s', async (_claim, start) => {
   const [size = 0] = await sizesOf(start)
   expect(size).toBeGreaterThan(4)
