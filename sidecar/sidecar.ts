@@ -126,7 +126,6 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, metrics?.meters), (opened) => opened.close())
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
-  const intake = new Intake(callers)
   const services: Services = {
     ...{ rules, authority, administration, callers },
     verifier: credentials.verifiers,
@@ -134,10 +133,10 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    ...{ routes, turns, intake, decisions, tracing, now, log, trace, health, meters: metrics?.meters },
+    intake: new Intake(callers),
+    ...{ routes, turns, decisions, tracing, now, log, trace, health, meters: metrics?.meters },
   }
-  const { validUntil } = certificates
-  metrics?.watch({ rules, intake, authority: state, certificatesValidUntil: validUntil, now })
+  metrics?.watch({ ...services, authority: state, certificatesValidUntil: certificates.validUntil })
   const read = () => metrics?.read() ?? []
   const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
   const open = opening.move()
