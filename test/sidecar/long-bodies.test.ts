@@ -1,11 +1,13 @@
-/** Bodies of HTTP whose reading takes milliseconds: connections take turns with them, and few of them wait. */
+/** Bodies of HTTP whose reading takes milliseconds, and many requests at once: connections take turns with them. */
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
+import Fastify, { type FastifyRequest } from 'fastify'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { readJson } from '../../matrix/document/index.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
 import { requestOf } from '../../sidecar/grpc/connect/exchange.ts'
 import { Descriptors } from '../../sidecar/grpc/connect/json.ts'
+import { Bounds } from '../../sidecar/http/bounds.ts'
 import { JsonBodies } from '../../sidecar/http/json.ts'
 
 /** Bytes of a body that takes its turn. */
@@ -86,4 +88,19 @@ test('a long call of the contract in JSON waits for its turn', async () => {
   const waiting = requestOf(checks(1_000), json, connection, turns)
   expect(waiting).toBeInstanceOf(Promise)
   expect(await waiting).toEqual(json?.read(checks(1_000)))
+})
+
+test('a connection begins one request in a turn of the event loop', async () => {
+  const bounds = new Bounds({ log: pino({ enabled: false }) }, Fastify())
+  const begun: string[] = []
+  const begin = (name: string, { raw }: FastifyRequest) => bounds.begin(raw, () => begun.push(name))
+  const [one, other] = [requestWith(''), requestWith('')]
+  begin('first', one)
+  begin('second', one)
+  begin('of another', other)
+  expect(begun).toEqual(['first', 'of another'])
+  await setImmediate()
+  expect(begun).toEqual(['first', 'of another', 'second'])
+  begin('third', one)
+  expect(begun.at(-1)).toBe('third')
 })
