@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { BackupOptions, RestoreOptions } from './backup-files.ts'
 import { addConfirmOption } from './confirm.ts'
 import { addHelpParts } from './help.ts'
+import { configOption } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
@@ -51,6 +52,6 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
 function withPlace(command: Command): Command {
   return command
     .option('--data <dir>', 'data folder of the embedded authority (default: as the configuration says)')
-    .option('--config <file>', 'configuration file of the sidecar, which may name a shared directory')
+    .addOption(configOption('configuration file of the sidecar, which may name a shared directory'))
     .option('--json', 'print the result, or the error, as one line of JSON')
 }

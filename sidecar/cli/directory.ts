@@ -11,7 +11,7 @@ import { addConfirmOption, type ConfirmOptions, confirm } from './confirm.ts'
 import { CommandError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { lossesByFile } from './losses.ts'
-import { print, printJson } from './output.ts'
+import { configOption, print, printJson } from './output.ts'
 import { paint, type Terminal } from './terminal.ts'
 
 interface DirectoryOptions extends ConfirmOptions {
@@ -93,7 +93,7 @@ function addReplacePasswordCommand(directory: Command, terminal: Terminal): void
 function withOptions(command: Command): Command {
   return command
     .option('--data <dir>', 'data folder of the embedded authority (default: as the configuration says)')
-    .option('--config <file>', 'configuration file of the sidecar, which may name a shared directory')
+    .addOption(configOption('configuration file of the sidecar, which may name a shared directory'))
     .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
     .option('--json', 'print the result, or the error, as one line of JSON')
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { DIRECTORY_FILE } from '../base/data-folder.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { configOption, print, printJson } from './output.ts'
 
 interface MigrateOptions {
   readonly data?: string
@@ -20,7 +20,7 @@ export function addMigrateCommand(program: Command): void {
       'Upgrade the directory to the version of this Portcullis. One of a newer version is refused.',
     )
     .option('--data <dir>', 'data folder of the embedded authority (default: as the configuration says)')
-    .option('--config <file>', 'configuration file of the sidecar, which may name a shared directory')
+    .addOption(configOption('configuration file of the sidecar, which may name a shared directory'))
     .option('--check', 'say which version it has, and change nothing')
     .option('--json', 'print the versions, or the error, as one line of JSON')
   addHelpParts(command, {

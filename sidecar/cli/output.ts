@@ -1,5 +1,5 @@
 /** What every command prints, and the options that every command with a connection has. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
 import { escapedJson } from '../base/visible-text.ts'
 import { usageError } from './errors.ts'
@@ -47,6 +47,11 @@ export const STRICT_MODE = 'strict: every contested cell is denied'
 
 /** The default of `--data`, for its description. */
 export const DATA_DEFAULT = `(default: PORTCULLIS_DATA or ${DEFAULT_DATA_FOLDER})`
+
+/** The option for the configuration file of a sidecar. A variable names one file for all commands, as in a container. */
+export function configOption(description: string): Option {
+  return new Option('--config <file>', description).env('PORTCULLIS_CONFIG')
+}
 
 /** For an option that may be given several times. */
 export function collect(value: string, earlier: readonly string[] = []): string[] {

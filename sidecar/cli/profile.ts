@@ -4,7 +4,7 @@ import { columns } from '../base/text-table.ts'
 import type { Config } from '../config/config.ts'
 import { EXIT, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { print, printJson } from './output.ts'
+import { configOption, print, printJson } from './output.ts'
 import { paint } from './terminal.ts'
 
 interface ProfileOptions {
@@ -48,7 +48,7 @@ export function addProfileCommand(program: Command): void {
 }
 
 function addConfigOption(command: Command): Command {
-  return command.option('--config <file>', 'configuration file, YAML or JSON, as `serve` takes it')
+  return command.addOption(configOption('configuration file, YAML or JSON, as `serve` takes it'))
 }
 
 async function listProfiles({ config: file, json }: ProfileOptions): Promise<void> {

@@ -7,7 +7,7 @@ import type { Route, RouteMatch, RouteRequest, TargetSource } from '../routes/ro
 import type { Routes } from '../routes/routes.ts'
 import { EXIT, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
-import { collect, print, printJson } from './output.ts'
+import { collect, configOption, print, printJson } from './output.ts'
 import { paint } from './terminal.ts'
 
 interface RouteOptions {
@@ -26,7 +26,7 @@ export function addRouteCommand(program: Command): void {
     .description('Explain which API a request is for and where its target was found, or why it is denied.')
     .argument('<method>', 'method of the request, for example GET')
     .argument('<url>', 'URL of the request, or its path with the query; it is taken as it is written')
-    .option('--config <file>', 'configuration file, YAML or JSON, as `serve` takes it')
+    .addOption(configOption('configuration file, YAML or JSON, as `serve` takes it'))
     .option(
       '-H, --header <header>',
       "request header: 'NAME: VALUE', @FILE with one a line, or - for standard input",

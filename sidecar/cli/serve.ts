@@ -7,7 +7,7 @@ import type { Demo } from './demo.ts'
 import { failWith, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { whenNpmEnds } from './npm.ts'
-import { print, printJson } from './output.ts'
+import { configOption, print, printJson } from './output.ts'
 
 /** The options that say how a sidecar is configured. */
 export interface SidecarOptions {
@@ -38,7 +38,7 @@ export function addSidecarOptions(command: Command): Command {
     .option('--workers <n>', 'number of processes that serve the same addresses (default: 1)', workersOf)
     .option('--log-level <level>', 'lowest level of the lines of the log (default: info)')
     .option('--log-format <format>', 'auto, json or pretty (default: auto)')
-    .option('--config <file>', 'configuration file, YAML or JSON')
+    .addOption(configOption('configuration file, YAML or JSON'))
 }
 
 /** Where the configuration comes from: the file, the environment, and these options. */

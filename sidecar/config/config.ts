@@ -303,7 +303,8 @@ function invisibleTexts(document: unknown): readonly Problem[] {
  * Other variables with our prefix are ignored, because Kubernetes sets `PORTCULLIS_PORT` and more for a service of that name.
  */
 function rejectMisspelledVariables(environment: Readonly<Record<string, string | undefined>>): void {
-  const names = scalarKeys.map(({ variable }) => variable)
+  // The command line reads the path of the file from the first one.
+  const names = ['PORTCULLIS_CONFIG', ...scalarKeys.map(({ variable }) => variable)]
   const problems = Object.keys(environment)
     .filter((name) => /^PORTCULLIS_/i.test(name) && !names.includes(name))
     .flatMap((name) => {

@@ -47,6 +47,25 @@ describe('config show', () => {
     })
   })
 
+  test('reads the file of PORTCULLIS_CONFIG, unless --config names another', async () => {
+    const [one, other] = [configFile({ drain_ms: 1 }), configFile({ drain_ms: 2 })]
+    vi.stubEnv('PORTCULLIS_CONFIG', one)
+    expect(await shown()).toMatchObject({ drain_ms: { value: 1, source: `file ${one}` } })
+    expect(await shown('--config', other)).toMatchObject({ drain_ms: { value: 2, source: `file ${other}` } })
+  })
+
+  test.each([
+    ['PORTCULLIS_CONFIG', '/nowhere/config.json', '/nowhere/config.json: the file does not exist'],
+    ['PORTCULLIS_CONFIG', '', '--config: expected the path of a file'],
+    ['PORTCULLIS_CONFG', 'a', 'PORTCULLIS_CONFG: there is no such variable; did you mean PORTCULLIS_CONFIG?'],
+  ])('refuses %s=%s', async (variable, value, message) => {
+    vi.stubEnv(variable, value)
+    expect(await command(['config', 'show'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message),
+    })
+  })
+
   // The source is worked out apart from the merging. This holds the two together.
   test.each(scalarKeys.filter((key) => key.type === 'integer' && key.default !== undefined))(
     'says of $variable what is in force, from each source',
