@@ -43,13 +43,14 @@ const FROM_PROTOS: readonly { folder: string; name: string; license: string; fil
  * The licenses with their texts, one after the other; empty where nothing is of others.
  *
  * @param files the sources that are taken in, from the root
+ * @param withoutFile the license of a package that has no file with it
  * @throws Error that names a package without a license file, or with a license that is not allowed
  */
-export function licensesOf(files: readonly string[]): string {
+export function licensesOf(files: readonly string[], withoutFile: (name: string) => string = refuse): string {
   const packages = files.flatMap((path) => [...packagesIn(path), ...packagesNamedBy(path)])
   const protos = FROM_PROTOS.filter(({ folder }) => files.some((path) => path.startsWith(folder)))
   const all = [
-    ...[...new Set(packages)].toSorted().map(licenseOfPackage),
+    ...[...new Set(packages)].toSorted().map((folder) => licenseOfPackage(folder, withoutFile)),
     ...protos.map(({ name, license, file }) => ({ name, license, text: textOf(file) })),
   ]
   return all.map(({ name, license, text }) => `${name}\n${license}\n\n${text}\n`).join('\n')
@@ -70,13 +71,17 @@ function packagesNamedBy(path: string): string[] {
   return Array.from(named, ([, file = '']) => packagesIn(file)).flat()
 }
 
-function licenseOfPackage(folder: string): License {
+function licenseOfPackage(folder: string, withoutFile: (name: string) => string): License {
   const { name, version, license } = JSON.parse(textOf(join(folder, 'package.json')))
   if (!ALLOWED_LICENSES.includes(license))
     throw new Error(`${name} would become part of a package; expected an allowed license, found ${license}`)
-  const [file] = globSync('LICEN[CS]E*', { cwd: join(ROOT, folder) })
-  if (file === undefined) throw new Error(`${name} becomes part of a package, but has no license file`)
-  return { name: `${name} ${version}`, license, text: textOf(join(folder, file)) }
+  const [file] = globSync('{LICEN[CS]E,licen[cs]e}*', { cwd: join(ROOT, folder) })
+  const text = file === undefined ? withoutFile(name) : textOf(join(folder, file))
+  return { name: `${name} ${version}`, license, text }
+}
+
+function refuse(name: string): never {
+  throw new Error(`${name} becomes part of a package, but has no license file`)
 }
 
 function textOf(path: string): string {

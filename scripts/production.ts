@@ -7,7 +7,8 @@
  * `npm sbom --omit=dev --workspace portcullis` would leave out what the checkout's own tools need too, for example `protobufjs`.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -32,8 +33,19 @@ if (import.meta.main) {
   writeProduction(resolve(folder))
 }
 
+/** Writes the bill of materials alone. */
+export function writeBillOfMaterials(file: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-production-'))
+  try {
+    writeProduction(folder)
+    cpSync(join(folder, 'sbom.cdx.json'), file)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 /** Writes `package.json`, `package-lock.json` and `sbom.cdx.json`. */
-export function writeProduction(folder: string): void {
+function writeProduction(folder: string): void {
   const lockfile = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lockfile
   const manifest = readFileSync(join(ROOT, 'sidecar', 'package.json'), 'utf8')
   mkdirSync(folder, { recursive: true })

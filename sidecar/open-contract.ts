@@ -1,6 +1,5 @@
 /** Opens the contract over HTTP: who may call there, and the routes. Loaded only where it is configured. */
-import { join } from 'node:path'
-import { protoFolder } from './base/package.ts'
+import { packageFile } from './base/package.ts'
 import type { Config } from './config/config.ts'
 import { grpcLimitsOf } from './config/grpc-limits.ts'
 import { isForThisMachine } from './config/this-machine.ts'
@@ -36,7 +35,7 @@ export function openContract(services: Services, config: Config, methods: Method
   const routes = new ContractRoutes({
     calls,
     origins: config.http.cors?.origins ?? [],
-    document: join(protoFolder, 'openapi.json'),
+    document: () => packageFile('proto/openapi.json'),
   })
   return { routes, close: (drainMs) => calls.close(drainMs) }
 }

@@ -1,19 +1,23 @@
-/** The folder and the version of this package, in a checkout and when installed. */
+/** The files and the version of this package: in a checkout, when installed, and as one executable. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
+import { getRawAsset, isSea } from 'node:sea'
 
-/** The folder with package.json. */
-const packageFolder = findPackageFolder(import.meta.dirname)
-
-/** The folder with the protos and their descriptors: at the root of a checkout, or in the installed package. */
-export const protoFolder: string = join(
-  packageFolder,
-  extname(import.meta.filename) === '.ts' ? '../proto' : 'proto',
-)
+/** Whether Node, all code and the files are one executable (`scripts/executable.ts`). There are no other files then. */
+export const isExecutable: boolean = isSea()
 
 export const packageVersion: string = (
-  JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as { version: string }
+  JSON.parse(packageFile('package.json').toString()) as { version: string }
 ).version
+
+/** Reads a file of the package. @param path `package.json`, or one of `proto/` */
+export function packageFile(path: string): Buffer {
+  if (isExecutable) return Buffer.from(getRawAsset(path))
+  // The protos are at the root of a checkout, and in the installed package.
+  const isCheckout = extname(import.meta.filename) === '.ts'
+  const folder = findPackageFolder(import.meta.dirname)
+  return readFileSync(join(folder, isCheckout && path.startsWith('proto/') ? '..' : '', path))
+}
 
 /** Searches upwards: compiled code is one folder deeper than the sources. */
 function findPackageFolder(folder: string): string {

@@ -5,12 +5,10 @@
  * Few clients use reflection, and its code is as large as the rest of gRPC. So it is loaded at the first call.
  */
 import { EventEmitter } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { handleBidiStreamingCall, MethodDefinition, Server } from '@grpc/grpc-js'
 import { invalidArgument } from '../base/call-error.ts'
-import { protoFolder } from '../base/package.ts'
+import { packageFile } from '../base/package.ts'
 import type { BidiMethod, Method, Requests, Responses } from './call.ts'
 import { decoded } from './handler.ts'
 
@@ -75,7 +73,7 @@ async function load(): Promise<ReadonlyMap<string, Loaded>> {
   const loaded = new Map<string, Loaded>()
   const { ReflectionService } = await import('@grpc/reflection')
   const fileDescriptorProtos = ['portcullis', 'health', 'envoy', 'google_rpc'].flatMap((name) =>
-    filesOf(readFileSync(join(protoFolder, `${name}.binpb`))),
+    filesOf(packageFile(`proto/${name}.binpb`)),
   )
   // The service reads no other part of a package definition, and calls no other method of a server.
   type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]

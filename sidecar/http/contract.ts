@@ -2,7 +2,6 @@
  * The routes of the contract: each call is handed over as it arrived, with the header fields of every answer. Pages of listed
  * origins may make calls, and no others.
  */
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
@@ -28,8 +27,8 @@ export interface ContractOptions {
   readonly calls: Calls
   /** Origins whose pages may make calls. */
   readonly origins: readonly string[]
-  /** File with the OpenAPI document. */
-  readonly document: string
+  /** Reads the OpenAPI document. */
+  readonly document: () => Buffer
 }
 
 const DOCUMENT = '/openapi.json'
@@ -75,7 +74,7 @@ export class ContractRoutes {
       await server.register(async (scope) => this.#addService(scope, prefix, mayLast), { prefix })
     let document: Buffer | undefined
     server.get(DOCUMENT, async (_request, reply) => {
-      document ??= readFileSync(this.#options.document)
+      document ??= this.#options.document()
       return reply.header('content-type', 'application/json').send(document)
     })
   }

@@ -7,6 +7,9 @@ import type { Metric } from '../base/metrics.ts'
 import { Secret } from '../base/secret.ts'
 import type { Config } from '../config/config.ts'
 
+/** The argument that makes the single executable a worker. */
+export const WORKER_WORD = '__worker'
+
 /** From a worker to the primary. */
 export type FromWorker =
   /** The worker now listens to its channel. Messages that are sent earlier are lost. */

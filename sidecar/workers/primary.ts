@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { FailedLogins } from '../authority/throttle.ts'
 import { expectDescriptors } from '../base/descriptors.ts'
+import { isExecutable } from '../base/package.ts'
 import { type Config, throttleLimitsOf } from '../config/config.ts'
 import { socketAccessOf } from '../config/socket-access.ts'
 import type { HealthServer } from '../health/server.ts'
@@ -17,7 +18,7 @@ import { checkHealthAddress, openHealth } from '../open-health.ts'
 import { hasMetrics } from '../open-metrics.ts'
 import type { Serving } from '../sidecar.ts'
 import { GroupHealth } from './group-health.ts'
-import { type ListenRequest, sentConfig, type WorkerServing } from './messages.ts'
+import { type ListenRequest, sentConfig, WORKER_WORD, type WorkerServing } from './messages.ts'
 import { SharedListener } from './shared-listener.ts'
 import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
 
@@ -34,8 +35,10 @@ const BACK_OFF_MS_MAX = 1_000
 /** How long a revocation at an upstream waits for each worker to forget the token, in milliseconds. */
 const TOKEN_FORGOTTEN_MS_MAX = 5_000
 
-/** The program is in the same folder as this file, compiled or not. */
-const PROGRAM = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
+/** The program is in the same folder as this file, compiled or not. The executable starts itself. */
+const PROGRAM = isExecutable
+  ? WORKER_WORD
+  : join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 
 /** How long a worker may take to end after the time limit for its calls, in milliseconds. */
 const CLOSING_MS_MAX = 5_000

@@ -7,6 +7,7 @@ import type { Listener } from '../base/connections.ts'
 import type { HealthState } from '../base/health.ts'
 import type { Metric } from '../base/metrics.ts'
 import { youngGenerationFlags } from '../base/young-generation.ts'
+import { isExecutable } from '../base/package.ts'
 import type { Reporter } from './group-health.ts'
 import { WorkerLogins } from './logins.ts'
 import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './messages.ts'
@@ -73,7 +74,8 @@ export class WorkerProcess implements Receiver, Reporter {
     this.#logins = new WorkerLogins(shared.failedLogins)
     // SIGUSR1 must not open the inspector. The launcher sees to that in the primary.
     const flags = [...process.execArgv, ...youngGenerationFlags(command.config), '--disable-sigusr1']
-    this.#process = fork(program, { execArgv: flags })
+    // To the executable they would be arguments, and it has the last one built in.
+    this.#process = fork(program, { execArgv: isExecutable ? [] : flags })
     // A rejection that nobody awaits would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})
     this.#process.on('message', (message: FromWorker) => {

@@ -88,7 +88,7 @@ describe.skipIf(!tools.ok)('the image', () => {
       '/usr/local/lib/portcullis/portcullis.js',
     ])
     expect(await find('-user', String(IMAGE_USER))).toEqual(['/run/portcullis', '/var/lib/portcullis'])
-    expect(await find('-perm', '/6000')).toEqual([])
+    expect(await find('-type', 'f', '-perm', '/6000')).toEqual([])
   })
 
   test('has a bill of materials with every package, and with Node', async () => {
@@ -125,7 +125,9 @@ describe.skipIf(!tools.ok)('the image', () => {
 
     test('and a check over the mounted socket is answered', async () => {
       const address = `unix:${join(sockets, 'grpc.sock')}`
-      const asked = await run(['check', 'balance', '--kind', 'static_token', '--address', address])
+      const asked = await run([
+        ...['check', 'reports', '--kind', 'static_token', '--account', '1', '--address', address],
+      ])
       expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('allowed') })
     })
 
@@ -210,8 +212,11 @@ describe.skipIf(!tools.ok)('the image', () => {
         folder,
       ])
       const flags = ['--platform', 'linux/arm64']
-      const node = join(folder, 'package/bin/node')
-      await containers.makeBase('localhost/node-arm64', undefined, { 'usr/local/bin/node': node }, { flags })
+      const files = {
+        'usr/local/bin/node': join(folder, 'package/bin/node'),
+        'usr/local/LICENSE': join(folder, 'package/LICENSE'),
+      }
+      await containers.makeBase('localhost/node-arm64', undefined, files, { flags })
       const tar = await rootFilesystem(RUNTIME_PACKAGES, 'arm64')
       await containers.makeBase('localhost/runtime-arm64', tar, { 'etc/issue': '/etc/issue' }, { flags })
       await containers.build(`${IMAGE}-arm64`, [

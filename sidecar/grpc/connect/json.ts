@@ -3,8 +3,6 @@
  * answers become JSON. It is read strictly: unknown names, names that appear twice and text that is not Unicode are refused.
  */
 import { isUtf8 } from 'node:buffer'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import {
   createFileRegistry,
   createRegistry,
@@ -24,7 +22,7 @@ import {
 import { isFieldError } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
-import { protoFolder } from '../../base/package.ts'
+import { packageFile } from '../../base/package.ts'
 import { plainBytesOf, planOf } from './plain-json.ts'
 
 /** Reads and writes the messages of one method. */
@@ -48,21 +46,21 @@ const COUNTED_BYTES_MIN = VALUES_MAX
 const WRITING = { alwaysEmitImplicit: true }
 
 /** The descriptors of the contract, of health checks and of error details. */
-const FILES = ['portcullis', 'health', 'google_rpc'].map((name) => join(protoFolder, `${name}.binpb`))
+const shipped = () => ['portcullis', 'health', 'google_rpc'].map((name) => packageFile(`proto/${name}.binpb`))
 
 /** What is known of messages. Reading it takes some ten milliseconds, so it is done once, and for the first call that needs it. */
 export class Descriptors {
-  readonly #files: readonly string[]
-  #read: Registry | undefined
+  readonly #read: () => readonly Uint8Array[]
+  #known: Registry | undefined
 
-  /** @param files each with a `google.protobuf.FileDescriptorSet` */
-  constructor(files: readonly string[] = FILES) {
-    this.#files = files
+  /** @param read reads the files, each a `google.protobuf.FileDescriptorSet` */
+  constructor(read: () => readonly Uint8Array[] = shipped) {
+    this.#read = read
   }
 
   get #registry(): Registry {
-    this.#read ??= createRegistry(...this.#files.map(readDescriptors))
-    return this.#read
+    this.#known ??= createRegistry(...this.#read().map(readDescriptors))
+    return this.#known
   }
 
   /** The codec of a method; `undefined`: it has no descriptor, as those of reflection. @param path `/package.Service/Method` */
@@ -79,8 +77,8 @@ export class Descriptors {
   }
 }
 
-function readDescriptors(file: string): FileRegistry {
-  return createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(file)))
+function readDescriptors(file: Uint8Array): FileRegistry {
+  return createFileRegistry(fromBinary(FileDescriptorSetSchema, file))
 }
 
 function codecFor({ input, output }: DescMethod, registry: Registry): JsonCodec {

@@ -160,6 +160,8 @@ export class Containers {
       await rootFilesystem(packages, 'amd64'),
       {
         'usr/local/bin/node': process.execPath,
+        // Stands for that of Node.
+        'usr/local/LICENSE': join(repository, 'LICENSE'),
         'usr/local/lib/node_modules/npm': npm,
         ...(existsSync(certificates) && { [certificates.slice(1)]: certificates }),
       },

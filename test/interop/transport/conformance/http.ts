@@ -1,4 +1,5 @@
 /** The service over HTTP, on a server as the sidecar's HTTP listener has it: Fastify, and with TLS the sidecar's own before it. */
+import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyServerFactory } from 'fastify'
 import { Turns } from '../../../../sidecar/base/turns.ts'
@@ -39,11 +40,11 @@ export async function serveOverHttp(
   const calls = new ContractCalls(ownMethods(methods), {
     maxMessageBytes,
     bounds: DEFAULT_LIMITS,
-    descriptors: new Descriptors([descriptors]),
+    descriptors: new Descriptors(() => [readFileSync(descriptors)]),
     turns: new Turns(),
     statusOf: ownStatus,
   })
-  const routes = new ContractRoutes({ calls, origins: [], document: descriptors })
+  const routes = new ContractRoutes({ calls, origins: [], document: () => readFileSync(descriptors) })
   await routes.addTo(server, (request) => secure?.letLast(request))
   // As the sidecar's server answers what no route does.
   server.setNotFoundHandler(({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send())

@@ -1,0 +1,142 @@
+/**
+ * Builds the command line as one file, for hosts without Node: a copy of the Node that runs this, with all code and files in it
+ * (a single executable application). Beside it are the licenses of what it contains, and its bill of materials.
+ *
+ *     node scripts/executable.ts [FOLDER]      default: dist/
+ */
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'esbuild'
+import { licensesOf } from './licenses.ts'
+import { installOnDemand } from './on-demand.ts'
+import { ROOT } from './packages.ts'
+import { writeBillOfMaterials } from './production.ts'
+
+/** Marks the place in Node that says whether something was added. Node's documentation names it. */
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+
+if (import.meta.main) await buildExecutable(resolve(process.argv[2] ?? join(ROOT, 'dist')))
+
+/** @param output the folder, which is emptied first. @returns the path of the executable */
+export async function buildExecutable(output: string): Promise<string> {
+  rmSync(output, { recursive: true, force: true })
+  mkdirSync(output, { recursive: true })
+  const work = join(output, 'work')
+  mkdirSync(work)
+  const inputs = await bundle(join(work, 'main.cjs'))
+  writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
+  execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
+  const executable = join(output, 'portcullis')
+  cpSync(process.execPath, executable, { dereference: true })
+  await insert(executable, readFileSync(join(work, 'blob')))
+  chmodSync(executable, 0o755)
+  const others = licensesOf(inputs, (name) => statedLicense(name, inputs))
+  writeFileSync(join(output, 'third-party-licenses.txt'), [nodeLicense(work), others].join('\n'))
+  cpSync(join(ROOT, 'LICENSE'), join(output, 'LICENSE'))
+  writeBillOfMaterials(join(output, 'sbom.cdx.json'))
+  rmSync(work, { recursive: true })
+  return executable
+}
+
+/** All code as one CommonJS file, because that is what Node 24 takes. @returns the files that it is made of */
+async function bundle(outfile: string): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['sidecar/cli/executable.ts'],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    charset: 'ascii',
+    target: 'es2024',
+    minifyWhitespace: true,
+    // Some packages have code for bundlers, and their other code requires files.
+    mainFields: ['module', 'main'],
+    // Nothing can be imported from a file, and what Node brings can be required.
+    supported: { 'dynamic-import': false },
+    // Not installed, and loaded only by whoever asks for it.
+    external: ['pg-native'],
+    // The places that use it do so only where there are files.
+    logOverride: { 'empty-import-meta': 'silent' },
+    plugins: [replacements()],
+    metafile: true,
+  })
+  return Object.keys(metafile.inputs)
+}
+
+function settings(work: string): object {
+  const protos = globSync('proto/*.{binpb,json}', { cwd: ROOT }).filter((path) => !path.includes('released'))
+  const assets = protos.map((path) => [path, join(ROOT, path)])
+  return {
+    main: join(work, 'main.cjs'),
+    output: join(work, 'blob'),
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    // By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
+    execArgv: ['--disable-sigusr1'],
+    assets: { 'package.json': join(ROOT, 'sidecar/package.json'), ...Object.fromEntries(assets) },
+  }
+}
+
+/** Places that look for files beside their own. The build fails where one has changed. */
+function replacements(): Plugin {
+  return {
+    name: 'replacements',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /\/sidecar\/config\/text-file\.ts$/ }, ({ path }) => ({
+        contents: replaced(path, "createRequire(import.meta.url)('yaml')", "require('yaml')"),
+        loader: 'ts',
+      }))
+      onLoad({ filter: /\/@grpc\/reflection\/.*\/reflection-v1(alpha)?\.js$/ }, ({ path }) => {
+        const proto = `protoLoader.fromJSON(${reflectionProto(path)},`
+        return { contents: replaced(path, 'protoLoader.loadSync(protoPath,', proto), loader: 'js' }
+      })
+    },
+  }
+}
+
+function replaced(path: string, from: string, to: string): string {
+  const text = readFileSync(path, 'utf8')
+  if (!text.includes(from)) throw new Error(`${path}: expected \`${from}\`, which the executable replaces`)
+  return text.replace(from, () => to)
+}
+
+/** The proto that this file of the library reads, as JSON. */
+function reflectionProto(path: string): string {
+  const library = path.slice(0, path.indexOf('/build/'))
+  const version = basename(path, '.js').replace('reflection-', '')
+  const { loadSync } = createRequire(path)('protobufjs') as typeof import('protobufjs')
+  return JSON.stringify(loadSync(join(library, 'build/proto/grpc/reflection', version, 'reflection.proto')))
+}
+
+/** Puts the code into the copy of Node. */
+async function insert(executable: string, blob: Buffer): Promise<void> {
+  const postject = join(installOnDemand('postject'), 'postject/dist/api.js')
+  const { inject } = (await import(pathToFileURL(postject).href)).default
+  await inject(executable, 'NODE_SEA_BLOB', blob, { sentinelFuse: FUSE })
+}
+
+/** The license of Node and of what it contains. The package `node` has the program alone; that of the platform has all. */
+function nodeLicense(work: string): string {
+  const { version, platform, arch } = process
+  const name = `node-${platform === 'win32' ? 'win' : platform}-${arch}@${version.slice(1)}`
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', work, name], { stdio: 'pipe' })
+  const [tarball = ''] = globSync('node-*.tgz', { cwd: work })
+  const license = execFileSync('tar', ['-xzOf', join(work, tarball), 'package/LICENSE'], { encoding: 'utf8' })
+  return `node\n\n${license.trim()}\n`
+}
+
+/** What a package without a license file says of its license: in its manifest, and at the beginning of its sources. */
+function statedLicense(name: string, files: readonly string[]): string {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
+  const notices = files
+    .filter((path) => path.startsWith(`node_modules/${name}/`))
+    .flatMap((path) => /^(?:\/\/.*\n)+/.exec(readFileSync(join(ROOT, path), 'utf8'))?.[0] ?? [])
+    .filter((notice) => notice.includes('Copyright'))
+  const author = manifest.author?.name ?? manifest.author
+  const stated = `License: ${manifest.license}${author === undefined ? '' : `, by ${author}`}`
+  return [stated, ...new Set(notices)].join('\n\n')
+}
