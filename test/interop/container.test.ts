@@ -6,6 +6,7 @@ import { repository, run as runProgram } from '../support/interop/command.ts'
 import {
   BASES,
   Containers,
+  IMAGE_FILE,
   IMAGE_USER,
   installContainerTools,
   RUNTIME_PACKAGES,
@@ -18,7 +19,6 @@ import { run } from '../support/processes.ts'
 import { newFolder } from '../support/resources.ts'
 
 const IMAGE = 'localhost/portcullis'
-const FILE = join(repository, 'deploy/container/Containerfile')
 const { version } = manifestOf('sidecar')
 const NODE_VERSION = process.versions.node
 
@@ -34,7 +34,7 @@ describe.skipIf(!tools.ok)('the image', () => {
     containers = await Containers.open()
     await containers.makeBases()
     await containers.build(IMAGE, [
-      ...['--file', FILE, '--build-arg', 'REVISION=0123456789abcdef'],
+      ...['--file', IMAGE_FILE, '--build-arg', 'REVISION=0123456789abcdef'],
       ...['--build-arg', `NODE_IMAGE=${BASES.build}`, '--build-arg', `RUNTIME_IMAGE=${BASES.runtime}`],
     ])
   }, BUILD_MS_MAX)
@@ -63,7 +63,7 @@ describe.skipIf(!tools.ok)('the image', () => {
   })
 
   test('pins the Node that package.json pins', () => {
-    expect(readFileSync(FILE, 'utf8')).toContain(`docker.io/library/node:${NODE_VERSION}-`)
+    expect(readFileSync(IMAGE_FILE, 'utf8')).toContain(`docker.io/library/node:${NODE_VERSION}-`)
   })
 
   test('has no shell, no native module, and nothing that its user could change', async () => {
@@ -220,7 +220,7 @@ describe.skipIf(!tools.ok)('the image', () => {
       const tar = await rootFilesystem(RUNTIME_PACKAGES, 'arm64')
       await containers.makeBase('localhost/runtime-arm64', tar, { 'etc/issue': '/etc/issue' }, { flags })
       await containers.build(`${IMAGE}-arm64`, [
-        ...[...flags, '--file', FILE, '--build-arg', `BUILD_IMAGE=${BASES.build}`],
+        ...[...flags, '--file', IMAGE_FILE, '--build-arg', `BUILD_IMAGE=${BASES.build}`],
         // BuildKit says it itself, as does a newer buildah.
         ...['--build-arg', 'BUILDPLATFORM=linux/amd64', '--build-arg', 'NODE_IMAGE=localhost/node-arm64'],
         ...['--build-arg', 'RUNTIME_IMAGE=localhost/runtime-arm64'],

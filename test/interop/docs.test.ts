@@ -19,7 +19,11 @@ const curl = await obtained('curl', () => run('curl', ['--version']))
 
 /** What a block can need, and whether it is there. */
 const THERE: Readonly<Record<string, boolean>> = {
+  // test/interop/compose.test.ts runs it, where there are images to go on with.
+  compose: false,
   curl: curl.ok,
+  // test/interop/container.test.ts builds and runs the image with buildah and podman.
+  docker: false,
   express: express.ok,
   go: inject('go').ok && python.ok,
   grpcurl: grpcurl.ok,
@@ -33,6 +37,8 @@ const THERE: Readonly<Record<string, boolean>> = {
   python: python.ok,
   // test/interop/systemd.test.ts boots one.
   systemd: false,
+  // test/interop/executable.test.ts builds the executable in the checkout.
+  registry: false,
 }
 const needs = new Set(Object.keys(THERE).filter((need) => THERE[need]))
 const path = [

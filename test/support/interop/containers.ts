@@ -22,6 +22,8 @@ import { CommandFailed, installed, repository, run } from './command.ts'
 /** The user and the group of the image. */
 export const IMAGE_USER = 10001
 
+export const IMAGE_FILE = join(repository, 'deploy/container/Containerfile')
+
 /** The names that the bases get here, by what they take the place of. */
 export const BASES = { build: 'localhost/build-base', runtime: 'localhost/runtime-base' } as const
 
@@ -44,6 +46,19 @@ export async function installContainerTools(): Promise<void> {
   await run('apt-get', ['update'], options)
   const flags = ['--yes', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300']
   await run('apt-get', ['install', ...flags, ...TOOLS], options)
+}
+
+/** The package of the Python index that runs compose files with podman. */
+const COMPOSE = 'podman-compose==1.6.0'
+
+/** @returns the path of the program */
+export async function installCompose(): Promise<string> {
+  const version = await run('python3', ['--version'])
+  const folder = await installed('podman-compose', [version, COMPOSE], async (folder) => {
+    await run('python3', ['-m', 'venv', folder])
+    await run(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', '--no-input', COMPOSE])
+  })
+  return join(folder, 'bin', 'podman-compose')
 }
 
 /** A root file system of Debian's packages, as `mmdebstrap` unpacks them. @returns a tar file */
