@@ -198,9 +198,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/open-contract.ts',
     purpose: 'opens the contract over HTTP, where it is configured',
-    imports: [
-      ...['sidecar/base/', 'sidecar/config/', 'sidecar/usecases/', 'sidecar/grpc/', 'sidecar/http/', 'node:'],
-    ],
+    imports: [...['sidecar/base/', 'sidecar/config/', 'sidecar/usecases/', 'sidecar/grpc/', 'sidecar/http/']],
   },
   {
     room: 'sidecar/open-certificates.ts',
