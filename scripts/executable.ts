@@ -26,7 +26,9 @@ export async function buildExecutable(output: string): Promise<string> {
   mkdirSync(output, { recursive: true })
   const work = join(output, 'work')
   mkdirSync(work)
-  const inputs = await bundle(join(work, 'main.cjs'))
+  const inputs = await bundle('sidecar/cli/executable.ts', join(work, 'main.cjs'))
+  // What reads a large matrix in a thread starts it from its text.
+  await bundle('sidecar/matrix-file/thread.ts', join(work, 'thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
   const executable = join(output, 'portcullis')
@@ -42,10 +44,10 @@ export async function buildExecutable(output: string): Promise<string> {
 }
 
 /** All code as one CommonJS file, because that is what Node 24 takes. @returns the files that it is made of */
-async function bundle(outfile: string): Promise<string[]> {
+async function bundle(entryPoint: string, outfile: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['sidecar/cli/executable.ts'],
+    entryPoints: [entryPoint],
     outfile,
     bundle: true,
     platform: 'node',
@@ -77,7 +79,11 @@ function settings(work: string): object {
     useCodeCache: true,
     // By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
     execArgv: ['--disable-sigusr1'],
-    assets: { 'package.json': join(ROOT, 'sidecar/package.json'), ...Object.fromEntries(assets) },
+    assets: {
+      'package.json': join(ROOT, 'sidecar/package.json'),
+      'thread.cjs': join(work, 'thread.cjs'),
+      ...Object.fromEntries(assets),
+    },
   }
 }
 

@@ -5,10 +5,14 @@
 import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { MatrixError } from '../../matrix/index.ts'
+import { isExecutable, packageFile } from '../base/package.ts'
 import type { FromThread, MatrixParts } from './messages.ts'
 
-/** Next to this file, in the sources as in the package. */
-const PROGRAM = join(import.meta.dirname, `thread${extname(import.meta.filename)}`)
+/** Next to this file, in the sources as in the package. The executable has it as a text. */
+const program = () =>
+  isExecutable
+    ? packageFile('thread.cjs').toString()
+    : join(import.meta.dirname, `thread${extname(import.meta.filename)}`)
 
 /**
  * Resolves to a matrix that `readMatrix` accepts. Rejects as `readMatrix` throws.
@@ -31,7 +35,7 @@ async function ask(path: string, stopped: AbortSignal): Promise<FromThread> {
   stopped.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
   // It needs nothing of how this process was started, and above all no secret of its environment.
-  const thread = new Worker(PROGRAM, { workerData: path, execArgv: [], env: {} })
+  const thread = new Worker(program(), { eval: isExecutable, workerData: path, execArgv: [], env: {} })
   const stop = () => reject(stopped.reason)
   stopped.addEventListener('abort', stop)
   thread.once('message', resolve)

@@ -48,7 +48,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/matrix-file/',
     purpose: 'reads a matrix, a large one in a thread',
-    imports: ['engine/', 'matrix/', 'node:'],
+    imports: ['engine/', 'matrix/', 'sidecar/base/', 'node:'],
   },
   {
     room: 'sidecar/rules.ts',

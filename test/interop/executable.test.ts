@@ -1,10 +1,11 @@
 /** The single executable: copied into an empty folder, on a machine that seems to have no Node and no checkout. */
-import { chmodSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { BlackBox } from '../support/black-box.ts'
 import { repository, run as runProgram } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
+import { manyApis } from '../support/large-matrix.ts'
 import { manifestOf } from '../support/packages.ts'
 import { type Ended, type Ready, startProcess } from '../support/processes.ts'
 import { eventually, newFile, newFolder } from '../support/resources.ts'
@@ -123,6 +124,18 @@ describe.skipIf(!built.ok)('the executable', () => {
     const { code, stderr } = await pool.stop()
     expect({ code, stderr: stderr.match(/debugger.*/i) }).toEqual({ code: 0, stderr: null })
     expect(existsSync(`/proc/${second}`)).toBe(false)
+  })
+
+  test('reads a large matrix in its thread', async () => {
+    const [matrix, next] = ['one', 'two'].map((name) =>
+      newFile(JSON.stringify(manyApis(400, name)), 'matrix.json'),
+    )
+    const sidecar = await serve(['--matrix', matrix ?? ''], { PORTCULLIS_MATRIX_POLL_MS: '5' })
+    renameSync(next ?? '', matrix ?? '')
+    await sidecar.until(() => sidecar.stderr().includes('a new matrix is in force'))
+    const asked = ['check', 'two', '--kind', 'iam_token_account_scoped', '--account', '1']
+    expect(await succeeds([...asked, '--address', sidecar.ready.grpc])).toContain('allowed')
+    await sidecar.stop()
   })
 
   test('keeps tokens fresh in files', async () => {
