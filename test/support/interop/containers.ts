@@ -107,8 +107,9 @@ export class Containers {
       CONTAINERS_CONF: settings,
     })
     whenTheFileEnds(async () => {
-      await containers.podman('rm', '--all', '--force', '--volumes').catch(() => '')
-      await containers.podman('image', 'umount', '--all').catch(() => '')
+      // A container whose network another one uses is removed with that one.
+      await containers.podman('rm', '--all', '--force', '--depend', '--volumes')
+      await containers.podman('image', 'umount', '--all')
       await holder.stop()
     })
     return containers
