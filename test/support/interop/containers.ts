@@ -107,8 +107,10 @@ export class Containers {
       CONTAINERS_CONF: settings,
     })
     whenTheFileEnds(async () => {
-      // A container whose network another one uses is removed with that one.
-      await containers.podman('rm', '--all', '--force', '--depend', '--volumes')
+      // This podman refuses containers that others depend on, and removes the others.
+      const remove = () => containers.podman('rm', '--all', '--force', '--time', '1', '--volumes')
+      for (let left = 10; left > 0 && (await containers.podman('ps', '--all', '--quiet')) !== ''; left--)
+        await remove().catch(() => '')
       await containers.podman('image', 'umount', '--all')
       await holder.stop()
     })
