@@ -298,13 +298,17 @@ function invisibleTexts(document: unknown): readonly Problem[] {
   return problems.list()
 }
 
+/** The variables of the configuration. The command line reads the path of the file from the first one. */
+export function configVariables(): string[] {
+  return ['PORTCULLIS_CONFIG', ...scalarKeys.map(({ variable }) => variable)]
+}
+
 /**
  * Rejects variables whose names are almost one of ours. Using a default instead could allow what the operator meant to deny.
  * Other variables with our prefix are ignored, because Kubernetes sets `PORTCULLIS_PORT` and more for a service of that name.
  */
 function rejectMisspelledVariables(environment: Readonly<Record<string, string | undefined>>): void {
-  // The command line reads the path of the file from the first one.
-  const names = ['PORTCULLIS_CONFIG', ...scalarKeys.map(({ variable }) => variable)]
+  const names = configVariables()
   const problems = Object.keys(environment)
     .filter((name) => /^PORTCULLIS_/i.test(name) && !names.includes(name))
     .flatMap((name) => {

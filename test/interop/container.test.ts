@@ -187,7 +187,7 @@ describe.skipIf(!tools.ok)('the image', () => {
     const folder = newFolder()
     const id = await containers.start(IMAGE, [
       '--volume',
-      `${configFile(folder, { workers: 2, log_level: 'debug' })}:/etc/portcullis/config.json:ro`,
+      `${configFile(folder, { workers: 2, log: { level: 'debug' } })}:/etc/portcullis/config.json:ro`,
     ])
     const { values } = JSON.parse(
       await containers.podman('exec', id, 'portcullis', 'config', 'show', '--json', '--set'),

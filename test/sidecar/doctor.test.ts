@@ -309,7 +309,13 @@ describe('doctor', () => {
   test('finds variables that nothing reads, and no others', async () => {
     const config = { profiles: { job: { password_env: 'PORTCULLIS_JOB_PASSWORD' } } } as never
     const read = {
-      ...{ PORTCULLIS_DATA: 'a', PORTCULLIS_JOB_PASSWORD: 'a', PORTCULLIS_HEADER: 'a', PATH: 'a' },
+      ...{
+        PORTCULLIS_CONFIG: 'a',
+        PORTCULLIS_DATA: 'a',
+        PORTCULLIS_JOB_PASSWORD: 'a',
+        PORTCULLIS_HEADER: 'a',
+        PATH: 'a',
+      },
       ...{ PORTCULLIS_SERVICE_HOST: 'a', PORTCULLIS_SERVICE_PORT_GRPC: 'a', PORTCULLIS_PORT: 'a' },
       ...{ PORTCULLIS_PORT_50051_TCP: 'a', PORTCULLIS_PORT_50051_TCP_ADDR: 'a' },
     }

@@ -1,5 +1,5 @@
 /** Looks for variables that were meant for the sidecar, and that nothing reads. */
-import { type Config, scalarKeys } from '../../config/config.ts'
+import { type Config, configVariables } from '../../config/config.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
 /** Variables of the commands that ask a sidecar. */
@@ -15,7 +15,7 @@ export function environmentFindings(
 ): Finding[] {
   const { warning } = findingsOf('environment')
   const read = new Set([
-    ...scalarKeys.map(({ variable }) => variable),
+    ...configVariables(),
     ...Object.values(profiles).map(({ password_env: variable }) => variable),
     ...OF_COMMANDS,
   ])
