@@ -22,7 +22,7 @@ import {
 } from '../support/http2-frames.ts'
 import { serve } from '../support/processes.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, runSidecar, TRANSPORT } from '../support/sidecar.ts'
 
 /** Attackers at the same time. Each one reconnects when it is disconnected. */
 const ATTACKERS = 2
@@ -163,11 +163,11 @@ test('after all floods the log has counts of what was refused and nothing else, 
   sidecar.signal('SIGTERM')
   const { code, stderr } = await sidecar.ended
   expect(code).toBe(0)
-  const messages = stderr
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line).msg)
-  expect(new Set(messages)).toEqual(new Set(['connections or calls were refused at a bound']))
+  const lines = stderr.split('\n').filter((line) => line !== '')
+  const messages = new Set(lines.map((line) => JSON.parse(line).msg))
+  // Node refuses these floods by itself where grpc-js is the transport, and tells nobody.
+  const told = TRANSPORT === 'grpc-js' ? [] : ['connections or calls were refused at a bound']
+  expect([...messages]).toEqual(told)
 })
 
 /**
