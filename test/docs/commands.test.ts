@@ -1,17 +1,10 @@
-/** Every command of the pages that needs Node alone is run, page by page, and what a page shows is what is printed. */
+/** Every command of README is run, and what it shows is what is printed. The other pages: test/interop. What blocks of pages may be. */
 import { describe, expect, test } from 'vitest'
-import { blocksOf, fileOf, userPages } from './page.ts'
+import { blocksOf, fileOf, pageOf, userPages } from './page.ts'
 import { isNotRun, isOutput, readPage } from './story.ts'
 
-/** Read by tests of their own: one goes on where the page ends, the others are as long as all the rest. */
-const ELSEWHERE = ['docs/embedding.md', 'docs/operating.md', 'docs/runbooks.md']
-
-const withCommands = userPages.filter((page) =>
-  blocksOf(page).some((block) => block.language === 'sh' && !isNotRun(block)),
-)
-
-describe.each(withCommands.filter(({ path }) => !ELSEWHERE.includes(path)))('$path', (page) => {
-  readPage(page)
+describe('README.md', () => {
+  readPage(pageOf('README.md'))
 })
 
 test.each(userPages)(
