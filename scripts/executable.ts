@@ -132,7 +132,7 @@ function nodeLicense(work: string): string {
   execFileSync('npm', ['pack', '--silent', '--pack-destination', work, name], { stdio: 'pipe' })
   const [tarball = ''] = globSync('node-*.tgz', { cwd: work })
   const license = execFileSync('tar', ['-xzOf', join(work, tarball), 'package/LICENSE'], { encoding: 'utf8' })
-  return `node\n\n${license.trim()}\n`
+  return `node ${version.slice(1)}\nMIT, and those of what it contains\n\n${license.trim()}\n`
 }
 
 /** What a package without a license file says of its license: in its manifest, and at the beginning of its sources. */
