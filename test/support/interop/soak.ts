@@ -119,7 +119,12 @@ export async function soak({ transport, frames, seed, onProgress }: SoakOptions)
   await client.stop()
   result.afterMb = residentMb(sidecar.pid)
   const { code, stderr } = await sidecar.stop()
-  if (code !== 0 || stderr !== '')
+  // It counts the connections that it ended, and has nothing else to say.
+  const lines = stderr.split('\n').filter((line) => line !== '')
+  if (
+    code !== 0 ||
+    lines.some((line) => JSON.parse(line).msg !== 'connections or calls were refused at a bound')
+  )
     result.wrong.push(`the sidecar ended with ${code}: ${stderr.slice(0, 2000)}`)
   return result
 }
