@@ -1,18 +1,16 @@
 /** All suites, in the order in which they run. */
 import type { Suite } from '../harness/suite.ts'
-import { decisionLogSuite } from './decision-log.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
-import { metricsSuite } from './metrics.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
+import { signalsSuite } from './signals.ts'
 import { startSuite } from './start.ts'
 import { swapSuite } from './swap.ts'
 import { tokensSuite } from './tokens.ts'
-import { tracesSuite } from './traces.ts'
 import { transportSuite } from './transport.ts'
 import { upstreamSuite } from './upstream.ts'
 import { workersSuite } from './workers.ts'
@@ -21,15 +19,13 @@ export const suites: readonly Suite[] = [
   engineSuite,
   sidecarSuite,
   transportSuite,
-  decisionLogSuite,
   tokensSuite,
   issueSuite,
   upstreamSuite,
   egressSuite,
   extAuthzSuite,
-  metricsSuite,
+  signalsSuite,
   swapSuite,
-  tracesSuite,
   growthSuite,
   startSuite,
   workersSuite,

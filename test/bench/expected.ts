@@ -30,6 +30,11 @@ const SIDECAR_ROWS = [
 
 const TRANSPORT_ROWS = ['claims', 'batch', 'grpc-js-claims', 'grpc-js-iam-token', 'claims-nghttpd']
 
+const SIGNAL_ROWS = ['metrics', 'decision-log', 'traces', 'everything'].flatMap((signal) => [
+  `${signal}-claims`,
+  `${signal}-iam-token`,
+])
+
 /** Suite → the rows that it must produce, and how many answers it must check before. */
 export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>([
   [
@@ -73,16 +78,6 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       optional: ['claims-nghttpd'],
     },
   ],
-  [
-    'decision-log',
-    {
-      // As in the sidecar suite, with a log and without.
-      answersChecked: 2 * (90 + 90 + 90 + 100),
-      compared: ['claims', 'iam-token'],
-      alone: [],
-      timed: ['claims', 'iam-token'],
-    },
-  ],
   ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [], timed: ['unseen-token'] }],
   [
     'issue',
@@ -124,13 +119,13 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
-    'metrics',
+    'signals',
     {
-      // The answers of each of the two sidecars.
-      answersChecked: 2 * (90 + 90 + 90 + 100),
-      compared: ['claims', 'iam-token'],
+      // As in the sidecar suite, of each of the five sidecars.
+      answersChecked: 5 * (90 + 90 + 90 + 100),
+      compared: SIGNAL_ROWS,
       alone: [],
-      timed: ['claims', 'iam-token'],
+      timed: SIGNAL_ROWS,
     },
   ],
   [
@@ -140,16 +135,6 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       answersChecked: 10 + 10,
       compared: [],
       alone: ['longest-block', 'longest-block-alone', 'time'],
-    },
-  ],
-  [
-    'traces',
-    {
-      // The answers of each of the two sidecars.
-      answersChecked: 2 * (90 + 90 + 90 + 100),
-      compared: ['claims', 'iam-token'],
-      alone: [],
-      timed: ['claims', 'iam-token'],
     },
   ],
   [
