@@ -117,7 +117,9 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
       log: () => running.logLines.join(''),
       'log for people': () => running.logLines.map(prettyLine).join(''),
       'decision log': () =>
-        transport === 'sockets' ? readFileSync(log, 'latin1') : collector.received.join(''),
+        allDecisions(running, () =>
+          transport === 'sockets' ? readFileSync(log, 'latin1') : collector.received.join(''),
+        ),
       metrics: async () => (await fetch(`http://${sidecar.healthAddress}/metrics`)).text(),
       'diagnostics of SIGUSR2': () => snapshotOf(running),
       'audit trail': async () =>
@@ -126,6 +128,16 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
     },
     rightly: { 'decision log': ['asked'] },
   }
+}
+
+/** The log when it has the line of one more decision, because lines are written in their order, and a while later. */
+async function allDecisions({ client }: RunningSidecar, read: () => string): Promise<string> {
+  const api = 'the-last-one'
+  await client.check({ api, token: { kind: 'static_token', scope: { account: ACCOUNT } } })
+  return eventually(() => {
+    const text = read()
+    return text.includes(api) && text
+  })
 }
 
 /**
