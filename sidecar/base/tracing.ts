@@ -1,5 +1,5 @@
 /** What any room may know of traces. Where they are off, nobody makes any of it. */
-
+import type { IncomingMessage } from 'node:http'
 import { bareHost } from './address.ts'
 
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
@@ -7,6 +7,11 @@ export type Attributes = Readonly<Record<string, string | number | boolean | und
 /** What the caller of a call says of its trace: a header or metadata by its name, in lower case. */
 export interface TraceCarrier {
   metadata(name: string): readonly string[]
+}
+
+/** Of a request of HTTP. */
+export function traceCarrierOf({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): TraceCarrier {
+  return { metadata: (name) => headersDistinct[name] ?? [] }
 }
 
 /** `traceparent` and `tracestate` (W3C Trace Context) for a request to another service. */

@@ -12,13 +12,14 @@ import { ownConnections } from '../base/listen.ts'
 import { Reports } from '../base/reports.ts'
 import { readRequestTarget } from '../base/request-target.ts'
 import type { Secret } from '../base/secret.ts'
+import { traceCarrierOf } from '../base/tracing.ts'
 import { admit, isRenewable, outgoing } from '../usecases/egress.ts'
 import { forCall, type Services } from '../usecases/services.ts'
 import { forward } from './forward.ts'
 import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
 import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
 import { type Route, type Target, Targets } from './target.ts'
-import { carrierOf, endWith, spanOf } from './trace.ts'
+import { endWith, spanOf } from './trace.ts'
 
 export type { Route } from './target.ts'
 
@@ -192,7 +193,7 @@ class Door {
     }
     const { target, path } = entry
     response.once('close', () => target.leave())
-    const call = this.#services.tracing?.begin(carrierOf(request), () => spanOf(request, target.route))
+    const call = this.#services.tracing?.begin(traceCarrierOf(request), () => spanOf(request, target.route))
     const { span } = call ?? {}
     if (span !== undefined) endWith(span, response)
     const exchange = {

@@ -1,11 +1,7 @@
 /** The spans of a request: of what the application asks, and of what the target is asked. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Span, type SpanFacts, serverAttributes, type TraceCarrier } from '../base/tracing.ts'
+import { type Span, type SpanFacts, serverAttributes } from '../base/tracing.ts'
 import type { Route, Target } from './target.ts'
-
-export function carrierOf({ headersDistinct }: IncomingMessage): TraceCarrier {
-  return { metadata: (name) => headersDistinct[name] ?? [] }
-}
 
 /** Paths and queries are the application's, and may have anything in them. */
 export function spanOf({ method = '' }: IncomingMessage, { path, api, profile }: Route): SpanFacts {

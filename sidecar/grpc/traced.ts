@@ -40,7 +40,7 @@ function tracedMethod(name: string, method: Method, tracing: Tracing): Method {
     tracing.begin(carrier, () => factsOf(name, context))
   switch (method.type) {
     case 'unary':
-      return { type: 'unary', handle: tracedUnary(method.handle, begin, carrierOf(name)) }
+      return { type: 'unary', handle: tracedUnary(method.handle, begin, traceCarrierFor(name)) }
     case 'server_stream':
       return {
         type: 'server_stream',
@@ -71,19 +71,19 @@ function tracedMethod(name: string, method: Method, tracing: Tracing): Method {
 }
 
 type Begin = (carrier: TraceCarrier, context: CallContext) => ReturnType<Tracing['begin']>
-type CarrierOf = (context: CallContext, request: Buffer) => TraceCarrier
+type TraceCarrierOf = (context: CallContext, request: Buffer) => TraceCarrier
 
 /** What the call itself says of its trace goes before what its request says. */
-function carrierOf(name: string): CarrierOf {
+function traceCarrierFor(name: string): TraceCarrierOf {
   if (!name.startsWith(`${EXT_AUTHZ_SERVICE}/`)) return (context) => context
   return (context, request) =>
     context.metadata('traceparent').length > 0 ? context : (traceIn(request) ?? context)
 }
 
-function tracedUnary(handle: UnaryMethod, begin: Begin, carrierFor: CarrierOf): UnaryMethod {
+function tracedUnary(handle: UnaryMethod, begin: Begin, carrierOf: TraceCarrierOf): UnaryMethod {
   const { readsAtOnce } = handle
   const traced: UnaryMethod = (request, context) => {
-    const call = begin(carrierFor(context, request), context)
+    const call = begin(carrierOf(context, request), context)
     if (call === undefined) return handle(request, context)
     const { span } = call
     if (span === undefined) return call.run(() => handle(request, context))

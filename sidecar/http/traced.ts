@@ -1,6 +1,6 @@
 /** Requests that are recorded as spans, as far as they belong to a trace that is. Loaded where there are traces. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { SpanFacts, TracedCall } from '../base/tracing.ts'
+import { type SpanFacts, type TracedCall, traceCarrierOf } from '../base/tracing.ts'
 import type { Tracing } from '../usecases/tracing.ts'
 import { addressOf } from './question.ts'
 
@@ -15,9 +15,7 @@ export function addTracing(server: FastifyInstance, tracing: Tracing): void {
   server.addHook('onRequest', (request, _reply, next) => {
     const { url, config } = request.routeOptions
     if (url === undefined || config?.tracing === 'none') return next()
-    const { headersDistinct } = request.raw
-    const carrier = { metadata: (name: string) => headersDistinct[name] ?? [] }
-    const call = tracing.begin(carrier, () => factsOf(request, url))
+    const call = tracing.begin(traceCarrierOf(request.raw), () => factsOf(request, url))
     if (call !== undefined) calls.set(request, call)
     next()
   })
