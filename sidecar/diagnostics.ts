@@ -2,12 +2,12 @@
  * What `SIGUSR2` writes: a snapshot of this process for whoever has to find out why it is slow, large or unready. It holds no secret.
  * A report of Node would: it has the environment and the command line. Loaded when somebody asks.
  */
-import { randomBytes } from 'node:crypto'
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import type { AuthorityState } from './authority/open.ts'
+import { writeWhole } from './base/data-folder.ts'
 import type { Health } from './base/health.ts'
 import type { Metric } from './base/metrics.ts'
 import { packageVersion } from './base/package.ts'
@@ -34,16 +34,10 @@ export interface Diagnosed {
 export function writeDiagnostics(diagnosed: Diagnosed): void {
   const { config, log } = diagnosed
   const file = join(config.data, `diagnostics-${process.pid}.json`)
-  const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`
   try {
-    writeFileSync(temporary, `${JSON.stringify(diagnosticsOf(diagnosed), null, 2)}\n`, {
-      flag: 'wx',
-      mode: 0o600,
-    })
-    renameSync(temporary, file)
+    writeWhole(file, `${JSON.stringify(diagnosticsOf(diagnosed), null, 2)}\n`)
     log.info({ file }, 'a diagnostic snapshot was written')
   } catch (error) {
-    rmSync(temporary, { force: true })
     log.warn({ file, problem: (error as Error).message }, 'the diagnostic snapshot cannot be written')
   }
 }
@@ -67,7 +61,7 @@ function diagnosticsOf({ config, health, rules, authority, certificates, metrics
     waiting,
     cached,
     // Connections are among them: `TCPSocketWrap` and `PipeWrap`.
-    open: { descriptors: openDescriptors(), resources: counted(process.getActiveResourcesInfo()) },
+    open: { descriptors: openDescriptors(), resources: countsOf(process.getActiveResourcesInfo()) },
     memory: { ...process.memoryUsage(), heap: getHeapStatistics() },
     processor: process.resourceUsage(),
     event_loop: { active_ms: Math.round(active), idle_ms: Math.round(idle), utilization },
@@ -89,7 +83,7 @@ function openDescriptors(): number | undefined {
   }
 }
 
-function counted(names: readonly string[]): Record<string, number> {
+function countsOf(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1
   return counts

@@ -213,7 +213,13 @@ export function replaceFile(path: string, content: string): void {
 
 /** Writes a file that only its owner can read, atomically: after a crash it is there with all of its content, or not at all. */
 export function writeWhole(path: string, content: string): void {
-  renameSync(writeTemporary(path, content), path)
+  const temporary = writeTemporary(path, content)
+  try {
+    renameSync(temporary, path)
+  } catch (error) {
+    unlinkSync(temporary)
+    throw error
+  }
   syncFolder(dirname(path))
 }
 
