@@ -1,5 +1,5 @@
 /**
- * `@portcullis/matrix`: the shipped matrix, and the tools for matrices: load, lint, plan.
+ * `@portcullis/matrix`: the shipped matrix, and the tools for matrices: load, lint, explain, compare, plan.
  *
  * @module
  */
@@ -8,8 +8,16 @@ import type { Matrix } from '../engine/index.ts'
 import type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 import shipped from './support-matrix.json' with { type: 'json' }
 
+export {
+  type CellChange,
+  type CellChangeType,
+  type Comparison,
+  compareEngines,
+  type ListChange,
+} from './compare.ts'
 export { type DerivedConflict, deriveConflicts } from './derive.ts'
 export { PROBLEMS_MAX, type Problem, problemText } from './document/index.ts'
+export { type CellExplanation, decideCell, explainCell, leavesOut } from './explain.ts'
 export type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 export { type LintReport, lintMatrix } from './lint.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'

@@ -1,19 +1,13 @@
 /** `portcullis explain`: why an API accepts a kind of token or not, with the words of the source. */
 import type { Command } from 'commander'
-import type { Decision, Engine, Matrix, Statement, TokenKind } from '../../engine/index.ts'
+import type { Matrix } from '../../engine/index.ts'
+import { type CellExplanation, explainCell, leavesOut } from '../../matrix/explain.ts'
 import { columns } from '../base/text-table.ts'
 import { EXIT } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { print, printJson, STRICT_MODE } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
 import { paint } from './terminal.ts'
-
-interface Explanation {
-  readonly kind: string
-  readonly decision: Decision
-  /** What the prose says about this kind and this API. */
-  readonly statements: readonly Statement[]
-}
 
 export function addExplainCommand(program: Command): void {
   const command = program
@@ -31,7 +25,7 @@ export function addExplainCommand(program: Command): void {
     expectKnownId('API', api, engine.apis.keys())
     if (kind !== undefined) expectKnownId('token kind', kind, engine.tokenKinds.keys())
     const kinds = [...engine.tokenKinds.values()].filter((each) => kind === undefined || each.id === kind)
-    const explanations = kinds.map((each) => explain(matrix, engine, api, each))
+    const explanations = kinds.map((each) => explainCell(matrix, engine, api, each))
     if (options.json) printJson(explanations)
     else print(explanations.map((each) => describe(matrix, api, each)).join('\n\n'))
     if (kind !== undefined) process.exitCode = explanations[0]?.decision.allowed ? EXIT.done : EXIT.denied
@@ -42,24 +36,7 @@ export function addExplainCommand(program: Command): void {
 export const SOURCE_NOTE =
   'The source is the document of the provider about its tokens. A section of it is written with §.'
 
-function explain(matrix: Matrix, engine: Engine, api: string, kind: TokenKind): Explanation {
-  // Without a target only the matrix decides, so any scope that fits the kind will do.
-  const scope = kind.scopeLevel === 'project' ? { account: 'any', project: 'any' } : { account: 'any' }
-  return {
-    kind: kind.id,
-    decision: engine.decide({ api, kind: kind.id, scope }),
-    statements: matrix.statements.filter(({ claim }) => isAbout(claim, api, kind.id)),
-  }
-}
-
-function isAbout(claim: Statement['claim'], api: string, kind: string): boolean {
-  if (claim.type === 'row_repeated') return claim.api === api
-  if (!('apis' in claim) || claim.kind !== kind) return false
-  // A complete list says that the API which it leaves out is not opened.
-  return claim.apis.includes(api) || (claim.type === 'manages' && claim.complete)
-}
-
-function describe(matrix: Matrix, api: string, { kind, decision, statements }: Explanation): string {
+function describe(matrix: Matrix, api: string, { kind, decision, statements }: CellExplanation): string {
   const row = matrix.apis.find((each) => each.id === api)
   const rows = [
     decision.allowed
@@ -81,8 +58,4 @@ function describe(matrix: Matrix, api: string, { kind, decision, statements }: E
     ...(decision.strict ? [[paint('dim', 'mode'), STRICT_MODE]] : []),
   ]
   return columns(rows)
-}
-
-function leavesOut(claim: Statement['claim'], api: string): boolean {
-  return 'apis' in claim && !claim.apis.includes(api)
 }
