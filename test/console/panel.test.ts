@@ -1,0 +1,113 @@
+/** What the panel of a cell, the plan and the commands say. */
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { cellView } from '../../console/model/cell.ts'
+import { planView } from '../../console/model/plan.ts'
+import { rulesOf } from '../../console/model/rules.ts'
+import { quoted, requestCommand } from '../../console/model/shell.ts'
+import { readIssuanceBody } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
+import { cells } from '../support/oracle.ts'
+
+const rules = rulesOf(supportMatrix, 'resolved')
+
+test('the panel has both sides of a contradiction in the words of the source', () => {
+  const view = cellView(rules, 'resolved', 'audit-logs', PROJECT_KIND)
+  expect(view).toMatchObject({
+    marked: false,
+    decision: { allowed: false, reason: 'TOKEN_KIND_NOT_ACCEPTED' },
+    row: { title: 'Audit logs', section: '§5.4' },
+    conflicts: [
+      {
+        conflict: { id: 'audit-logs-project-contradiction', resolution: 'table' },
+        sayings: [
+          { silent: false, statement: { section: '§5.3', text: expect.stringContaining('audit logs.') } },
+        ],
+      },
+    ],
+    otherMode: undefined,
+  })
+})
+
+test('of an omission it says that the list is silent, and what strict mode would answer', () => {
+  expect(cellView(rules, 'resolved', 'cdn', PROJECT_KIND)).toMatchObject({
+    marked: true,
+    decision: { allowed: true },
+    conflicts: [{ sayings: [{ silent: true, statement: { id: 'project-manages' } }] }],
+    otherMode: { allowed: false, reason: 'CONTESTED' },
+  })
+  expect(cellView(rules, 'strict', 'cdn', PROJECT_KIND)).toMatchObject({
+    decision: { reason: 'CONTESTED' },
+    otherMode: { reason: 'ALLOWED' },
+  })
+})
+
+test('a cell without a conflict has what the prose says of it', () => {
+  expect(cellView(rules, 'resolved', 'iam', ACCOUNT_KIND)).toMatchObject({
+    conflicts: [],
+    agreeing: [{ silent: false, statement: { id: 'account-manages' } }],
+  })
+})
+
+test('every cell has a panel, with the decision of the engine; others have none', () => {
+  for (const { api, kind, accepted } of cells())
+    expect(cellView(rules, 'resolved', api, kind)?.decision.allowed).toBe(accepted)
+  expect(cellView(rules, 'resolved', 'other', STATIC_KIND)).toBeUndefined()
+  expect(cellView(rules, 'resolved', 'iam', 'other')).toBeUndefined()
+})
+
+test('the login is the body of §2.2, for the scope of the kind', () => {
+  const login = cellView(rules, 'resolved', 'cdn', PROJECT_KIND)?.login ?? ''
+  const body = JSON.parse(login.split('\n').slice(1, -1).join('\n'))
+  expect(readIssuanceBody(body)).toMatchObject({
+    ok: true,
+    issuance: { scope: { account: '<account_id>', project: '<project_name>' } },
+  })
+  expect(cellView(rules, 'resolved', 'tickets', STATIC_KIND)?.login).toBeUndefined()
+})
+
+test('a plan has the tokens, what each needs, and commands', () => {
+  const plan = planView(engine, ['cdn', 'iam', 'reports', 'other'])
+  expect(plan).toMatchObject({
+    tokens: [
+      { kind: { id: ACCOUNT_KIND }, apis: [{ id: 'iam', title: 'IAM (users and roles)', contested: false }] },
+      {
+        kind: { id: PROJECT_KIND },
+        apis: [{ id: 'cdn', contested: true }],
+        issue: expect.stringContaining(' --api cdn'),
+      },
+      {
+        kind: { id: STATIC_KIND },
+        issue: undefined,
+        login: undefined,
+        request: 'curl -H "X-Token: $TOKEN" "$BASE_URL"',
+      },
+    ],
+    unopened: [],
+    unknown: ['other'],
+    command: 'npx portcullis plan cdn iam reports',
+  })
+  expect(planView(strictEngine, ['cdn'])).toMatchObject({
+    tokens: [],
+    unopened: ['cdn'],
+    command: 'npx portcullis plan cdn --strict',
+  })
+  expect(planView(engine, []).command).toBeUndefined()
+})
+
+test.each(['cdn', '', 'a b', "it's", '$(id)', '`id`', '"', '\\', '-x', 'a\nb', '*', '~', '!', '#'])(
+  'a shell takes %j as one word',
+  (word) => {
+    expect(execFileSync('sh', ['-c', `printf %s ${quoted(word)}`], { encoding: 'utf8' })).toBe(word)
+  },
+)
+
+test.each(['X-Token', "X-It's", 'X-$HOME', 'X-`id`', 'X-!'])(
+  'a shell sends the header %s as it is',
+  (header) => {
+    const command = requestCommand({ header }).replace(/^curl -H (.*) "\$BASE_URL"$/, 'printf %s $1')
+    const env = { ...process.env, TOKEN: 'a  b' }
+    expect(execFileSync('sh', ['-c', command], { encoding: 'utf8', env })).toBe(`${header}: a  b`)
+  },
+)

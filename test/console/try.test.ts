@@ -1,0 +1,118 @@
+/** Trying headers: what is read of a pasted text, what the engine finds in it, and what a sidecar answers. */
+import { expect, test } from 'vitest'
+import { credentialHeaders, readPasted, tryHeaders } from '../../console/model/try.ts'
+import { checkBody, verdictOf } from '../../console/model/verify.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
+
+test.each<[what: string, text: string, headers: [string, string][], unread: number[]]>([
+  ['nothing', '', [], []],
+  ['a header', 'X-Token: abc', [['X-Token', 'abc']], []],
+  ['spaces around it', '  X-Auth-Token :  abc  ', [['X-Auth-Token', 'abc']], []],
+  [
+    'a request with its first line',
+    'GET /v1/users HTTP/1.1\r\nHost: example.com\r\nX-Token: abc\r\n\r\n',
+    [
+      ['Host', 'example.com'],
+      ['X-Token', 'abc'],
+    ],
+    [],
+  ],
+  [
+    'what curl -v shows',
+    '* Connected to localhost\n> GET / HTTP/2\n> X-Token: abc\n>\n< HTTP/2 401',
+    [['X-Token', 'abc']],
+    [1, 5],
+  ],
+  [
+    'a command',
+    `curl -H 'X-Token: abc' --header "Accept: */*" https://example.com`,
+    [
+      ['X-Token', 'abc'],
+      ['Accept', '*/*'],
+    ],
+    [],
+  ],
+  [
+    'a command of several lines',
+    "curl https://example.com \\\n  -H 'X-Token: abc'",
+    [['X-Token', 'abc']],
+    [],
+  ],
+  ['an empty value', 'X-Token:', [['X-Token', '']], []],
+  ['something else', 'hello\nX-Token: a', [['X-Token', 'a']], [1]],
+  ['a colon in the value', 'X-Token: a:b', [['X-Token', 'a:b']], []],
+])('of %s the headers are read', (_what, text, headers, unread) => {
+  expect(readPasted(text)).toEqual({ headers, unread })
+})
+
+const tried = (api: string, text: string) => tryHeaders(engine, api, readPasted(text))
+
+test('the kinds that travel in the header are told apart by an authority alone, so each has its decision', () => {
+  expect(tried('cdn', 'x-auth-token: abc')).toMatchObject({
+    type: 'found',
+    header: 'X-Auth-Token',
+    candidates: [
+      { kind: { id: ACCOUNT_KIND }, decision: { reason: 'TOKEN_KIND_NOT_ACCEPTED' } },
+      { kind: { id: PROJECT_KIND }, decision: { reason: 'ALLOWED' } },
+    ],
+  })
+  expect(tried('tickets', 'X-Token: abc')).toMatchObject({
+    candidates: [{ kind: { id: STATIC_KIND }, decision: { reason: 'ALLOWED' } }],
+  })
+})
+
+test.each([
+  ['cdn', 'Authorization: Bearer abc', 'CREDENTIAL_MISSING', ['Authorization']],
+  ['cdn', 'X-Token:', 'CREDENTIAL_MISSING', []],
+  ['cdn', 'X-Token: a\nX-Auth-Token: b', 'CREDENTIAL_AMBIGUOUS', []],
+  ['cdn', 'X-Token: a, b', 'CREDENTIAL_AMBIGUOUS', []],
+  ['cdn', 'X-Token: a b', 'CREDENTIAL_MALFORMED', []],
+  ['other', 'X-Token: a b', 'UNKNOWN_API', []],
+])('%s, `%s`: %s', (api, text, reason, otherHeaders) => {
+  expect(tried(api, text)).toMatchObject({ type: 'fault', decision: { reason }, otherHeaders })
+})
+
+test('a sidecar is sent the headers with credentials alone', () => {
+  const headers = credentialHeaders(engine, readPasted('Cookie: a=b\nX-Token: abc'))
+  expect(JSON.parse(checkBody('cdn', headers))).toEqual({
+    api: 'cdn',
+    credentials: { headers: [{ name: 'X-Token', value: 'abc' }] },
+  })
+})
+
+test.each<[what: string, status: number, body: unknown, verdict: object]>([
+  [
+    'a permission',
+    200,
+    { allowed: true, reason: 'REASON_ALLOWED', message: 'yes', token: { kind: STATIC_KIND } },
+    { type: 'decision', allowed: true, reason: 'ALLOWED', message: 'yes', kind: STATIC_KIND },
+  ],
+  [
+    'a denial',
+    200,
+    { reason: 'REASON_CREDENTIAL_INVALID', message: 'no' },
+    { type: 'decision', allowed: false, reason: 'CREDENTIAL_INVALID', message: 'no', kind: undefined },
+  ],
+  [
+    'a permission with another reason',
+    200,
+    { allowed: true, reason: 'REASON_UNSPECIFIED' },
+    { allowed: false },
+  ],
+  [
+    'an error',
+    401,
+    { code: 'unauthenticated', message: 'a caller token' },
+    { type: 'error', message: 'a caller token' },
+  ],
+  [
+    'a permission with a status of an error',
+    500,
+    { allowed: true, reason: 'REASON_ALLOWED' },
+    { type: 'error' },
+  ],
+  ['something else', 200, 'allowed', { type: 'error', message: '' }],
+  ['nothing', 200, null, { type: 'error' }],
+])('%s is understood, and never as more than it is', (_what, status, body, verdict) => {
+  expect(verdictOf(status, body)).toMatchObject(verdict)
+})
