@@ -48,8 +48,8 @@ export function moved(
 
 const within = (index: number, count: number): number => Math.max(0, Math.min(count - 1, index))
 
-/** A row of the page's table, or the height of rows that are not drawn, in rows. */
-export type Drawn = { readonly row: number } | { readonly skipped: number }
+/** A row to draw; or how many rows are not drawn before that one. */
+export type Drawn = { readonly row: number } | { readonly skipped: number; readonly before: number }
 
 /**
  * The rows to draw: those in sight with some around them, and the row with the focus, which would be lost with it.
@@ -66,11 +66,11 @@ export function drawnRows(count: number, first: number, inSight: number, kept: n
   const drawn: Drawn[] = []
   let next = 0
   for (const row of rows) {
-    if (row > next) drawn.push({ skipped: row - next })
+    if (row > next) drawn.push({ skipped: row - next, before: row })
     drawn.push({ row })
     next = row + 1
   }
-  if (next < count) drawn.push({ skipped: count - next })
+  if (next < count) drawn.push({ skipped: count - next, before: count })
   return drawn
 }
 

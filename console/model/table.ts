@@ -1,6 +1,6 @@
 /** The table: what each cell shows, and which rows are left by a search and filters. */
 import type { CompiledApi, Engine, TokenKind } from '../../engine/index.ts'
-import { decideCell } from '../../matrix/index.ts'
+import { decideCell } from '../../matrix/explain.ts'
 import { folded, hasWords, wordsOf } from './search.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Trying: what the engine finds among pasted headers, and what it says of each token that may be in them. */
 import type { Decision, Engine, TokenKind } from '../../engine/index.ts'
-import { decideCell } from '../../matrix/index.ts'
+import { decideCell } from '../../matrix/explain.ts'
 
 /** What was read of a pasted text. */
 export interface Pasted {

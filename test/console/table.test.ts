@@ -99,8 +99,13 @@ test.each<[string, Parameters<typeof drawnRows>, unknown]>([
 
 test('of many rows those around the sight and the one with the focus are drawn, and the others have their height', () => {
   const drawn = drawnRows(10_000, 5_000, 30, 3)
-  expect(drawn.slice(0, 4)).toEqual([{ skipped: 3 }, { row: 3 }, { skipped: 4_984 }, { row: 4_988 }])
-  expect(drawn.at(-1)).toEqual({ skipped: 4_958 })
+  expect(drawn.slice(0, 4)).toEqual([
+    { skipped: 3, before: 3 },
+    { row: 3 },
+    { skipped: 4_984, before: 4_988 },
+    { row: 4_988 },
+  ])
+  expect(drawn.at(-1)).toEqual({ skipped: 4_958, before: 10_000 })
   const height = drawn.reduce((sum, each) => sum + ('row' in each ? 1 : each.skipped), 0)
   expect(height).toBe(10_000)
   // A list that became shorter than the place that is scrolled to still shows its end.

@@ -1,0 +1,229 @@
+/** Every text of the page in English. Another language is another file with the same shape. */
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+
+export const texts = {
+  language: 'en',
+  name: 'Portcullis',
+  skip: 'Skip to the content',
+  pages: { matrix: 'Matrix', try: 'Try it', plan: 'Plan', compare: 'Compare' },
+  navigation: 'Pages',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyLink: 'Copy link',
+  close: 'Close',
+  cancel: 'Cancel',
+  broken: {
+    title: 'The page cannot be shown',
+    matrix:
+      'The matrix could not be read. Load the page again; if that does not help, the log of the sidecar has the reason.',
+  },
+
+  theme: { label: 'Colors', system: 'System', light: 'Light', dark: 'Dark' },
+
+  mode: {
+    label: 'Mode',
+    resolved: 'Resolved',
+    strict: 'Strict',
+    resolvedHint: 'A contested cell is decided by the resolution of its conflict.',
+    strictHint: 'Every contested cell is denied.',
+  },
+
+  states: {
+    allowed: 'Allowed',
+    denied: 'Denied',
+    'allowed-contested': 'Allowed, contested',
+    'denied-contested': 'Denied, contested',
+    'denied-strict': 'Denied by strict mode',
+  },
+
+  table: {
+    caption: 'Which API accepts which kind of token',
+    api: 'API',
+    inHeader: (header: string) => `in ${header}`,
+    search: 'Search APIs',
+    searchHint: 'Search APIs by name or id',
+    filters: 'Filters',
+    kinds: 'Opened by',
+    headers: 'Sent in',
+    anyHeader: 'Any header',
+    contested: 'Contested only',
+    clear: 'Clear filters',
+    shown: (shown: number, all: number) =>
+      shown === all
+        ? counted(all, 'API', 'APIs')
+        : `${shown.toLocaleString('en')} of ${counted(all, 'API', 'APIs')}`,
+    none: 'No API fits.',
+    noneHint: 'Take a filter away, or search for another word.',
+    legend: 'Legend',
+  },
+
+  cell: {
+    panel: 'Details',
+    accepts: 'This API accepts',
+    acceptsNothing: 'No kind of token opens this API.',
+    decision: 'Decision',
+    reason: 'Reason',
+    header: 'Header',
+    source: 'The source',
+    table: 'Table',
+    marks: (title: string, kind: string, marked: boolean) =>
+      marked
+        ? `The row “${title}” marks the ${kind} with ✓.`
+        : `The row “${title}” marks the ${kind} with ✗.`,
+    prose: 'Text',
+    silent: 'This list claims to be complete, and does not name the API.',
+    conflict: {
+      contradiction: 'Contradiction',
+      omission: 'Omission',
+      duplicate_row: 'Repeated row',
+      overstatement: 'Overstatement',
+    },
+    resolution: { table: 'The table decides.', prose: 'The text decides.' },
+    otherMode: {
+      strict: 'In strict mode',
+      resolved: 'Without strict mode',
+    },
+    sameInOtherMode: {
+      strict: 'Strict mode changes nothing here.',
+      resolved: 'Without strict mode it would be the same.',
+    },
+    request: 'Send the request',
+    requestHint: 'BASE_URL is the address of the API, and TOKEN is the token.',
+    login: 'Obtain the token',
+    steps: 'Create the token',
+    ask: 'Ask a sidecar',
+    tryIt: 'Try it with headers',
+    addToPlan: 'Add to the plan',
+    inPlan: 'Open the plan',
+    unknown: 'The matrix has no such cell. The link may be for another matrix.',
+  },
+
+  try: {
+    title: 'Try it',
+    about: 'Paste the headers of a request, and choose the API that it is for.',
+    private: 'Headers stay in this page. They are in no link, and nothing is sent.',
+    headers: 'Request headers',
+    headersHint: 'X-Auth-Token: …',
+    api: 'API',
+    choose: 'Choose an API',
+    found: (header: string) => `A credential was found in ${header}.`,
+    fault: 'No usable credential was found.',
+    candidates: 'Which token it is, only an authority can tell. The matrix says of each kind in this header:',
+    one: 'Whether the token is real, only an authority can tell. The matrix says:',
+    other: (names: string) => `These headers carry no credential: ${names}.`,
+    unread: (lines: string) => `Not read as headers: line ${lines}.`,
+    mend: 'What to do',
+    verify: 'Verify with this sidecar',
+    verifyHint: 'Sends the credential to the sidecar that served this page, and to nobody else.',
+    verifying: 'Verifying…',
+    answer: 'The sidecar answered',
+    kind: (title: string) => `It is the token of a known holder: ${title}.`,
+    failed: 'The sidecar gave no answer',
+    unreachable: 'It cannot be reached.',
+    clear: 'Clear headers',
+  },
+
+  plan: {
+    title: 'Plan',
+    about: 'Choose the APIs of a job. The plan is the smallest set of tokens that opens all of them.',
+    apis: 'APIs of the job',
+    choose: 'Add an API',
+    remove: (api: string) => `Remove ${api}`,
+    clear: 'Remove all',
+    empty: 'Choose an API to see the plan.',
+    tokens: (count: number) => counted(count, 'token', 'tokens'),
+    opens: 'Opens',
+    permission: 'Permission',
+    permissionScopes: { account: 'Account', projects: 'Projects, with the project selected' },
+    permissionOf: (scopes: string) => `A permission with the scope ${scopes}`,
+    or: ' or ',
+    noPermission: 'None',
+    issuedTo: 'Issued to',
+    holders: { service_user: 'a service user', control_panel_user: 'a control panel user' } as Readonly<
+      Record<string, string>
+    >,
+    lifetime: 'Lifetime',
+    noExpiry: 'no expiry',
+    hours: (hours: number) => counted(hours, 'hour', 'hours'),
+    seconds: (seconds: number) => counted(seconds, 'second', 'seconds'),
+    contested: 'contested',
+    unopened: 'No kind of token opens:',
+    unknown: 'Not in this matrix:',
+    viaLogin: 'Obtain it from the identity endpoint',
+    viaSidecar: 'Obtain it through a sidecar',
+    steps: 'Create it in the control panel',
+    send: 'Send it',
+    command: 'The same on a command line',
+  },
+
+  compare: {
+    title: 'Compare',
+    about: 'Choose another matrix file. You see exactly which cells it opens and closes.',
+    private: 'The file is read in this page, and sent nowhere.',
+    choose: 'Choose a file',
+    drop: 'or drop it here',
+    reading: 'Reading…',
+    against: (name: string) => `Compared with ${name}`,
+    same: 'Both matrices decide every cell alike.',
+    types: {
+      opened: 'Opened',
+      closed: 'Closed',
+      reason: 'Denied for another reason',
+      conflicts: 'Same decision, other conflicts',
+    },
+    hints: {
+      opened: 'Denied now, and allowed with the other file.',
+      closed: 'Allowed now, and denied with the other file.',
+      reason: '',
+      conflicts: '',
+    },
+    apis: 'APIs',
+    kinds: 'Kinds of token',
+    added: 'new',
+    removed: 'gone',
+    changed: 'changed',
+    notValid: 'The file is no valid matrix',
+    tooLarge: 'The file is larger than a matrix may be.',
+    another: 'Choose another file',
+    more: (count: number) => `and ${count.toLocaleString('en')} more`,
+    kind: 'Kind of token',
+    now: 'Now',
+    withFile: 'With the file',
+  },
+
+  help: {
+    title: 'Keyboard',
+    rows: [
+      ['/', 'Search'],
+      ['↑ ↓ ← →', 'Move in the table'],
+      ['Home, End', 'First and last cell of the row'],
+      ['Ctrl Home, Ctrl End', 'First and last cell'],
+      ['Page Up, Page Down', 'A page up or down'],
+      ['Enter', 'Open the cell'],
+      ['Esc', 'Close what is open'],
+      ['1 2 3 4', 'Matrix, Try it, Plan, Compare'],
+      ['?', 'This help'],
+    ] as readonly (readonly [keys: string, does: string])[],
+    singleKeys: 'Keys without Ctrl or Alt are shortcuts',
+    open: 'Keyboard shortcuts',
+  },
+
+  overview: {
+    label: 'This matrix',
+    opens: (count: number, all: number) =>
+      `opens ${count.toLocaleString('en')} of ${all.toLocaleString('en')}`,
+    conflicts: 'Where the source contradicts itself',
+    noConflicts: 'The source does not contradict itself.',
+    noCell: 'No cell is in doubt.',
+  },
+
+  footer: {
+    digest: 'Digest',
+    digestHint: 'Names exactly this matrix.',
+    sections: '§ is a section of the source, the document of the provider about its tokens.',
+  },
+}
+
+export type Texts = typeof texts

@@ -1,0 +1,198 @@
+/** The panel of a cell: the decision, the words of the source on both sides, the other mode, and commands. */
+import { useEffect, useRef } from 'preact/hooks'
+import type { CompiledApi } from '../../engine/index.ts'
+import { type CellView, type ConflictSides, cellView, otherMode, type Saying } from '../model/cell.ts'
+import type { Opened } from '../model/view.ts'
+import { texts } from '../texts/en.ts'
+import { Icon, Mark } from './icons.tsx'
+import type { PageProps } from './page.ts'
+import { Command, CopyButton, Message, Section } from './parts.tsx'
+
+interface PanelProps extends PageProps {
+  readonly opened: Opened
+  readonly takeFocus: boolean
+  readonly close: () => void
+}
+
+export function CellPanel(props: PanelProps) {
+  const { engine, rules, mode, opened, takeFocus, close } = props
+  const heading = useRef<HTMLHeadingElement>(null)
+  const api = engine.apis.get(opened.api)
+  const kind = opened.kind === undefined ? undefined : engine.tokenKinds.get(opened.kind)
+  useEffect(() => {
+    if (takeFocus) heading.current?.focus()
+  }, [takeFocus, opened.api, opened.kind])
+  const view = kind && cellView(rules, mode, opened.api, kind.id)
+  return (
+    <aside class="panel" aria-label={texts.cell.panel}>
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          {api?.title ?? opened.api}
+          {kind && <span class="of-kind">{kind.title}</span>}
+        </h2>
+        <CopyButton text={() => location.href} label={texts.copyLink} />
+        <button type="button" class="quiet" onClick={close} aria-label={texts.close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {api === undefined || (opened.kind !== undefined && view === undefined) ? (
+        <p>{texts.cell.unknown}</p>
+      ) : view ? (
+        <CellParts {...props} cell={view} />
+      ) : (
+        <RowParts {...props} api={api} />
+      )}
+    </aside>
+  )
+}
+
+function CellParts({ cell, mode, view, go }: PanelProps & { readonly cell: CellView }) {
+  const { decision, kind } = cell
+  const other = otherMode(mode)
+  return (
+    <>
+      <div class="verdict" data-allowed={decision.allowed}>
+        <Mark
+          state={decision.allowed ? 'allowed' : decision.reason === 'CONTESTED' ? 'denied-strict' : 'denied'}
+          text={decision.allowed ? texts.states.allowed : texts.states.denied}
+        />
+        <code>{decision.reason}</code>
+        <p>
+          <Message text={decision.message} />
+        </p>
+      </div>
+      <Source cell={cell} />
+      {(cell.conflicts.length > 0 || cell.otherMode) && (
+        <Section title={texts.cell.otherMode[other]}>
+          {cell.otherMode ? (
+            <p>
+              <strong>{cell.otherMode.allowed ? texts.states.allowed : texts.states.denied}</strong>{' '}
+              <code>{cell.otherMode.reason}</code>. <Message text={cell.otherMode.message} />
+            </p>
+          ) : (
+            <p>{texts.cell.sameInOtherMode[other]}</p>
+          )}
+        </Section>
+      )}
+      {decision.allowed && (
+        <Command title={texts.cell.request} text={cell.request} hint={texts.cell.requestHint} />
+      )}
+      {decision.allowed && cell.login && <Command title={texts.cell.login} text={cell.login} />}
+      {decision.allowed && kind.obtained.steps && (
+        <Section title={texts.cell.steps}>
+          <Steps steps={kind.obtained.steps} />
+        </Section>
+      )}
+      <Command title={texts.cell.ask} text={cell.check} />
+      <Onwards view={view} go={go} api={cell.api.id} />
+    </>
+  )
+}
+
+export function Steps({ steps }: { readonly steps: readonly string[] }) {
+  return (
+    <ol class="steps">
+      {steps.map((step) => (
+        <li key={step}>{step}</li>
+      ))}
+    </ol>
+  )
+}
+
+function Source({ cell }: { readonly cell: CellView }) {
+  const { row, kind, marked, conflicts, agreeing } = cell
+  return (
+    <Section title={texts.cell.source}>
+      <dl class="sayings">
+        <dt>
+          {texts.cell.table} <span class="section">{row.section}</span>
+        </dt>
+        <dd>{texts.cell.marks(row.title, kind.title, marked)}</dd>
+        {agreeing.map((saying) => (
+          <Prose key={saying.statement.id} saying={saying} />
+        ))}
+      </dl>
+      {conflicts.map((sides) => (
+        <ConflictPart key={sides.conflict.id} sides={sides} />
+      ))}
+    </Section>
+  )
+}
+
+function Prose({ saying: { statement, silent } }: { readonly saying: Saying }) {
+  return (
+    <>
+      <dt>
+        {texts.cell.prose} <span class="section">{statement.section}</span>
+      </dt>
+      <dd>
+        <q>{statement.text}</q>
+        {silent && <p class="silent">{texts.cell.silent}</p>}
+      </dd>
+    </>
+  )
+}
+
+function ConflictPart({ sides: { conflict, sayings } }: { readonly sides: ConflictSides }) {
+  return (
+    <div class="conflict" data-contests={conflict.cells.length > 0}>
+      <h4>
+        <Icon name="flag" />
+        {texts.cell.conflict[conflict.type]}
+        <code>{conflict.id}</code>
+      </h4>
+      <dl class="sayings">
+        {sayings.map((saying) => (
+          <Prose key={saying.statement.id} saying={saying} />
+        ))}
+      </dl>
+      <p>
+        <strong>{texts.cell.resolution[conflict.resolution]}</strong> {sentence(conflict.reason)}
+      </p>
+    </div>
+  )
+}
+
+/** Reasons are written like messages, in lower case and without a period. */
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+}
+
+/** The panel of a row: which kinds open the API. */
+function RowParts({ api, engine, view, go }: PanelProps & { readonly api: CompiledApi }) {
+  return (
+    <>
+      <p class="dim">
+        <code>{api.id}</code> <span class="section">{api.section}</span>
+      </p>
+      <Section title={texts.cell.accepts}>
+        {api.accepted.length === 0 && <p>{texts.cell.acceptsNothing}</p>}
+        <ul class="accepted">
+          {api.accepted.map(({ kind, header }) => (
+            <li key={kind}>
+              <button type="button" class="link" onClick={() => go({ opened: { api: api.id, kind } })}>
+                {engine.tokenKinds.get(kind)?.title}
+              </button>{' '}
+              <span class="dim">{texts.table.inHeader(header)}</span>
+              {api.contested.includes(kind) && <Icon name="flag" />}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Onwards view={view} go={go} api={api.id} />
+    </>
+  )
+}
+
+function Onwards({ view, go, api }: Pick<PageProps, 'view' | 'go'> & { readonly api: string }) {
+  return (
+    <p class="onwards">
+      <button type="button" onClick={() => go({ page: 'try', api })}>
+        {texts.cell.tryIt}
+      </button>
+      <button type="button" onClick={() => go({ page: 'plan', apis: [...new Set([...view.apis, api])] })}>
+        {texts.cell.addToPlan}
+      </button>
+    </p>
+  )
+}

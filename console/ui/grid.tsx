@@ -1,0 +1,178 @@
+/**
+ * The table. Only the rows in sight are drawn, so that ten thousand are as quick as thirty; `aria-rowcount` and `aria-rowindex` say how
+ * many there are. One cell is in the order of the Tab key, and arrows move from it.
+ */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { drawnRows, moved, type Place } from '../model/moves.ts'
+import { wordsOf } from '../model/search.ts'
+import type { Row, Table } from '../model/table.ts'
+import type { Opened } from '../model/view.ts'
+import { texts } from '../texts/en.ts'
+import { Mark } from './icons.tsx'
+import { Marked } from './parts.tsx'
+import { useRowHeight } from './row-height.ts'
+
+interface GridProps {
+  readonly table: Table
+  readonly rows: readonly Row[]
+  readonly search: string
+  readonly opened: Opened | undefined
+  /** @param byKey whether a key asked for it, so that the focus goes along */
+  readonly open: (opened: Opened, byKey: boolean) => void
+}
+
+export function Grid({ table, rows, search, opened, open }: GridProps) {
+  const { box, head, rowHeight, first, inSight, onScroll } = useRowHeight(rows.length)
+  const [active, setActive] = useState<Place>({ row: 0, column: 0 })
+  const follow = useRef(false)
+  const place: Place = { ...active, row: Math.min(active.row, Math.max(0, rows.length - 1)) }
+
+  useLayoutEffect(() => {
+    if (!follow.current) return
+    follow.current = false
+    box.current
+      ?.querySelector<HTMLElement>(`[data-place="${place.row}:${place.column}"]`)
+      ?.focus({ preventScroll: true })
+  })
+
+  // Another search begins at the top.
+  useEffect(() => {
+    box.current?.scrollTo({ top: 0 })
+  }, [rows, box])
+
+  const openAt = ({ row, column }: Place, byKey: boolean) => {
+    const api = rows[row]?.api.id
+    if (api !== undefined) open({ api, kind: table.kinds[column - 1]?.id }, byKey)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.metaKey) return
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault()
+      return openAt(place, true)
+    }
+    const size = { rows: rows.length, columns: table.kinds.length + 1, page: Math.max(1, inSight - 1) }
+    const next = moved(place, event.key, event.ctrlKey, size)
+    if (next === undefined) return
+    event.preventDefault()
+    scrollTo(box.current, next.row * rowHeight, rowHeight, head.current?.offsetHeight ?? 0)
+    follow.current = true
+    setActive(next)
+  }
+  const onClick = (event: MouseEvent) => {
+    const clicked = placeOf(event.target)
+    if (clicked === undefined) return
+    setActive(clicked)
+    openAt(clicked, false)
+  }
+
+  const words = wordsOf(search)
+  return (
+    <div class="scroll" ref={box} onScroll={onScroll}>
+      <table
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid, in which the arrow keys move
+        role="grid"
+        class="grid"
+        aria-label={texts.table.caption}
+        aria-rowcount={rows.length + 1}
+        aria-colcount={table.kinds.length + 1}
+        style={{ '--row': `${rowHeight}px` }}
+        onKeyDown={onKeyDown}
+        onClick={onClick}
+      >
+        <thead ref={head}>
+          <tr aria-rowindex={1}>
+            <th scope="col">{texts.table.api}</th>
+            {table.kinds.map((kind) => (
+              <th scope="col" key={kind.id}>
+                <span class="kind-title">{kind.title}</span>
+                <span class="kind-header">{texts.table.inHeader(kind.header)}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {drawnRows(rows.length, first, inSight, place.row).map((drawn) =>
+            'skipped' in drawn ? (
+              // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
+              <tr aria-hidden="true" class="skipped" key={`skipped-before-${drawn.before}`}>
+                <td colSpan={table.kinds.length + 1} style={{ height: `${drawn.skipped * rowHeight}px` }} />
+              </tr>
+            ) : (
+              <GridRow
+                key={rows[drawn.row]?.api.id}
+                index={drawn.row}
+                row={rows[drawn.row] as Row}
+                table={table}
+                words={words}
+                activeColumn={place.row === drawn.row ? place.column : undefined}
+                opened={opened}
+              />
+            ),
+          )}
+        </tbody>
+      </table>
+      {rows.length === 0 && (
+        <p class="nothing">
+          <strong>{texts.table.none}</strong> {texts.table.noneHint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface GridRowProps {
+  readonly index: number
+  readonly row: Row
+  readonly table: Table
+  readonly words: readonly string[]
+  readonly activeColumn: number | undefined
+  readonly opened: Opened | undefined
+}
+
+function GridRow({ index, row, table, words, activeColumn, opened }: GridRowProps) {
+  const isOpened = opened?.api === row.api.id
+  const tabIndex = (column: number) => (column === activeColumn ? 0 : -1)
+  return (
+    <tr aria-rowindex={index + 2} class={isOpened ? 'opened' : undefined}>
+      <th
+        scope="row"
+        tabIndex={tabIndex(0)}
+        data-place={`${index}:0`}
+        aria-selected={isOpened && opened.kind === undefined}
+      >
+        <span class="api-title">
+          <Marked text={row.api.title} words={words} />
+        </span>
+        <code class="api-id">
+          <Marked text={row.api.id} words={words} />
+        </code>
+      </th>
+      {table.kinds.map((kind, column) => (
+        <td
+          key={kind.id}
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the role that a cell has in a grid
+          role="gridcell"
+          tabIndex={tabIndex(column + 1)}
+          data-place={`${index}:${column + 1}`}
+          aria-selected={isOpened && opened.kind === kind.id}
+        >
+          <Mark state={row.cells[column] ?? 'denied'} text={texts.states[row.cells[column] ?? 'denied']} />
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+function placeOf(target: EventTarget | null): Place | undefined {
+  const cell = (target as Element | null)?.closest<HTMLElement>('[data-place]')
+  const [row, column] = cell?.dataset.place?.split(':').map(Number) ?? []
+  return row === undefined || column === undefined ? undefined : { row, column }
+}
+
+/** Brings a row into sight, below the head of the table, which stays where it is. */
+function scrollTo(box: HTMLElement | null, top: number, height: number, headHeight: number): void {
+  if (box === null) return
+  const room = box.clientHeight - headHeight
+  if (top < box.scrollTop) box.scrollTop = top
+  else if (top + height > box.scrollTop + room) box.scrollTop = top + height - room
+}

@@ -1,0 +1,105 @@
+/** What is to say of the matrix as a whole, while no cell is open: how much each kind opens, and where the source contradicts itself. */
+import type { Conflict } from '../../engine/index.ts'
+import { isOpen, type Table } from '../model/table.ts'
+import type { Opened } from '../model/view.ts'
+import { texts } from '../texts/en.ts'
+import { Icon, Mark } from './icons.tsx'
+import type { PageProps } from './page.ts'
+import { CopyButton, Section } from './parts.tsx'
+
+/** More conflicts than that are read in the table, with its filter. */
+const CONFLICTS_SHOWN_MAX = 20
+
+export function Overview({ rules, engine, go, table }: PageProps & { readonly table: Table }) {
+  const { matrix } = rules
+  return (
+    <aside class="panel overview" aria-label={texts.overview.label}>
+      <h2>{matrix.title}</h2>
+      <ul class="shares">
+        {table.kinds.map((kind, column) => {
+          const count = table.rows.filter(({ cells }) => isOpen(cells[column])).length
+          return (
+            <li key={kind.id}>
+              <span>{kind.title}</span>
+              <span class="dim">{texts.overview.opens(count, table.rows.length)}</span>
+              <meter min={0} max={table.rows.length} value={count} aria-label={kind.title} />
+            </li>
+          )
+        })}
+      </ul>
+      <Section title={texts.overview.conflicts}>
+        {matrix.conflicts.length === 0 && <p class="dim">{texts.overview.noConflicts}</p>}
+        <ul class="conflicts">
+          {matrix.conflicts.slice(0, CONFLICTS_SHOWN_MAX).map((conflict) => (
+            <ConflictRow
+              key={conflict.id}
+              conflict={conflict}
+              open={(opened) => go({ opened })}
+              table={table}
+            />
+          ))}
+        </ul>
+      </Section>
+      <Legend strict={engine.strict} />
+      <footer>
+        <p class="digest">
+          <span class="dim" title={texts.footer.digestHint}>
+            {texts.footer.digest}
+          </span>
+          <code title={engine.digest}>{engine.digest.slice(0, 'sha256:'.length + 16)}…</code>
+          <CopyButton text={() => engine.digest} />
+        </p>
+        <p class="dim">{texts.footer.sections}</p>
+      </footer>
+    </aside>
+  )
+}
+
+interface ConflictRowProps {
+  readonly conflict: Conflict
+  readonly open: (opened: Opened) => void
+  readonly table: Table
+}
+
+function ConflictRow({ conflict, open, table }: ConflictRowProps) {
+  const [cell] = conflict.cells
+  const titleOf = (api: string) => table.rows.find((row) => row.api.id === api)?.api.title ?? api
+  const kindOf = (kind: string) => table.kinds.find(({ id }) => id === kind)?.title ?? kind
+  const about = cell
+    ? `${titleOf(cell.api)} × ${kindOf(cell.kind)}`
+    : [...conflict.apis.map(titleOf), ...conflict.kinds.map(kindOf)].join(', ')
+  const [api] = conflict.apis
+  const opened = cell ?? (api === undefined ? undefined : { api, kind: undefined })
+  return (
+    <li title={conflict.reason}>
+      <span class="conflict-type">
+        {cell && <Icon name="flag" />}
+        {texts.cell.conflict[conflict.type]}
+      </span>
+      {opened ? (
+        <button type="button" class="link" onClick={() => open(opened)}>
+          {about}
+        </button>
+      ) : (
+        <span>{about}</span>
+      )}
+    </li>
+  )
+}
+
+function Legend({ strict }: { readonly strict: boolean }) {
+  const contested = strict
+    ? (['denied-strict', 'denied-contested'] as const)
+    : (['allowed-contested', 'denied-contested'] as const)
+  return (
+    <Section title={texts.table.legend}>
+      <ul class="legend">
+        {(['allowed', 'denied', ...contested] as const).map((state) => (
+          <li key={state}>
+            <Mark state={state} text={texts.states[state]} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

@@ -1,0 +1,121 @@
+/** Small parts that several pages share. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { piecesOf } from '../model/search.ts'
+import { texts } from '../texts/en.ts'
+import { Icon } from './icons.tsx'
+
+/** How long a button says that it has copied, in milliseconds. */
+const COPIED_MS = 1_500
+
+export function CopyButton({
+  text,
+  label = texts.copy,
+}: {
+  readonly text: () => string
+  readonly label?: string
+}) {
+  const [copied, setCopied] = useState(false)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const copy = async () => {
+    await copyText(text())
+    setCopied(true)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => setCopied(false), COPIED_MS)
+  }
+  return (
+    <button type="button" class="quiet" onClick={copy}>
+      <Icon name={copied ? 'check' : 'copy'} />
+      <span aria-live="polite">{copied ? texts.copied : label}</span>
+    </button>
+  )
+}
+
+/** A file has no clipboard of its own in every browser, so a selection is copied there. */
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+  } catch {
+    const area = document.createElement('textarea')
+    area.value = text
+    document.body.append(area)
+    area.select()
+    document.execCommand('copy')
+    area.remove()
+  }
+}
+
+/** A command to copy. */
+export function Command({
+  title,
+  text,
+  hint,
+}: {
+  readonly title: string
+  readonly text: string
+  readonly hint?: string
+}) {
+  return (
+    <figure class="command">
+      <figcaption>
+        <span>{title}</span>
+        <CopyButton text={() => text} />
+      </figcaption>
+      <pre>
+        <code>{text}</code>
+      </pre>
+      {hint && <p class="hint">{hint}</p>}
+    </figure>
+  )
+}
+
+/** A text in which the words of a search are marked. */
+export function Marked({ text, words }: { readonly text: string; readonly words: readonly string[] }) {
+  return <>{piecesOf(text, words).map((piece) => (piece.found ? <mark>{piece.text}</mark> : piece.text))}</>
+}
+
+/** Messages of the engine write ids in backticks. */
+export function Message({ text }: { readonly text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
+}
+
+/** Choices of which one is made. */
+export function Choice<T extends string>({
+  label,
+  options,
+  chosen,
+  choose,
+}: {
+  readonly label: string
+  readonly options: readonly { readonly value: T; readonly text: string; readonly hint?: string }[]
+  readonly chosen: T
+  readonly choose: (value: T) => void
+}) {
+  return (
+    <fieldset class="choice">
+      <legend class="unseen">{label}</legend>
+      {options.map(({ value, text, hint }) => (
+        <label key={value} title={hint}>
+          <input type="radio" name={label} checked={value === chosen} onChange={() => choose(value)} />
+          <span>{text}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+export function Section({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,159 @@
+/** Trying headers. They are in the memory of this page alone, and go away with it. */
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { type Candidate, credentialHeaders, readPasted, type Trial, tryHeaders } from '../model/try.ts'
+import type { Verdict } from '../model/verify.ts'
+import { texts } from '../texts/en.ts'
+import { ApiPicker } from './api-picker.tsx'
+import { Mark } from './icons.tsx'
+import type { PageProps } from './page.ts'
+import { Message } from './parts.tsx'
+
+/** Longest text that is read. Headers of a request are far shorter. */
+const PASTED_LENGTH_MAX = 100_000
+
+export function TryPage({ engine, view, go, verify }: PageProps) {
+  const [text, setText] = useState('')
+  const pasted = useMemo(() => readPasted(text), [text])
+  const { api } = view
+  const trial = api !== undefined && text.trim() !== '' ? tryHeaders(engine, api, pasted) : undefined
+  return (
+    <div class="task">
+      <h1>{texts.try.title}</h1>
+      <p>{texts.try.about}</p>
+      <div class="columns">
+        <form onSubmit={(event) => event.preventDefault()}>
+          <ApiPicker
+            engine={engine}
+            label={texts.try.api}
+            picked={api}
+            pick={(picked) => go({ api: picked }, 'replace')}
+          />
+          <label for="headers">{texts.try.headers}</label>
+          <textarea
+            id="headers"
+            rows={8}
+            maxLength={PASTED_LENGTH_MAX}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={texts.try.headersHint}
+            value={text}
+            aria-describedby="headers-private"
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <p class="hint" id="headers-private">
+            {texts.try.private}
+          </p>
+          {text !== '' && (
+            <button type="button" class="quiet" onClick={() => setText('')}>
+              {texts.try.clear}
+            </button>
+          )}
+        </form>
+        <div class="result" aria-live="polite">
+          {trial && <TrialResult trial={trial} />}
+          {trial && pasted.unread.length > 0 && (
+            <p class="hint">{texts.try.unread(pasted.unread.join(', '))}</p>
+          )}
+          {trial?.type === 'found' && verify && api !== undefined && (
+            <Verification
+              key={`${api} ${text}`}
+              ask={() => verify(api, credentialHeaders(engine, pasted))}
+              titleOf={(kind) => engine.tokenKinds.get(kind)?.title ?? kind}
+            />
+          )}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function TrialResult({ trial }: { readonly trial: Trial }) {
+  if (trial.type === 'fault')
+    return (
+      <>
+        <h2>{texts.try.fault}</h2>
+        <Said decision={trial.decision} />
+        {trial.otherHeaders.length > 0 && (
+          <p class="hint">{texts.try.other(trial.otherHeaders.join(', '))}</p>
+        )}
+      </>
+    )
+  return (
+    <>
+      <h2>{texts.try.found(trial.header)}</h2>
+      <p>{trial.candidates.length > 1 ? texts.try.candidates : texts.try.one}</p>
+      {trial.candidates.map((candidate) => (
+        <CandidateResult key={candidate.kind.id} candidate={candidate} />
+      ))}
+    </>
+  )
+}
+
+function CandidateResult({ candidate: { kind, decision } }: { readonly candidate: Candidate }) {
+  return (
+    <section>
+      <h3>{kind.title}</h3>
+      <Said decision={decision} />
+    </section>
+  )
+}
+
+/** What an engine or a sidecar answers. */
+interface Answer {
+  readonly allowed: boolean
+  readonly reason: string
+  readonly message: string
+}
+
+function Said({ decision }: { readonly decision: Answer }) {
+  return (
+    <div class="verdict" data-allowed={decision.allowed}>
+      <Mark
+        state={decision.allowed ? 'allowed' : decision.reason === 'CONTESTED' ? 'denied-strict' : 'denied'}
+        text={decision.allowed ? texts.states.allowed : texts.states.denied}
+      />
+      <code>{decision.reason}</code>
+      <p>
+        <Message text={decision.message} />
+      </p>
+    </div>
+  )
+}
+
+interface VerificationProps {
+  readonly ask: () => Promise<Verdict>
+  readonly titleOf: (kind: string) => string
+}
+
+/** Sends the credential, when somebody chooses to. */
+function Verification({ ask, titleOf }: VerificationProps) {
+  const [verdict, setVerdict] = useState<Verdict | 'asked' | undefined>(undefined)
+  const asking = useRef(false)
+  const onClick = async () => {
+    if (asking.current) return
+    asking.current = true
+    setVerdict('asked')
+    setVerdict(await ask())
+    asking.current = false
+  }
+  return (
+    <section class="verification">
+      <button type="button" onClick={onClick}>
+        {verdict === 'asked' ? texts.try.verifying : texts.try.verify}
+      </button>
+      <p class="hint">{texts.try.verifyHint}</p>
+      {typeof verdict === 'object' && verdict.type === 'error' && (
+        <p role="alert">
+          <strong>{texts.try.failed}.</strong> <Message text={verdict.message || texts.try.unreachable} />
+        </p>
+      )}
+      {typeof verdict === 'object' && verdict.type === 'decision' && (
+        <>
+          <h3>{texts.try.answer}</h3>
+          <Said decision={verdict} />
+          {verdict.kind !== undefined && <p>{texts.try.kind(titleOf(verdict.kind))}</p>}
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,37 @@
+/** The keys that work anywhere on the page, unless somebody types or has turned them off (WCAG 2.1.4). */
+import { useEffect } from 'preact/hooks'
+import { PAGES } from '../model/view.ts'
+import type { Go } from './use-view.ts'
+
+interface Keys {
+  readonly go: Go
+  readonly singleKeys: boolean
+  readonly openHelp: () => void
+  /** Closes what is open. */
+  readonly closeOpened: () => void
+}
+
+export function useKeys({ go, singleKeys, openHelp, closeOpened }: Keys): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.key === 'Escape') return closeOpened()
+      if (!singleKeys || isTyping(event.target)) return
+      const page = PAGES[Number(event.key) - 1]
+      if (event.key === '?') openHelp()
+      else if (event.key === '/') {
+        go({ page: 'matrix' })
+        // The page is drawn first.
+        requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById('search')?.focus()))
+      } else if (page !== undefined) go({ page })
+      else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [go, singleKeys, openHelp, closeOpened])
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('input, textarea, select, dialog') !== null
+}

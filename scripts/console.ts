@@ -1,0 +1,104 @@
+/**
+ * Builds the page of `console/`: with hashed names for a sidecar that serves it, and as one file whose policy lets no request leave it.
+ *
+ *     node scripts/console.ts [OUTPUT]     into `console/dist/`, or into OUTPUT
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { type BuildOptions, build } from 'esbuild'
+import { ROOT } from './packages.ts'
+
+/** Where the browsers are that run the page: they have `light-dark()` and Trusted Types. */
+const TARGET = ['chrome123', 'firefox128', 'safari17.5']
+
+const COMMON: BuildOptions = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  minify: true,
+  target: TARGET,
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'warning',
+}
+
+export interface BuiltConsole {
+  /** The paths of all sources, as esbuild names them. */
+  readonly inputs: readonly string[]
+}
+
+if (import.meta.main) await buildConsole(resolve(process.argv[2] ?? join(ROOT, 'console/dist')))
+
+/**
+ * Builds into a folder, which is emptied first: `index.html` with what it names in `assets/`, and `explorer.html`, in whose place for
+ * the rules somebody writes them as JSON.
+ */
+export async function buildConsole(output: string): Promise<BuiltConsole> {
+  rmSync(output, { recursive: true, force: true })
+  mkdirSync(output, { recursive: true })
+  const template = readFileSync(join(ROOT, 'console/page.html'), 'utf8')
+  const { metafile } = await build({
+    ...COMMON,
+    entryPoints: ['console/main.tsx', 'console/styles/page.css'],
+    outdir: join(output, 'assets'),
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    format: 'esm',
+    splitting: true,
+    metafile: true,
+  })
+  const named = (entry: string): string => {
+    const found = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === entry)
+    return `assets/${basename(found?.[0] ?? '')}`
+  }
+  const served = filled(template, {
+    policy: '',
+    style: `<link rel="stylesheet" href="${named('console/styles/page.css')}">`,
+    rules: '',
+    script: `<script type="module" src="${named('console/main.tsx')}"></script>`,
+  })
+  writeFileSync(join(output, 'index.html'), served)
+  writeFileSync(join(output, 'explorer.html'), await oneFile(template))
+  return { inputs: Object.keys(metafile.inputs) }
+}
+
+async function oneFile(template: string): Promise<string> {
+  const [script, style] = await Promise.all([
+    inline({ entryPoints: ['console/main.tsx'], format: 'iife' }),
+    inline({ entryPoints: ['console/styles/page.css'] }),
+  ])
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+  return filled(template, {
+    policy: `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+    style: `<style>${style}</style>`,
+    rules: '<script type="application/json" id="rules"><!--rules--></script>',
+    script: `<script type="module">${script}</script>`,
+  })
+}
+
+async function inline(options: BuildOptions): Promise<string> {
+  const { outputFiles = [] } = await build({ ...COMMON, ...options, write: false, outdir: 'unused' })
+  return outputFiles.map(({ text }) => text).join('')
+}
+
+/** As a policy names what is inline. */
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}
+
+function filled(template: string, parts: Readonly<Record<string, string>>): string {
+  return template.replace(/ *<!--(\w+)-->\n/g, (_, name: string) =>
+    parts[name] ? `    ${parts[name]}\n` : '',
+  )
+}
