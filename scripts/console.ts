@@ -4,7 +4,7 @@
  *     node scripts/console.ts [OUTPUT]     into `console/dist/`, or into OUTPUT
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { ROOT } from './packages.ts'
@@ -32,17 +32,17 @@ export interface BuiltConsole {
 if (import.meta.main) await buildConsole(resolve(process.argv[2] ?? join(ROOT, 'console/dist')))
 
 /**
- * Builds into a folder, which is emptied first: `index.html` with what it names in `assets/`, and `explorer.html`, in whose place for
- * the rules somebody writes them as JSON.
+ * Builds into a folder: `index.html` with what it names in `assets/`, and `explorer.html`, in whose place for the rules somebody writes
+ * them as JSON. A page that is served meanwhile, or built by somebody else, is whole at every moment.
  */
 export async function buildConsole(output: string): Promise<BuiltConsole> {
-  rmSync(output, { recursive: true, force: true })
-  mkdirSync(output, { recursive: true })
+  const assets = join(output, 'assets')
+  mkdirSync(assets, { recursive: true })
   const template = readFileSync(join(ROOT, 'console/page.html'), 'utf8')
   const { metafile } = await build({
     ...COMMON,
     entryPoints: ['console/main.tsx', 'console/styles/page.css'],
-    outdir: join(output, 'assets'),
+    outdir: assets,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     format: 'esm',
@@ -59,9 +59,17 @@ export async function buildConsole(output: string): Promise<BuiltConsole> {
     rules: '',
     script: `<script type="module" src="${named('console/main.tsx')}"></script>`,
   })
-  writeFileSync(join(output, 'index.html'), served)
-  writeFileSync(join(output, 'explorer.html'), await oneFile(template))
+  replaceFile(join(output, 'index.html'), served)
+  replaceFile(join(output, 'explorer.html'), await oneFile(template))
+  const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)))
+  for (const name of readdirSync(assets)) if (!made.has(name)) rmSync(join(assets, name), { force: true })
   return { inputs: Object.keys(metafile.inputs) }
+}
+
+function replaceFile(path: string, text: string): void {
+  const written = `${path}.${process.pid}`
+  writeFileSync(written, text)
+  renameSync(written, path)
 }
 
 async function oneFile(template: string): Promise<string> {
@@ -69,6 +77,8 @@ async function oneFile(template: string): Promise<string> {
     inline({ entryPoints: ['console/main.tsx'], format: 'iife' }),
     inline({ entryPoints: ['console/styles/page.css'] }),
   ])
+  // What a browser would take for a comment, or for the place of the rules.
+  if (script.includes('<!--')) throw new Error('expected no `<!--` in the script of the page')
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,

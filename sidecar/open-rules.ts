@@ -20,6 +20,7 @@ export function openRules(config: Config, log: Logger, health: Health): Rules {
     strict: config.strict,
     pollMs: config.matrix_poll_ms,
     maxAgeMs: config.max_matrix_age_ms,
+    keepMatrix: config.http.console,
     onRefused: (error) =>
       log.error(
         { matrix: config.matrix, problem: error.message },

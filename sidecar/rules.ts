@@ -1,6 +1,6 @@
 /** The current rules: the compiled matrix, which is read again when its file changes. */
 import { statSync } from 'node:fs'
-import { compile, compileInSteps, type Engine, finish, type Steps } from '../engine/index.ts'
+import { compile, compileInSteps, type Engine, finish, type Matrix, type Steps } from '../engine/index.ts'
 import { supportMatrix } from '../matrix/index.ts'
 import { inSlices } from './base/slices.ts'
 import { WatchedFile } from './base/watched-file.ts'
@@ -19,6 +19,8 @@ export interface RulesOptions {
   readonly onRefused: (error: Error) => void
   /** How long the rules may be in force when they are not known to be those of the file, in milliseconds; default, and 0: for ever. */
   readonly maxAgeMs?: number
+  /** Whether the matrix is kept beside the engine, for a page that shows it. */
+  readonly keepMatrix?: boolean
   /** Called after each look at the file. */
   readonly onLook?: (found: Look) => void
 }
@@ -37,13 +39,16 @@ export type Preparation = (engine: Engine) => Steps<() => void>
 /** An engine, and what puts in place what was made of it. */
 interface Ready {
   readonly engine: Engine
+  readonly matrix: Matrix | undefined
   readonly place: readonly (() => void)[]
 }
 
 /** Holds the current engine. A caller reads `engine` once for each check, so that each answer comes from one matrix. */
 export class Rules {
   #engine: Engine
+  #matrix: Matrix | undefined
   readonly #strict: boolean
+  readonly #keepMatrix: boolean
   readonly #file: WatchedFile<Ready> | undefined
   readonly #timer: NodeJS.Timeout | undefined
   readonly #maxAgeMs: number
@@ -57,28 +62,40 @@ export class Rules {
   readonly #watchers = new Set<(engine: Engine) => void>()
 
   /** @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve without valid rules */
-  constructor({ path, strict, pollMs, onRefused, maxAgeMs = 0, onLook }: RulesOptions) {
+  constructor({ path, strict, pollMs, onRefused, maxAgeMs = 0, keepMatrix = false, onLook }: RulesOptions) {
     this.#strict = strict
+    this.#keepMatrix = keepMatrix
     this.#maxAgeMs = maxAgeMs
     this.#onLook = onLook
-    if (path === undefined) this.#engine = compile(supportMatrix, { strict })
-    else {
+    if (path === undefined) {
+      this.#engine = compile(supportMatrix, { strict })
+      this.#matrix = supportMatrix
+    } else {
       this.#file = new WatchedFile({
         path,
         pollMs: 0,
-        read: () => finish(this.#prepare(compile(readMatrix(path), { strict }))),
+        read: () => {
+          const matrix = readMatrix(path)
+          return finish(this.#prepare(compile(matrix, { strict }), matrix))
+        },
         readLater: (closed) => (isLarge(path) ? this.#readLater(path, closed) : undefined),
         onReadLater: (usable) => this.#readLast(usable),
         onChanged: (ready) => this.#change(ready),
         onRefused,
       })
       this.#engine = this.#file.initial.engine
+      this.#matrix = this.#file.initial.matrix
       if (pollMs > 0) this.#timer = setInterval(() => this.reload(), pollMs).unref()
     }
   }
 
   get engine(): Engine {
     return this.#engine
+  }
+
+  /** The matrix of the engine; `undefined`: it is not kept. */
+  get matrix(): Matrix | undefined {
+    return this.#matrix
   }
 
   /** For how long the rules have not been known to be those of the file, in milliseconds. */
@@ -137,26 +154,27 @@ export class Rules {
     ])
     const parts = await readInThread(path, closed)
     const strict = this.#strict
-    const prepare = (engine: Engine) => this.#prepare(engine)
+    const prepare = (engine: Engine, matrix: Matrix) => this.#prepare(engine, matrix)
     return inSlices(
       (function* (): Steps<Ready> {
         const matrix = yield* matrixOf(parts)
-        return yield* prepare(yield* compileInSteps(matrix, { strict }))
+        return yield* prepare(yield* compileInSteps(matrix, { strict }), matrix)
       })(),
       closed,
     )
   }
 
-  *#prepare(engine: Engine): Steps<Ready> {
+  *#prepare(engine: Engine, matrix: Matrix): Steps<Ready> {
     const place: (() => void)[] = []
     for (const preparation of this.#preparations) place.push(yield* preparation(engine))
-    return { engine, place }
+    return { engine, place, matrix: this.#keepMatrix ? matrix : undefined }
   }
 
   /** All in one turn, so that nobody sees a part of it. */
-  #change({ engine, place }: Ready): void {
+  #change({ engine, place, matrix }: Ready): void {
     if (engine.digest === this.#engine.digest) return
     this.#engine = engine
+    this.#matrix = matrix
     for (const each of place) each()
     for (const watcher of this.#watchers) watcher(engine)
   }

@@ -1,7 +1,7 @@
 /** Picks an API: a text field with a list below it (WAI-ARIA's combobox), which ten thousand APIs do not slow down. */
-import { useId, useRef, useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import type { Engine } from '../../engine/index.ts'
-import { offers } from '../model/pick.ts'
+import { offers, type Picked } from '../model/pick.ts'
 import { wordsOf } from '../model/search.ts'
 import { Marked } from './parts.tsx'
 
@@ -17,7 +17,6 @@ interface PickerProps {
 
 export function ApiPicker({ engine, label, picked, without = [], pick }: PickerProps) {
   const id = useId()
-  const input = useRef<HTMLInputElement>(null)
   const [search, setSearch] = useState<string | undefined>(undefined)
   const [active, setActive] = useState(0)
   const isOpen = search !== undefined
@@ -49,7 +48,6 @@ export function ApiPicker({ engine, label, picked, without = [], pick }: PickerP
       <label for={`${id}-input`}>{label}</label>
       <input
         id={`${id}-input`}
-        ref={input}
         type="text"
         role="combobox"
         autocomplete="off"
@@ -68,25 +66,47 @@ export function ApiPicker({ engine, label, picked, without = [], pick }: PickerP
         onBlur={() => setSearch(undefined)}
         onKeyDown={onKeyDown}
       />
-      <div id={`${id}-list`} role="listbox" aria-label={label} hidden={!isOpen || offered.length === 0}>
-        {offered.map((api, place) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text field, which keeps the focus
-          <div
-            key={api.id}
-            id={`${id}-${place}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={place === active}
-            onMouseDown={(event) => event.preventDefault()}
-            onClick={() => choose(place)}
-          >
-            <span>
-              <Marked text={api.title} words={wordsOf(search ?? '')} />
-            </span>
-            <code>{api.id}</code>
-          </div>
-        ))}
-      </div>
+      <Offered
+        id={id}
+        label={label}
+        offered={offered}
+        active={active}
+        search={search ?? ''}
+        choose={choose}
+      />
+    </div>
+  )
+}
+
+interface OfferedProps {
+  readonly id: string
+  readonly label: string
+  readonly offered: readonly Picked[]
+  readonly active: number
+  readonly search: string
+  readonly choose: (place: number) => void
+}
+
+function Offered({ id, label, offered, active, search, choose }: OfferedProps) {
+  return (
+    <div id={`${id}-list`} role="listbox" aria-label={label} hidden={offered.length === 0}>
+      {offered.map((api, place) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text field, which keeps the focus
+        <div
+          key={api.id}
+          id={`${id}-${place}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={place === active}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => choose(place)}
+        >
+          <span>
+            <Marked text={api.title} words={wordsOf(search)} />
+          </span>
+          <code>{api.id}</code>
+        </div>
+      ))}
     </div>
   )
 }

@@ -1,7 +1,12 @@
 /** Comparing with another matrix file: the cells that it opens, and then those that it closes. The file stays in this page. */
 import { useMemo, useState } from 'preact/hooks'
 import type { Engine, Matrix } from '../../engine/index.ts'
-import { type CellChange, type CellChangeType, compareEngines, type ListChange } from '../../matrix/compare.ts'
+import {
+  type CellChange,
+  type CellChangeType,
+  compareEngines,
+  type ListChange,
+} from '../../matrix/compare.ts'
 import { rulesOf } from '../model/rules.ts'
 import { texts } from '../texts/en.ts'
 import { Icon, Mark } from './icons.tsx'

@@ -22,48 +22,14 @@ interface GridProps {
 }
 
 export function Grid({ table, rows, search, opened, open }: GridProps) {
-  const { box, head, rowHeight, first, inSight, onScroll } = useRowHeight(rows.length)
-  const [active, setActive] = useState<Place>({ row: 0, column: 0 })
-  const follow = useRef(false)
-  const place: Place = { ...active, row: Math.min(active.row, Math.max(0, rows.length - 1)) }
-
-  useLayoutEffect(() => {
-    if (!follow.current) return
-    follow.current = false
-    box.current
-      ?.querySelector<HTMLElement>(`[data-place="${place.row}:${place.column}"]`)
-      ?.focus({ preventScroll: true })
-  })
+  const sight = useRowHeight(rows.length)
+  const { box, head, rowHeight, first, inSight, onScroll } = sight
+  const { place, onKeyDown, onClick } = useMoves(table, rows, sight, open)
 
   // Another search begins at the top.
   useEffect(() => {
     box.current?.scrollTo({ top: 0 })
   }, [rows, box])
-
-  const openAt = ({ row, column }: Place, byKey: boolean) => {
-    const api = rows[row]?.api.id
-    if (api !== undefined) open({ api, kind: table.kinds[column - 1]?.id }, byKey)
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.altKey || event.metaKey) return
-    if (event.key === 'Enter' || event.key === ' ') {
-      event.preventDefault()
-      return openAt(place, true)
-    }
-    const size = { rows: rows.length, columns: table.kinds.length + 1, page: Math.max(1, inSight - 1) }
-    const next = moved(place, event.key, event.ctrlKey, size)
-    if (next === undefined) return
-    event.preventDefault()
-    scrollTo(box.current, next.row * rowHeight, rowHeight, head.current?.offsetHeight ?? 0)
-    follow.current = true
-    setActive(next)
-  }
-  const onClick = (event: MouseEvent) => {
-    const clicked = placeOf(event.target)
-    if (clicked === undefined) return
-    setActive(clicked)
-    openAt(clicked, false)
-  }
 
   const words = wordsOf(search)
   return (
@@ -118,6 +84,51 @@ export function Grid({ table, rows, search, opened, open }: GridProps) {
       )}
     </div>
   )
+}
+
+/** The cell with the focus, and what keys and the mouse do with it. */
+function useMoves(
+  { kinds }: Table,
+  rows: readonly Row[],
+  { box, head, rowHeight, inSight }: ReturnType<typeof useRowHeight>,
+  open: GridProps['open'],
+) {
+  const [active, setActive] = useState<Place>({ row: 0, column: 0 })
+  const follow = useRef(false)
+  const place: Place = { ...active, row: Math.min(active.row, Math.max(0, rows.length - 1)) }
+
+  useLayoutEffect(() => {
+    if (!follow.current) return
+    follow.current = false
+    const cell = box.current?.querySelector<HTMLElement>(`[data-place="${place.row}:${place.column}"]`)
+    cell?.focus({ preventScroll: true })
+  })
+
+  const openAt = ({ row, column }: Place, byKey: boolean) => {
+    const api = rows[row]?.api.id
+    if (api !== undefined) open({ api, kind: kinds[column - 1]?.id }, byKey)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.metaKey) return
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault()
+      return openAt(place, true)
+    }
+    const size = { rows: rows.length, columns: kinds.length + 1, page: Math.max(1, inSight - 1) }
+    const next = moved(place, event.key, event.ctrlKey, size)
+    if (next === undefined) return
+    event.preventDefault()
+    scrollTo(box.current, next.row * rowHeight, rowHeight, head.current?.offsetHeight ?? 0)
+    follow.current = true
+    setActive(next)
+  }
+  const onClick = (event: MouseEvent) => {
+    const clicked = placeOf(event.target)
+    if (clicked === undefined) return
+    setActive(clicked)
+    openAt(clicked, false)
+  }
+  return { place, onKeyDown, onClick }
 }
 
 interface GridRowProps {

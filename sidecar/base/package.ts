@@ -10,13 +10,18 @@ export const packageVersion: string = (
   JSON.parse(packageFile('package.json').toString()) as { version: string }
 ).version
 
-/** Reads a file of the package. @param path `package.json`, or one of `proto/` */
+/** Reads a file of the package. @param path `package.json`, one of `proto/`, or one of `console/`, which the build makes */
 export function packageFile(path: string): Buffer {
   if (isExecutable) return Buffer.from(getRawAsset(path))
-  // The protos are at the root of a checkout, and in the installed package.
   const isCheckout = extname(import.meta.filename) === '.ts'
-  const folder = findPackageFolder(import.meta.dirname)
-  return readFileSync(join(folder, isCheckout && path.startsWith('proto/') ? '..' : '', path))
+  return readFileSync(join(findPackageFolder(import.meta.dirname), placeOf(path, isCheckout)))
+}
+
+/** The protos are at the root of a checkout, and in the installed package; the page is where it was built. */
+function placeOf(path: string, isCheckout: boolean): string {
+  if (path.startsWith('console/'))
+    return isCheckout ? path.replace('console/', '../console/dist/') : `dist/${path}`
+  return isCheckout && path.startsWith('proto/') ? `../${path}` : path
 }
 
 /** Searches upwards: compiled code is one folder deeper than the sources. */

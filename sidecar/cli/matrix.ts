@@ -1,6 +1,7 @@
 /** `portcullis matrix`: which API accepts which kind of token. */
 import type { Command } from 'commander'
 import type { Engine } from '../../engine/index.ts'
+import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { durationText, print, printJson } from './output.ts'
 import { addRulesOptions, type RulesOptions } from './rules.ts'
@@ -9,13 +10,23 @@ export function addMatrixCommand(program: Command): void {
   const command = program
     .command('matrix')
     .description('Show which API accepts which kind of token, and where the source contradicts itself.')
-  addHelpParts(addRulesOptions(command), {
-    examples: ['matrix', 'matrix --matrix matrix.json --strict --json'],
-    notes: ['--json prints the message `Matrix` of the gRPC contract, as GetMatrix returns it.'],
-  }).action(async (options: RulesOptions) => {
+  addRulesOptions(command).option('--html <file>', 'write the matrix explorer as one HTML file instead')
+  addHelpParts(command, {
+    examples: ['matrix', 'matrix --matrix matrix.json --strict --json', 'matrix --html matrix.html'],
+    notes: [
+      '--json prints the message `Matrix` of the gRPC contract, as GetMatrix returns it.',
+      '--html needs no server: the file asks nobody, and can be attached to a pull request.',
+    ],
+  }).action(async (options: RulesOptions & { readonly html?: string }) => {
+    const { html, json } = options
+    if (html !== undefined && json) throw usageError('expected one of --html and --json')
     const { readRules } = await import('./rules.ts')
-    const { engine } = readRules(options)
-    if (options.json) printJson(await matrixMessage(engine), DURATIONS)
+    const { matrix, engine } = readRules(options)
+    if (html !== undefined) {
+      const { writeExplorer } = await import('./matrix-html.ts')
+      writeExplorer(html, matrix, engine.strict)
+      print(`${html}: the explorer of ${engine.digest}`)
+    } else if (json) printJson(await matrixMessage(engine), DURATIONS)
     else {
       const { matrixPage } = await import('./matrix-table.ts')
       print(matrixPage(engine))

@@ -47,6 +47,7 @@ export interface Config {
     readonly proxy_secret_file?: string
     readonly authorize: boolean
     readonly jwks: boolean
+    readonly console: boolean
     readonly authzen: boolean
     readonly catalog?: readonly {
       readonly type: string

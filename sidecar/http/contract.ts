@@ -65,7 +65,12 @@ export class ContractRoutes {
 
   /** Whether a page of that origin may ask for that URL. */
   allows(origin: string, url: string): boolean {
-    return this.#origins.has(origin) && this.#prefixes.some((prefix) => url.startsWith(`${prefix}/`))
+    return this.#origins.has(origin) && this.has(url)
+  }
+
+  /** Whether a URL is one of the contract. */
+  has(url: string): boolean {
+    return this.#prefixes.some((prefix) => url.startsWith(`${prefix}/`))
   }
 
   /** @param mayLast lifts the limits on time of a request of HTTP/2 */

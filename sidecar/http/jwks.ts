@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { PublicKey } from '../authority/keys.ts'
 import type { Services } from '../usecases/services.ts'
+import { sendIfChanged } from './etag.ts'
 
 /** How long caches may keep the keys. For so long a gateway may accept a withdrawn key, or not know one that was just staged. */
 const MAX_AGE_SECONDS = 60
@@ -22,21 +23,15 @@ export function addJwksRoute(
   // This route answers HEAD too, without a body.
   server.get(path, async ({ headers }, reply) => {
     const body = Buffer.from(JSON.stringify({ keys: authority.publicKeys().map(jwkOf) }))
-    const etag = `"${hash('sha256', body, 'base64url')}"`
     // Unlike other responses of this server, this one does not depend on a token.
-    reply.removeHeader('vary').headers({ 'cache-control': CACHE_CONTROL, etag })
-    if (isNamed(etag, headers['if-none-match'])) return reply.code(304).send()
-    return reply.header('content-type', 'application/jwk-set+json').send(body)
+    reply
+      .removeHeader('vary')
+      .headers({ 'cache-control': CACHE_CONTROL, 'content-type': 'application/jwk-set+json' })
+    return sendIfChanged(reply, body, hash('sha256', body, 'base64url'), headers['if-none-match'])
   })
 }
 
 function jwkOf({ keyId, publicKey }: PublicKey): object {
   const { kty, crv, x } = publicKey.export({ format: 'jwk' })
   return { kty, crv, x, kid: keyId, alg: 'EdDSA', use: 'sig' }
-}
-
-/** Whether the client has this version (`If-None-Match`, RFC 9110 §13.1.2). */
-function isNamed(etag: string, header = ''): boolean {
-  const named = header.split(',').map((each) => each.trim().replace(/^W\//, ''))
-  return named.includes(etag) || named.includes('*')
 }

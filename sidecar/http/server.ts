@@ -15,8 +15,10 @@ import type { Services } from '../usecases/services.ts'
 import type { AuthzenOptions } from './authzen/routes.ts'
 import { Bounds } from './bounds.ts'
 import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
+import type { ConsoleOptions } from './console.ts'
 import type { ContractRoutes } from './contract.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
+import { hostProblem } from './host.ts'
 import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
 import { sendJson } from './json.ts'
 import { logRefusal } from './refusals.ts'
@@ -47,6 +49,8 @@ export interface HttpOptions {
   readonly jwks: boolean
   /** How AuthZEN is answered; `undefined`: it is not. */
   readonly authzen: AuthzenOptions | undefined
+  /** What the page may do; `undefined`: it is not served. */
+  readonly console: ConsoleOptions | undefined
   /** Accepts the connections; `undefined`: this process does. */
   readonly connections?: ConnectionSource | undefined
   /** Most connections, if they are fewer than 1,000. */
@@ -120,7 +124,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
-    const host = asked ? undefined : hostProblem(request, hosts, options.contract)
+    const host = asked ? undefined : hostProblem(request, hosts, options)
     const wrong = bounds.problem(request, reply) ?? host
     if (wrong !== undefined) return void refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
@@ -180,23 +184,6 @@ function traceRefusal({ trace }: Services, { id, ip, method }: FastifyRequest, e
   trace.refused('an identity call was refused', error, { protocol: 'http', address: ip }, details)
 }
 
-/**
- * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser on this machine could
- * make its own host name resolve to 127.0.0.1.
- */
-function hostProblem(
-  { raw, headers }: FastifyRequest,
-  hosts: ReadonlySet<string>,
-  contract: ContractRoutes | undefined,
-): HttpError | undefined {
-  // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
-  if ((raw.headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: 'expected one Host header' }
-  const { origin } = headers
-  const isAllowed = origin === undefined || contract?.allows(origin, raw.url ?? '') === true
-  if (hosts.has(headers.host?.toLowerCase() ?? '') && isAllowed) return undefined
-  return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
-}
-
 /** Programs ask it all the time. */
 const UNTRACED = { config: { tracing: 'none' } } as const
 
@@ -225,7 +212,7 @@ export async function checkHttpOptions(options: HttpOptions): Promise<void> {
 async function addOptionalRoutes(
   server: FastifyInstance,
   services: Services,
-  { authorize, proxies, authzen, jwks }: HttpOptions,
+  { authorize, proxies, authzen, jwks, console }: HttpOptions,
   site: () => Site,
 ): Promise<void> {
   // Without proxies nobody may ask.
@@ -242,6 +229,7 @@ async function addOptionalRoutes(
     addAuthzenRoutes(server, services, authzen, site)
   }
   if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
+  if (console !== undefined) (await import('./console.ts')).addConsoleRoutes(server, services, console)
 }
 
 /** Loaded only where it is needed. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { importsOf, type Source, sourcesIn } from '../support/sources.ts'
 import { ROOMS } from './rooms.ts'
 
-const PRODUCT = sourcesIn('engine/', 'matrix/', 'sidecar/')
+const PRODUCT = sourcesIn('engine/', 'matrix/', 'sidecar/', 'console/')
 
 test.each(ROOMS)('$room ($purpose) imports what the table says, and all of that', ({ room, imports }) => {
   const files = PRODUCT.filter(({ path }) => roomOf(path) === room)
@@ -122,8 +122,18 @@ const RULES: readonly Rule[] = [
   },
   {
     invariant: 'the product imports neither its tests nor its benchmarks, nor what generates code',
-    files: ['engine/', 'matrix/', 'sidecar/'],
+    files: ['engine/', 'matrix/', 'sidecar/', 'console/'],
     never: ['test/', 'bench/', 'scripts/', 'dist/'],
+  },
+  {
+    invariant: 'the product serves the page as bytes, and imports none of it',
+    files: ['engine/', 'matrix/', 'sidecar/'],
+    never: ['console/', 'preact'],
+  },
+  {
+    invariant: 'the page has no Node and no sidecar: it asks over the wire alone',
+    files: ['console/'],
+    never: ['sidecar/', 'node:'],
   },
 ]
 

@@ -282,4 +282,20 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   { room: 'sidecar/portcullis.js', purpose: 'starts the command line', imports: ['node:'] },
+  { room: 'console/texts/', purpose: 'every text of the page', imports: [] },
+  {
+    room: 'console/model/',
+    purpose: 'what the views of the page show, as pure functions',
+    imports: ['engine/', 'matrix/'],
+  },
+  {
+    room: 'console/ui/',
+    purpose: 'the components of the page',
+    imports: ['engine/', 'matrix/', 'console/texts/', 'console/model/', 'preact'],
+  },
+  {
+    room: 'console/main.tsx',
+    purpose: 'starts the page',
+    imports: ['engine/', 'console/texts/', 'console/model/', 'console/ui/', 'preact'],
+  },
 ]

@@ -22,7 +22,7 @@ interface Node {
 
 /** Every function of a source, nested ones included. */
 export function functionsOf({ path, text }: Pick<Source, 'path' | 'text'>): FunctionOfSource[] {
-  const lang = path.endsWith('.ts') ? 'ts' : 'js'
+  const lang = path.endsWith('.tsx') ? 'tsx' : path.endsWith('.ts') ? 'ts' : 'js'
   const functions: FunctionOfSource[] = []
   const visit = (node: unknown, nameFromOutside = ''): void => {
     if (Array.isArray(node)) for (const each of node) visit(each, nameFromOutside)

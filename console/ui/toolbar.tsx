@@ -1,0 +1,114 @@
+/** What is above the table: the search, the filters, and how many rows are left. */
+import { useEffect, useState } from 'preact/hooks'
+import type { Filters, Table } from '../model/table.ts'
+import type { View } from '../model/view.ts'
+import { texts } from '../texts/en.ts'
+import { Icon } from './icons.tsx'
+import type { Go } from './use-view.ts'
+
+interface ToolbarProps {
+  readonly table: Table
+  readonly shown: number
+  readonly view: View
+  readonly go: Go
+}
+
+/** In a matrix with many kinds, their titles would fill the page. */
+const KINDS_SHOWN_MAX = 6
+
+export function Toolbar({ table, shown, view, go }: ToolbarProps) {
+  const [unfolded, setUnfolded] = useState(false)
+  const count = useSaidLater(texts.table.shown(shown, table.rows.length))
+  return (
+    <search class="toolbar" data-unfolded={unfolded}>
+      <label class="search">
+        <Icon name="search" />
+        <span class="unseen">{texts.table.searchHint}</span>
+        <input
+          type="search"
+          id="search"
+          placeholder={texts.table.search}
+          autocomplete="off"
+          spellcheck={false}
+          value={view.search}
+          onInput={(event) => go({ search: event.currentTarget.value }, 'replace')}
+        />
+        <kbd>/</kbd>
+      </label>
+      <button
+        type="button"
+        class="quiet unfold"
+        aria-expanded={unfolded}
+        onClick={() => setUnfolded(!unfolded)}
+      >
+        {texts.table.filters}
+      </button>
+      <FilterButtons table={table} view={view} go={go} />
+      <output class="count">{count}</output>
+    </search>
+  )
+}
+
+function FilterButtons({ table, view, go }: Omit<ToolbarProps, 'shown'>) {
+  const filtered = view.search !== '' || view.kinds.length > 0 || view.header !== undefined || view.contested
+  const toggle = (kind: string) =>
+    view.kinds.includes(kind) ? view.kinds.filter((each) => each !== kind) : [...view.kinds, kind]
+  return (
+    <fieldset class="filters">
+      <legend class="unseen">{texts.table.filters}</legend>
+      {table.kinds.slice(0, KINDS_SHOWN_MAX).map((kind) => (
+        <button
+          type="button"
+          class="chip"
+          key={kind.id}
+          aria-pressed={view.kinds.includes(kind.id)}
+          onClick={() => go({ kinds: toggle(kind.id) })}
+        >
+          {kind.title}
+        </button>
+      ))}
+      {table.headers.length > 1 &&
+        table.headers.map((header) => (
+          <button
+            type="button"
+            class="chip mono"
+            key={header}
+            aria-pressed={view.header === header}
+            onClick={() => go({ header: view.header === header ? undefined : header })}
+          >
+            {header}
+          </button>
+        ))}
+      {table.contestedCount > 0 && (
+        <button
+          type="button"
+          class="chip contested"
+          aria-pressed={view.contested}
+          onClick={() => go({ contested: !view.contested })}
+        >
+          <Icon name="flag" />
+          {texts.table.contested}
+        </button>
+      )}
+      {filtered && (
+        <button type="button" class="quiet" onClick={() => go(NO_FILTERS)}>
+          {texts.table.clear}
+        </button>
+      )}
+    </fieldset>
+  )
+}
+
+const NO_FILTERS: Filters = { search: '', kinds: [], header: undefined, contested: false }
+
+const SAID_AFTER_MS = 400
+
+/** The text at first, and later changes when they have settled: a reader of the screen would else begin anew with each key. */
+function useSaidLater(text: string): string {
+  const [said, say] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => say(text), SAID_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return said
+}

@@ -1,0 +1,41 @@
+/** The names of this server, and the pages that may ask it. */
+import type { FastifyRequest } from 'fastify'
+import type { ConsoleOptions } from './console.ts'
+import type { ContractRoutes } from './contract.ts'
+import type { HttpError } from './errors.ts'
+
+interface OriginOptions {
+  /** Whether the server speaks https. */
+  readonly secure: boolean
+  readonly contract?: ContractRoutes | undefined
+  readonly console: ConsoleOptions | undefined
+}
+
+/**
+ * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser on this machine could
+ * make its own host name resolve to 127.0.0.1.
+ */
+export function hostProblem(
+  { raw, headers }: FastifyRequest,
+  hosts: ReadonlySet<string>,
+  options: OriginOptions,
+): HttpError | undefined {
+  // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
+  if ((raw.headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: 'expected one Host header' }
+  const { origin } = headers
+  const isAllowed = origin === undefined || isAllowedOrigin(origin, raw.url ?? '', headers.host, options)
+  if (hosts.has(headers.host?.toLowerCase() ?? '') && isAllowed) return undefined
+  return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
+}
+
+/** Pages of listed origins may call the contract, and so may our own page where it verifies. */
+function isAllowedOrigin(
+  origin: string,
+  url: string,
+  host: string | undefined,
+  { secure, contract, console }: OriginOptions,
+): boolean {
+  if (contract?.allows(origin, url)) return true
+  const own = `${secure ? 'https' : 'http'}://${host}`.toLowerCase()
+  return console?.verify === true && contract?.has(url) === true && origin.toLowerCase() === own
+}

@@ -1,0 +1,88 @@
+/** The explorer as files: how much a browser loads for the first view, and what the policy of the one file allows. */
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { beforeAll, expect, test } from 'vitest'
+import { loadMatrix, supportMatrix } from '../../matrix/index.ts'
+import { explorerOf } from '../../sidecar/cli/matrix-html.ts'
+import { command } from '../support/command-line.ts'
+import { builtConsole, CONSOLE } from '../support/console.ts'
+import { newFile, newFolder } from '../support/resources.ts'
+
+/** Most bytes of compressed script for the first view. */
+const FIRST_VIEW_BYTES_MAX = 90_000
+
+beforeAll(builtConsole)
+
+const page = () => readFileSync(join(CONSOLE, 'explorer.html'), 'utf8')
+
+test('the first view has little script: what reads matrix files comes with the first file', () => {
+  const assets = join(CONSOLE, 'assets')
+  const textOf = (name: string) => readFileSync(join(assets, name), 'utf8')
+  const loaded = new Set(readdirSync(assets).filter((name) => name.startsWith('main-')))
+  for (const name of loaded)
+    for (const [, imported = ''] of textOf(name).matchAll(/(?:from|import)"\.\/([\w-]+\.js)"/g))
+      loaded.add(imported)
+  const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'))
+  expect(scripts.filter((name) => !loaded.has(name))).toEqual([expect.stringMatching(/^load-/)])
+  const bytes = [...loaded].reduce((sum, name) => sum + gzipSync(textOf(name)).length, 0)
+  expect(bytes).toBeLessThan(FIRST_VIEW_BYTES_MAX)
+})
+
+test('the policy of the one file lets its own script and style run, and no request leave', () => {
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(page())?.[1] ?? ''
+  const hashOf = (text = '') => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  const script = /<script type="module">(.*?)<\/script>/s.exec(page())?.[1]
+  const style = /<style>(.*?)<\/style>/s.exec(page())?.[1]
+  expect(Object.fromEntries(policy.split('; ').map((each) => each.split(/ (.*)/s)))).toEqual({
+    'default-src': "'none'",
+    'script-src': hashOf(script),
+    'style-src': hashOf(style),
+    'img-src': 'data:',
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'require-trusted-types-for': "'script'",
+    'trusted-types': "'none'",
+  })
+  expect(page().match(/<(script|style|link|img|iframe)\b/g)).toEqual([
+    '<link',
+    '<style',
+    '<script',
+    '<script',
+  ])
+})
+
+test('a matrix of a stranger is data in it, whatever its texts', () => {
+  const title = '</script><script>alert(1)</script><!-- $& \u2028'
+  const matrix = { ...supportMatrix, title }
+  const written = explorerOf(page(), matrix, true)
+  const [, rules = ''] = /<script type="application\/json" id="rules">(.*?)<\/script>/s.exec(written) ?? []
+  expect(JSON.parse(rules)).toEqual({ matrix, mode: 'strict', verify: false })
+  expect(written.match(/<script\b/g)).toHaveLength(2)
+  // The rest is as it was built, so the hashes of the policy are right.
+  expect(written.replace(rules, () => '<!--rules-->')).toBe(page())
+})
+
+test('`matrix --html` writes it, for the shipped matrix and for a file', async () => {
+  const file = newFile(JSON.stringify({ ...supportMatrix, title: 'Ours' }), 'ours.json')
+  const folder = newFolder()
+  for (const [args, title, mode] of [
+    [[], supportMatrix.title, 'resolved'],
+    [['--matrix', file, '--strict'], 'Ours', 'strict'],
+  ] as const) {
+    const output = join(folder, 'matrix.html')
+    const { code, stdout } = await command(['matrix', ...args, '--html', output])
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/matrix\.html: the explorer of sha256:/)])
+    const [, rules = ''] = /id="rules">(.*?)<\/script>/s.exec(readFileSync(output, 'utf8')) ?? []
+    expect(JSON.parse(rules)).toMatchObject({ matrix: { title }, mode })
+    expect(() => loadMatrix(JSON.stringify(JSON.parse(rules).matrix))).not.toThrow()
+  }
+})
+
+test('`matrix --html` with --json is refused, and writes nothing', async () => {
+  const output = join(newFolder(), 'matrix.html')
+  const { code, stderr } = await command(['matrix', '--json', '--html', output])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('expected one of --html and --json')])
+  expect(existsSync(output)).toBe(false)
+})
