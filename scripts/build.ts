@@ -13,6 +13,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { buildConsole } from './console.ts'
 import { licensesOf } from './licenses.ts'
 import { PACKAGES, type Package, packageIn, ROOT } from './packages.ts'
 
@@ -47,7 +48,8 @@ export async function buildPackage(built: Package, output: string): Promise<void
     mainFields: ['module', 'main'],
     metafile: true,
   })
-  const licenses = licensesOf(Object.keys(metafile.inputs))
+  const page = built.page ? await buildConsole(join(output, 'console')) : undefined
+  const licenses = licensesOf([...Object.keys(metafile.inputs), ...(page?.inputs ?? [])])
   if (licenses !== '') writeFileSync(join(output, 'third-party-licenses.txt'), licenses)
   copyDeclarations(built.folder, declarationsOf(built), output)
 }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
+import { licensesOf } from './licenses.ts'
 import { ROOT } from './packages.ts'
 
 /** Where the browsers are that run the page: they have `light-dark()` and Trusted Types. */
@@ -60,7 +61,10 @@ export async function buildConsole(output: string): Promise<BuiltConsole> {
     script: `<script type="module" src="${named('console/main.tsx')}"></script>`,
   })
   replaceFile(join(output, 'index.html'), served)
-  replaceFile(join(output, 'explorer.html'), await oneFile(template))
+  replaceFile(
+    join(output, 'explorer.html'),
+    await oneFile(template, licensesOf(Object.keys(metafile.inputs))),
+  )
   const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)))
   for (const name of readdirSync(assets)) if (!made.has(name)) rmSync(join(assets, name), { force: true })
   return { inputs: Object.keys(metafile.inputs) }
@@ -72,7 +76,8 @@ function replaceFile(path: string, text: string): void {
   renameSync(written, path)
 }
 
-async function oneFile(template: string): Promise<string> {
+/** @param licenses of what is in it of others */
+async function oneFile(template: string, licenses: string): Promise<string> {
   const [script, style] = await Promise.all([
     inline({ entryPoints: ['console/main.tsx'], format: 'iife' }),
     inline({ entryPoints: ['console/styles/page.css'] }),
@@ -94,6 +99,8 @@ async function oneFile(template: string): Promise<string> {
     style: `<style>${style}</style>`,
     rules: '<script type="application/json" id="rules"><!--rules--></script>',
     script: `<script type="module">${script}</script>`,
+    // Two hyphens would end the comment in some readers.
+    licenses: `<!--\n${licenses.replaceAll('--', '- -')}\n-->`,
   })
 }
 

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { buildConsole } from './console.ts'
 import { licensesOf } from './licenses.ts'
 import { installOnDemand } from './on-demand.ts'
 import { ROOT } from './packages.ts'
@@ -26,7 +27,8 @@ export async function buildExecutable(output: string): Promise<string> {
   mkdirSync(output, { recursive: true })
   const work = join(output, 'work')
   mkdirSync(work)
-  const inputs = await bundle('sidecar/cli/executable.ts', join(work, 'main.cjs'))
+  const page = await buildConsole(join(work, 'console'))
+  const inputs = [...(await bundle('sidecar/cli/executable.ts', join(work, 'main.cjs'))), ...page.inputs]
   // What reads a large matrix in a thread starts it from its text.
   await bundle('sidecar/matrix-file/thread.ts', join(work, 'thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
@@ -83,8 +85,15 @@ function settings(work: string): object {
       'package.json': join(ROOT, 'sidecar/package.json'),
       'thread.cjs': join(work, 'thread.cjs'),
       ...Object.fromEntries(assets),
+      ...pageIn(work),
     },
   }
+}
+
+/** The page, by the names that `packageFile` asks for. */
+function pageIn(work: string): Readonly<Record<string, string>> {
+  const files = globSync('console/**/*.{html,js,css}', { cwd: work })
+  return Object.fromEntries(files.map((path) => [path, join(work, path)]))
 }
 
 /** Places that look for files beside their own. The build fails where one has changed. */

@@ -14,6 +14,8 @@ export interface Package {
   readonly target: string
   /** Whether the code is written without white space, which is a quarter of it and stays in memory. Names stay for stack traces. */
   readonly compact: boolean
+  /** Whether the package contains the page of `console/`. */
+  readonly page?: boolean
   /** Files of the root folder that the package contains, besides the license. */
   readonly copies: readonly string[]
 }
@@ -63,6 +65,7 @@ export const PACKAGES: readonly Package[] = [
     platform: 'node',
     target: 'es2024',
     compact: true,
+    page: true,
     copies: ['CHANGELOG.md', 'proto'],
   },
 ]

@@ -17,6 +17,19 @@ export function packageFile(path: string): Buffer {
   return readFileSync(join(findPackageFolder(import.meta.dirname), placeOf(path, isCheckout)))
 }
 
+/**
+ * Reads a file of the page of `console/`. @param name from the folder that the build makes: `index.html`
+ *
+ * @throws Error where there is no such file, or where a checkout has not built the page
+ */
+export function pageFile(name: string): Buffer {
+  try {
+    return packageFile(`console/${name}`)
+  } catch (cause) {
+    throw new Error('the page is not built; build it with `npm run build:console`', { cause })
+  }
+}
+
 /** The protos are at the root of a checkout, and in the installed package; the page is where it was built. */
 function placeOf(path: string, isCheckout: boolean): string {
   if (path.startsWith('console/'))

@@ -1,14 +1,14 @@
 /** The explorer as one HTML file: the page that the build made, with a matrix in it. */
 import { writeFileSync } from 'node:fs'
 import type { Matrix } from '../../engine/index.ts'
-import { packageFile } from '../base/package.ts'
+import { pageFile } from '../base/package.ts'
 
 /** Where the page has a place for the rules. */
 const PLACE = '<!--rules-->'
 
 /** @throws Error where the file cannot be written */
 export function writeExplorer(path: string, matrix: Matrix, strict: boolean): void {
-  writeFileSync(path, explorerOf(packageFile('console/explorer.html').toString(), matrix, strict))
+  writeFileSync(path, explorerOf(pageFile('explorer.html').toString(), matrix, strict))
 }
 
 /** The page with a matrix, as JSON that no browser takes for markup. */

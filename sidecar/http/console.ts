@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { packageFile } from '../base/package.ts'
+import { pageFile } from '../base/package.ts'
 import type { Services } from '../usecases/services.ts'
 import { sendError } from './errors.ts'
 import { sendIfChanged } from './etag.ts'
@@ -52,17 +52,19 @@ const ASKS = 'no-cache'
 /** The name changes with the content. */
 const NEVER_ASKS = 'public, max-age=31536000, immutable'
 
+/** @throws Error where a checkout has not built the page */
 export function addConsoleRoutes(
   server: FastifyInstance,
   { rules }: Pick<Services, 'rules'>,
   { verify }: ConsoleOptions,
 ): void {
+  const page = pageFile('index.html')
+  const version = hash('sha256', page, 'base64url')
   server.get(PAGE, async ({ raw, headers }, reply) => {
     // The server ignores the slash at the end, and a browser does not.
     if (!(raw.url ?? '').split('?')[0]?.endsWith('/')) return reply.redirect(PAGE, 308)
-    const page = packageFile('console/index.html')
     prepared(reply, ASKS, 'text/html; charset=utf-8')
-    return sendIfChanged(reply, page, hash('sha256', page, 'base64url'), headers['if-none-match'])
+    return sendIfChanged(reply, page, version, headers['if-none-match'])
   })
   server.get(`${PAGE}rules.json`, async ({ headers }, reply) => {
     const { matrix, engine } = rules
@@ -92,7 +94,7 @@ function notFound(reply: FastifyReply): FastifyReply {
 
 function fileOf(name: string): Buffer | undefined {
   try {
-    return packageFile(`console/assets/${name}`)
+    return pageFile(`assets/${name}`)
   } catch {
     return undefined
   }

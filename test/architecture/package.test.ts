@@ -60,6 +60,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^proto\/portcullis\/v1\/\w+\.proto$/,
     /^proto\/(portcullis|google_rpc|health|envoy)\.binpb$/,
     /^proto\/openapi\.json$/,
+    /^dist\/console\/((index|explorer)\.html|assets\/[a-z]+-[0-9A-Z]{8}\.(js|css))$/,
     /^dist\/third-party-licenses\.txt$/,
     /^(portcullis\.js|CHANGELOG\.md)$/,
   ],
@@ -140,7 +141,7 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   matrix: ['ajv', 'fast-deep-equal', 'jsonc-parser'],
   'sidecar/client': [],
-  sidecar: ['ajv', 'fast-deep-equal'],
+  sidecar: ['ajv', 'fast-deep-equal', 'jsonc-parser', 'preact'],
 }
 
 describe.each(NAMES)('who gets the code of others in %s gets its license', (_name, each) => {

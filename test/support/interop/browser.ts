@@ -29,7 +29,7 @@ export async function installBrowser(): Promise<Browser> {
 }
 
 /** Chromium of the machine. Debian's has more than a hundred packages, so it is installed and not unpacked, by root alone. */
-async function findChromium(): Promise<string> {
+export async function findChromium(): Promise<string> {
   try {
     await run('chromium', ['--version'])
   } catch (error) {

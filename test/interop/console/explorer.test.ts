@@ -1,0 +1,300 @@
+/** The explorer in Chromium, as a person uses it: each story, with the keyboard alone, on a phone, as one file, with 10,000 APIs. */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { supportMatrix } from '../../../matrix/index.ts'
+import { writeExplorer } from '../../../sidecar/cli/matrix-html.ts'
+import { builtConsole } from '../../support/console.ts'
+import { startIdentity } from '../../support/identity.ts'
+import {
+  accessibilityFaults,
+  LAPTOP,
+  openPage,
+  PHONE,
+  startChromium,
+} from '../../support/interop/explorer.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { newFile, newFolder } from '../../support/resources.ts'
+
+await builtConsole()
+const started = await obtained('Chromium', startChromium)
+const browser = started.ok ? started.value : undefined
+
+const { port, staticToken } = await startIdentity({ flags: { 'http.console': true, 'http.connect': true } })
+const SERVED = `http://127.0.0.1:${port}/console/`
+
+const open = (hash = '', options = {}) =>
+  openPage(browser as Browser, `${SERVED}${hash}`, { ...LAPTOP, ...options })
+const rowsOf = (page: Page) => page.locator('tbody tr:not(.skipped)')
+const cell = (page: Page, api: string, column: number) =>
+  page
+    .locator('tbody tr')
+    .filter({ has: page.getByText(api, { exact: true }) })
+    .locator('th, td')
+    .nth(column)
+const panel = (page: Page) => page.getByRole('complementary')
+
+/** The explorer of a matrix as a file. */
+function fileOf(matrix: typeof supportMatrix | object): string {
+  const path = join(newFolder(), 'matrix.html')
+  writeExplorer(path, matrix as typeof supportMatrix, false)
+  return pathToFileURL(path).href
+}
+
+describe.skipIf(!browser)('on a laptop', () => {
+  test('the whole matrix is seen at once, from this sidecar alone, and nothing is refused by the policy', async () => {
+    const { page, complaints, requests } = await open()
+    await rowsOf(page).first().waitFor()
+    expect(await rowsOf(page).count()).toBe(30)
+    const last = await rowsOf(page).last().boundingBox()
+    expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(900)
+    expect(requests.filter((url) => !url.startsWith(SERVED) && !url.startsWith('data:'))).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  test('a search finds a row, its cell opens with both sides of the conflict, and the link leads there', async () => {
+    const { page } = await open()
+    await page.getByRole('searchbox').fill('audit')
+    expect(await rowsOf(page).count()).toBe(1)
+    await cell(page, 'audit-logs', 2).click()
+    await expect.poll(() => panel(page).textContent()).toMatch(/does not accept a project-scoped IAM token/)
+    expect(await panel(page).textContent()).toMatch(
+      /The row “Audit logs” marks the project-scoped IAM token with ✗.*§5\.3.*audit logs.*The table decides/s,
+    )
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    const link = await page.evaluate<string>('navigator.clipboard.readText()')
+    const other = await openPage(browser as Browser, link)
+    await expect
+      .poll(() => panel(other.page).textContent())
+      .toMatch(/does not accept a project-scoped IAM token/)
+    await page.goBack()
+    await expect.poll(() => panel(page).textContent()).toMatch(/Where the source contradicts itself/)
+  })
+
+  test('filters leave the rows of a kind, a header and of conflicts', async () => {
+    const { page } = await open()
+    const shown = () => rowsOf(page).count()
+    await page.getByRole('button', { name: 'static token', exact: true }).click()
+    expect(await shown()).toBe(9)
+    await page.getByRole('button', { name: 'X-Auth-Token' }).click()
+    expect(await shown()).toBe(3)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByRole('button', { name: 'Contested only' }).click()
+    expect(await shown()).toBe(3)
+    expect(page.url()).toContain('contested')
+  })
+
+  test('strict mode shows what it denies, and the panel what it would change', async () => {
+    const { page } = await open('#/matrix?cell=cdn.iam_token_project_scoped')
+    await expect.poll(() => panel(page).textContent()).toMatch(/In strict mode.*CONTESTED/s)
+    await page.getByText('Strict', { exact: true }).click()
+    await expect.poll(() => cell(page, 'cdn', 2).textContent()).toBe('Denied by strict mode')
+    expect(await panel(page).textContent()).toMatch(/Without strict mode.*ALLOWED/s)
+  })
+
+  test('pasted headers are judged in the page, and are sent only to verify, to this sidecar', async () => {
+    const { page, requests } = await open('#/try')
+    await page.getByLabel('API', { exact: true }).fill('balance')
+    await page.getByRole('option', { name: /Balance/ }).click()
+    const before = requests.length
+    await page.getByLabel('Request headers').fill(`Cookie: a=b\nX-Token: ${staticToken}`)
+    await expect
+      .poll(() => page.locator('.result').textContent())
+      .toMatch(/A credential was found in X-Token\..*Allowed/s)
+    expect(requests).toHaveLength(before)
+    expect(page.url()).not.toContain(staticToken)
+    await page.getByRole('button', { name: 'Verify with this sidecar' }).click()
+    await expect
+      .poll(() => page.locator('.verification').textContent())
+      .toMatch(/The sidecar answered.*Allowed/s)
+    expect(requests.slice(before)).toEqual([
+      `http://127.0.0.1:${port}/portcullis.v1.AuthorizationService/Check`,
+    ])
+    await page.getByLabel('Request headers').fill('Authorization: Bearer x')
+    await expect
+      .poll(() => page.locator('.result').textContent())
+      .toMatch(/CREDENTIAL_MISSING.*Authorization/s)
+  })
+
+  test('a plan has the fewest tokens, with commands to copy', async () => {
+    const { page } = await open('#/plan?apis=cdn')
+    await page.getByLabel('Add an API').fill('reports')
+    await page.getByRole('option', { name: /Reports/ }).click()
+    await expect
+      .poll(() => page.locator('.result').textContent())
+      .toMatch(/2 tokens.*project-scoped IAM token.*static token/s)
+    await page.locator('.command', { hasText: 'on a command line' }).getByRole('button').click()
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('npx portcullis plan cdn reports')
+    await page.getByRole('button', { name: 'Remove CDN' }).click()
+    await expect.poll(() => page.url()).toMatch(/#\/plan\?apis=reports$/)
+  })
+
+  test('another matrix is compared: what it opens comes first; a file that is none says why', async () => {
+    const { page, requests } = await open('#/compare')
+    const before = requests.length
+    const apis = supportMatrix.apis.map((api) =>
+      api.id === 'tickets' ? { ...api, accepts: ['iam_token_account_scoped'] } : api,
+    )
+    const other = { ...supportMatrix, apis, statements: [], conflicts: [] }
+    await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(other), 'other.json'))
+    await expect
+      .poll(() => page.locator('.result').textContent())
+      .toMatch(/Compared with other\.json.*Opened 1.*Closed 1/s)
+    const sections = await page.locator('.changes tbody').allTextContents()
+    expect(sections[0]).toMatch(/^Tickets tickets\s*account-scoped IAM token/)
+    await page.locator('input[type=file]').setInputFiles(newFile('{ "title": 1 }', 'broken.json'))
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toMatch(/no valid matrix.*title: expected/s)
+    expect(requests.slice(before).filter((url) => !url.includes('/assets/'))).toEqual([])
+  })
+
+  test.each(['light', 'dark'] as const)('axe finds nothing in any view (%s)', async (colorScheme) => {
+    const { page } = await open('', { colorScheme })
+    for (const hash of [
+      '#/matrix',
+      '#/matrix?cell=audit-logs.iam_token_project_scoped',
+      '#/matrix?mode=strict&cell=cdn',
+      '#/matrix?q=nothing-fits',
+      '#/try?api=cdn',
+      '#/plan?apis=cdn,iam,reports',
+      '#/compare',
+    ]) {
+      await page.goto(`${SERVED}${hash}`)
+      await page.locator('main').waitFor()
+      expect(await accessibilityFaults(page), hash).toEqual([])
+    }
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').waitFor()
+    expect(await accessibilityFaults(page), 'help').toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('with the keyboard alone', () => {
+  const focused = (page: Page) => page.evaluate<string>('document.activeElement?.textContent?.trim()')
+
+  test('search, move, open, close, and plan', async () => {
+    const { page } = await open()
+    await rowsOf(page).first().waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('dns')
+    await expect.poll(() => rowsOf(page).count()).toBe(3)
+    // Past the filters into the table, which is one stop.
+    await page.keyboard.press('Escape')
+    await page.locator('[data-place="0:0"]').focus()
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key)
+    expect(await focused(page)).toBe('Allowed')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => focused(page)).toMatch(/DNS hosting \(legacy\)/)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => focused(page)).toBe('Allowed')
+    await page.keyboard.press('3')
+    await expect.poll(() => page.url()).toContain('#/plan')
+    await page.getByLabel('Add an API').focus()
+    await page.keyboard.type('cdn')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('.result').textContent()).toMatch(/1 token/)
+  })
+
+  test('single keys can be turned off', async () => {
+    const { page } = await open()
+    await rowsOf(page).first().waitFor()
+    await page.keyboard.press('?')
+    await page.getByLabel(/are shortcuts/).uncheck()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('3')
+    expect(page.url()).not.toContain('#/plan')
+  })
+})
+
+describe.skipIf(!browser)('on a phone', () => {
+  test.each([320, 360])('the table, a cell and the other pages fit %d pixels', async (width) => {
+    const { page } = await openPage(browser as Browser, SERVED, {
+      ...PHONE,
+      viewport: { width, height: 740 },
+    })
+    await rowsOf(page).first().waitFor()
+    const overflows = () => page.evaluate<boolean>('document.documentElement.scrollWidth > window.innerWidth')
+    await cell(page, 'iam', 1).tap()
+    await expect.poll(() => panel(page).textContent()).toMatch(/accepts an account-scoped IAM token/)
+    expect(await overflows()).toBe(false)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Close' }).tap()
+    for (const name of ['Try it', 'Plan', 'Compare']) {
+      await page.getByRole('link', { name }).tap()
+      expect(await overflows(), name).toBe(false)
+    }
+  })
+})
+
+describe.skipIf(!browser)('as one file', () => {
+  test('it works without a network, asks nobody, and has nothing to verify with', async () => {
+    const { page, requests, complaints } = await openPage(browser as Browser, fileOf(supportMatrix), {
+      ...LAPTOP,
+      offline: true,
+    })
+    expect(await rowsOf(page).count()).toBe(30)
+    await page.keyboard.press('2')
+    await page.getByLabel('API', { exact: true }).fill('cdn')
+    await page.getByRole('option', { name: /CDN/ }).click()
+    await page.getByLabel('Request headers').fill('X-Token: abc')
+    await expect.poll(() => page.locator('.result').textContent()).toMatch(/TOKEN_KIND_NOT_ACCEPTED/)
+    expect(await page.getByRole('button', { name: 'Verify with this sidecar' }).count()).toBe(0)
+    await page.keyboard.press('Escape')
+    expect(requests.filter((url) => !url.startsWith('data:'))).toHaveLength(1)
+    expect(complaints).toEqual([])
+    // Nor can a script that got in somehow.
+    const refused = await page.evaluate<string>(`fetch('https://example.com').then(String, String)`)
+    expect(refused).toMatch(/TypeError/)
+    await expect.poll(() => complaints.join()).toMatch(/Content Security Policy/)
+  })
+
+  test('texts with markup are texts', async () => {
+    const evil = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+    const apis = supportMatrix.apis.map((api) => ({ ...api, title: `${evil} ${api.title}` }))
+    const { page, complaints } = await openPage(
+      browser as Browser,
+      fileOf({ ...supportMatrix, title: evil, apis }),
+    )
+    await cell(page, 'cdn', 2).click()
+    await expect.poll(() => panel(page).textContent()).toContain(`${evil} CDN`)
+    expect(await page.locator('#app img, #app script').count()).toBe(0)
+    expect([await page.title(), complaints]).toEqual(['Portcullis', []])
+  })
+})
+
+describe.skipIf(!browser)('with 10,000 APIs', () => {
+  const focusedRow = (page: Page) =>
+    page.evaluate<string>(`document.activeElement?.closest('tr')?.getAttribute('aria-rowindex')`)
+  const apis = Array.from({ length: 10_000 }, (_, index) => ({
+    id: `api-${index}`,
+    title: `Product number ${index}`,
+    accepts: [index % 3 === 0 ? 'static_token' : 'iam_token_account_scoped'],
+    section: '§1',
+  }))
+
+  test('few rows are drawn, all are counted, and the last one is a key away', async () => {
+    const { page } = await openPage(
+      browser as Browser,
+      fileOf({ ...supportMatrix, apis, statements: [], conflicts: [] }),
+    )
+    await rowsOf(page).first().waitFor()
+    expect(await rowsOf(page).count()).toBeLessThan(120)
+    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('10001')
+    await page.locator('[data-place="0:0"]').focus()
+    await page.keyboard.press('Control+End')
+    await expect
+      .poll(() => focusedRow(page))
+      .toBe('10001')
+    await page.mouse.move(400, 400)
+    await page.mouse.wheel(0, -100_000)
+    // The focus is still there, out of sight.
+    await page.keyboard.press('ArrowUp')
+    await expect
+      .poll(() => focusedRow(page))
+      .toBe('10000')
+    await page.getByRole('searchbox').fill('number 9876')
+    await expect.poll(() => rowsOf(page).count()).toBe(1)
+  })
+})

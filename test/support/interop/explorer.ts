@@ -1,0 +1,68 @@
+/** The page in Chromium: opened as a person does it, with everything noted that a person would not see. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { whenTheFileEnds } from '../resources.ts'
+import { findChromium } from './browser.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A laptop. */
+export const LAPTOP = { viewport: { width: 1440, height: 900 } }
+
+/** A small phone. */
+export const PHONE = {
+  viewport: { width: 360, height: 740 },
+  hasTouch: true,
+  isMobile: true,
+  deviceScaleFactor: 2,
+}
+
+export interface OpenPage {
+  readonly page: Page
+  /** What the browser complained about: errors of scripts, and what the policy refused. */
+  readonly complaints: readonly string[]
+  /** URL of each request. */
+  readonly requests: readonly string[]
+}
+
+/** @throws CommandFailed where Chromium cannot be had */
+export async function startChromium(): Promise<Browser> {
+  const executablePath = await findChromium()
+  // Root has no sandbox of its own in a container.
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  whenTheFileEnds(() => browser.close())
+  return browser
+}
+
+/** Opens a page in a context of its own, so that nothing is remembered from another one. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = LAPTOP,
+): Promise<OpenPage> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {})
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const requests: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('request', (request) => requests.push(request.url()))
+  await page.goto(url)
+  return { page, complaints, requests }
+}
+
+/** What axe finds on the page as it is now: the rules of WCAG 2.2 A and AA, and best practices. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const { violations } = (await page.evaluate(
+    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })',
+  )) as AxeResults
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
+  )
+}
