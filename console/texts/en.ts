@@ -107,7 +107,7 @@ export const texts = {
     headers: 'Request headers',
     headersHint: 'X-Auth-Token: …',
     api: 'API',
-    choose: 'Choose an API',
+    choose: 'Choose the API that the request is for.',
     found: (header: string) => `A credential was found in ${header}.`,
     fault: 'No usable credential was found.',
     candidates: 'Which token it is, only an authority can tell. The matrix says of each kind in this header:',
@@ -193,8 +193,10 @@ export const texts = {
     withFile: 'With the file',
   },
 
+  settings: { title: 'Settings', open: 'Settings and keys' },
+
   help: {
-    title: 'Keyboard',
+    title: 'Keys',
     rows: [
       ['/', 'Search'],
       ['↑ ↓ ← →', 'Move in the table'],
@@ -204,10 +206,9 @@ export const texts = {
       ['Enter', 'Open the cell'],
       ['Esc', 'Close what is open'],
       ['1 2 3 4', 'Matrix, Try it, Plan, Compare'],
-      ['?', 'This help'],
+      ['?', 'Settings and keys'],
     ] as readonly (readonly [keys: string, does: string])[],
     singleKeys: 'Keys without Ctrl or Alt are shortcuts',
-    open: 'Keyboard shortcuts',
   },
 
   overview: {

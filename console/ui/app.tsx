@@ -1,16 +1,16 @@
 /** The page: what is on top of every view, and the view. */
-import { useCallback, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { Mode, Rules } from '../model/rules.ts'
 import { hashOf, PAGES } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { type Chosen, ComparePage } from './compare-page.tsx'
-import { Help } from './help.tsx'
 import { Icon } from './icons.tsx'
 import { MatrixPage } from './matrix-page.tsx'
 import type { PageProps, Verify } from './page.ts'
 import { Choice } from './parts.tsx'
 import { PlanPage } from './plan-page.tsx'
-import { THEMES, useSingleKeys, useTheme } from './settings.ts'
+import { Settings } from './settings.tsx'
+import { useSingleKeys, useTheme } from './stored.ts'
 import { TryPage } from './try-page.tsx'
 import { useKeys } from './use-keys.ts'
 import { type Go, useView } from './use-view.ts'
@@ -23,13 +23,16 @@ interface AppProps {
 export function App({ rules, verify }: AppProps) {
   const [view, go] = useView()
   const [singleKeys, setSingleKeys] = useSingleKeys()
+  const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
   const [chosen, choose] = useState<Chosen | undefined>(undefined)
   const mode = view.mode ?? rules.mode
   const engine = useMemo(() => rules.engine(mode), [rules, mode])
   const openHelp = useCallback(() => setHelp(true), [])
-  const closeOpened = useCallback(() => go({ opened: undefined }), [go])
-  useKeys({ go, singleKeys, openHelp, closeOpened })
+  useEffect(() => {
+    document.title = `${texts.pages[view.page]} · ${texts.name}`
+  }, [view.page])
+  useKeys({ go, singleKeys, openHelp })
 
   const props: PageProps = { rules, mode, engine, view, go, verify }
   return (
@@ -44,7 +47,15 @@ export function App({ rules, verify }: AppProps) {
         {view.page === 'plan' && <PlanPage {...props} />}
         {view.page === 'compare' && <ComparePage {...props} chosen={chosen} choose={choose} />}
       </main>
-      {help && <Help close={() => setHelp(false)} singleKeys={singleKeys} setSingleKeys={setSingleKeys} />}
+      {help && (
+        <Settings
+          close={() => setHelp(false)}
+          singleKeys={singleKeys}
+          setSingleKeys={setSingleKeys}
+          theme={theme}
+          setTheme={setTheme}
+        />
+      )}
     </>
   )
 }
@@ -55,7 +66,6 @@ interface TopProps extends Pick<PageProps, 'view' | 'go' | 'mode'> {
 }
 
 function Top({ view, go, mode, modeInForce, openHelp }: TopProps) {
-  const [theme, setTheme] = useTheme()
   return (
     <header class="top">
       <p class="brand">
@@ -84,20 +94,14 @@ function Top({ view, go, mode, modeInForce, openHelp }: TopProps) {
         chosen={mode}
         choose={(chosen) => go({ mode: chosen === modeInForce ? undefined : chosen })}
       />
-      <Choice
-        label={texts.theme.label}
-        options={THEMES.map((value) => ({ value, text: texts.theme[value] }))}
-        chosen={theme}
-        choose={setTheme}
-      />
       <button
         type="button"
-        class="quiet keys-button"
+        class="quiet settings-button"
         onClick={openHelp}
-        aria-label={texts.help.open}
-        title={texts.help.open}
+        aria-label={texts.settings.open}
+        title={texts.settings.open}
       >
-        <Icon name="keyboard" />
+        <Icon name="settings" />
       </button>
     </header>
   )

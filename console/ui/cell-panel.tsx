@@ -6,7 +6,7 @@ import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Icon, Mark } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Command, CopyButton, Message, Section } from './parts.tsx'
+import { Command, CopyButton, linkOf, Message, Section } from './parts.tsx'
 
 interface PanelProps extends PageProps {
   readonly opened: Opened
@@ -15,14 +15,14 @@ interface PanelProps extends PageProps {
 }
 
 export function CellPanel(props: PanelProps) {
-  const { engine, rules, mode, opened, takeFocus, close } = props
+  const { engine, rules, mode, view, opened, takeFocus, close } = props
   const heading = useRef<HTMLHeadingElement>(null)
   const api = engine.apis.get(opened.api)
   const kind = opened.kind === undefined ? undefined : engine.tokenKinds.get(opened.kind)
   useEffect(() => {
     if (takeFocus) heading.current?.focus()
   }, [takeFocus, opened.api, opened.kind])
-  const view = kind && cellView(rules, mode, opened.api, kind.id)
+  const cell = kind && cellView(rules, mode, opened.api, kind.id)
   return (
     <aside class="panel" aria-label={texts.cell.panel}>
       <header>
@@ -30,15 +30,15 @@ export function CellPanel(props: PanelProps) {
           {api?.title ?? opened.api}
           {kind && <span class="of-kind">{kind.title}</span>}
         </h2>
-        <CopyButton text={() => location.href} label={texts.copyLink} />
+        <CopyButton text={() => linkOf(view)} label={texts.copyLink} />
         <button type="button" class="quiet" onClick={close} aria-label={texts.close}>
           <Icon name="close" />
         </button>
       </header>
-      {api === undefined || (opened.kind !== undefined && view === undefined) ? (
+      {api === undefined || (opened.kind !== undefined && cell === undefined) ? (
         <p>{texts.cell.unknown}</p>
-      ) : view ? (
-        <CellParts {...props} cell={view} />
+      ) : cell ? (
+        <CellParts {...props} cell={cell} />
       ) : (
         <RowParts {...props} api={api} />
       )}

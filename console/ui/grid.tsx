@@ -41,7 +41,7 @@ export function Grid({ table, rows, search, opened, open }: GridProps) {
         aria-label={texts.table.caption}
         aria-rowcount={rows.length + 1}
         aria-colcount={table.kinds.length + 1}
-        style={{ '--row': `${rowHeight}px` }}
+        style={{ '--row': `${rowHeight}px`, '--kinds': table.kinds.length }}
         onKeyDown={onKeyDown}
         onClick={onClick}
       >

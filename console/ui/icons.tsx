@@ -11,7 +11,7 @@ type Name =
   | 'copy'
   | 'link'
   | 'gate'
-  | 'keyboard'
+  | 'settings'
   | 'plus'
   | 'file'
 
@@ -25,7 +25,7 @@ const PATHS: Readonly<Record<Name, string>> = {
   copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8Z',
   link: 'M6.5 9.5l3-3M7 4.5l1.3-1.3a3 3 0 0 1 4.5 4.3L11.5 9M9 11.5l-1.3 1.3a3 3 0 0 1-4.5-4.3L4.5 7',
   gate: 'M2.5 14V6.5a5.5 5.5 0 0 1 11 0V14M6 2v12M10 2v12M2.5 6.5h11M2.5 10.5h11',
-  keyboard: 'M1.5 4h13v8h-13ZM4 6.5h.01M6.7 6.5h.01M9.3 6.5h.01M12 6.5h.01M5 9.5h6',
+  settings: 'M2 4.5h7M13 4.5h1M11 3v3M2 11.5h1M7 11.5h7M5 10v3',
   plus: 'M8 3v10M3 8h10',
   file: 'M4 1.5h5L12.5 5v9.5h-8.5ZM9 1.5V5h3.5',
 }

@@ -1,5 +1,5 @@
 /** The matrix: search and filters above the table, and beside it the panel of a cell or what is to say of the whole. */
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { rowsFitting, tableOf } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
 import { CellPanel } from './cell-panel.tsx'
@@ -28,6 +28,15 @@ export function MatrixPage(props: PageProps) {
     const cell = before.current
     if (cell instanceof HTMLElement && cell.isConnected) cell.focus({ preventScroll: true })
   }
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isElsewhere = event.defaultPrevented || document.querySelector('dialog[open]') !== null
+      if (event.key === 'Escape' && view.opened !== undefined && !isElsewhere) close()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
 
   return (
     <div class="matrix-page" data-panel={view.opened !== undefined}>

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { piecesOf } from '../model/search.ts'
+import { hashOf, type View } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Icon } from './icons.tsx'
 
@@ -44,6 +45,11 @@ async function copyText(text: string): Promise<void> {
     document.execCommand('copy')
     area.remove()
   }
+}
+
+/** The address of a view, for others. */
+export function linkOf(view: View): string {
+  return new URL(hashOf(view), location.href).href
 }
 
 /** A command to copy. */

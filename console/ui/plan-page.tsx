@@ -7,7 +7,7 @@ import { ApiPicker } from './api-picker.tsx'
 import { Steps } from './cell-panel.tsx'
 import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Command, CopyButton } from './parts.tsx'
+import { Command, CopyButton, linkOf } from './parts.tsx'
 
 export function PlanPage({ engine, view, go }: PageProps) {
   const { apis } = view
@@ -42,11 +42,12 @@ export function PlanPage({ engine, view, go }: PageProps) {
             <button type="button" class="quiet" onClick={() => go({ apis: [] }, 'replace')}>
               {texts.plan.clear}
             </button>
-            <CopyButton text={() => location.href} label={texts.copyLink} />
+            <CopyButton text={() => linkOf(view)} label={texts.copyLink} />
           </li>
         </ul>
       )}
-      <div class="result" aria-live="polite">
+      <output class="unseen">{plan.tokens.length > 0 && texts.plan.tokens(plan.tokens.length)}</output>
+      <div class="result">
         {apis.length === 0 && <p class="dim">{texts.plan.empty}</p>}
         {plan.tokens.length > 0 && <h2>{texts.plan.tokens(plan.tokens.length)}</h2>}
         {plan.tokens.map((token) => (

@@ -50,6 +50,7 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
           )}
         </form>
         <div class="result" aria-live="polite">
+          {api === undefined && text.trim() !== '' && <p class="dim">{texts.try.choose}</p>}
           {trial && <TrialResult trial={trial} />}
           {trial && pasted.unread.length > 0 && (
             <p class="hint">{texts.try.unread(pasted.unread.join(', '))}</p>

@@ -7,15 +7,12 @@ interface Keys {
   readonly go: Go
   readonly singleKeys: boolean
   readonly openHelp: () => void
-  /** Closes what is open. */
-  readonly closeOpened: () => void
 }
 
-export function useKeys({ go, singleKeys, openHelp, closeOpened }: Keys): void {
+export function useKeys({ go, singleKeys, openHelp }: Keys): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-      if (event.key === 'Escape') return closeOpened()
       if (!singleKeys || isTyping(event.target)) return
       const page = PAGES[Number(event.key) - 1]
       if (event.key === '?') openHelp()
@@ -29,7 +26,7 @@ export function useKeys({ go, singleKeys, openHelp, closeOpened }: Keys): void {
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
-  }, [go, singleKeys, openHelp, closeOpened])
+  }, [go, singleKeys, openHelp])
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -35,7 +35,11 @@ export function useView(): readonly [View, Go] {
     const hash = hashOf(current.current)
     if (how === 'replace')
       later.current = setTimeout(() => history.replaceState(null, '', hash), WRITTEN_AFTER_MS)
-    else if (hash !== before) history.pushState(null, '', hash)
+    else if (hash !== before) {
+      // What is not written yet belongs to the view before.
+      history.replaceState(null, '', before)
+      history.pushState(null, '', hash)
+    }
   }, [])
 
   return [view, go]

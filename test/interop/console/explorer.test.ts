@@ -125,7 +125,9 @@ describe.skipIf(!browser)('on a laptop', () => {
       .poll(() => page.locator('.result').textContent())
       .toMatch(/2 tokens.*project-scoped IAM token.*static token/s)
     await page.locator('.command', { hasText: 'on a command line' }).getByRole('button').click()
-    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('npx portcullis plan cdn reports')
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
+      'npx portcullis plan cdn reports',
+    )
     await page.getByRole('button', { name: 'Remove CDN' }).click()
     await expect.poll(() => page.url()).toMatch(/#\/plan\?apis=reports$/)
   })
@@ -181,8 +183,8 @@ describe.skipIf(!browser)('with the keyboard alone', () => {
     await page.keyboard.type('dns')
     await expect.poll(() => rowsOf(page).count()).toBe(3)
     // Past the filters into the table, which is one stop.
-    await page.keyboard.press('Escape')
-    await page.locator('[data-place="0:0"]').focus()
+    const isInTable = () => page.evaluate<boolean>(`document.activeElement?.hasAttribute('data-place')`)
+    for (let stops = 0; stops < 12 && !(await isInTable()); stops++) await page.keyboard.press('Tab')
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key)
     expect(await focused(page)).toBe('Allowed')
     await page.keyboard.press('Enter')
@@ -260,7 +262,7 @@ describe.skipIf(!browser)('as one file', () => {
     await cell(page, 'cdn', 2).click()
     await expect.poll(() => panel(page).textContent()).toContain(`${evil} CDN`)
     expect(await page.locator('#app img, #app script').count()).toBe(0)
-    expect([await page.title(), complaints]).toEqual(['Portcullis', []])
+    expect([await page.title(), complaints]).toEqual(['Matrix · Portcullis', []])
   })
 })
 
@@ -284,16 +286,12 @@ describe.skipIf(!browser)('with 10,000 APIs', () => {
     expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('10001')
     await page.locator('[data-place="0:0"]').focus()
     await page.keyboard.press('Control+End')
-    await expect
-      .poll(() => focusedRow(page))
-      .toBe('10001')
+    await expect.poll(() => focusedRow(page)).toBe('10001')
     await page.mouse.move(400, 400)
     await page.mouse.wheel(0, -100_000)
     // The focus is still there, out of sight.
     await page.keyboard.press('ArrowUp')
-    await expect
-      .poll(() => focusedRow(page))
-      .toBe('10000')
+    await expect.poll(() => focusedRow(page)).toBe('10000')
     await page.getByRole('searchbox').fill('number 9876')
     await expect.poll(() => rowsOf(page).count()).toBe(1)
   })

@@ -1,25 +1,39 @@
-/** The keys of the page, in a dialog of the browser's own. */
+/** What its user may set, and the keys of the page, in a dialog of the browser's own. */
 import { useEffect, useRef } from 'preact/hooks'
 import { texts } from '../texts/en.ts'
 import { Icon } from './icons.tsx'
+import { Choice } from './parts.tsx'
+import { THEMES, type Theme } from './stored.ts'
 
-interface HelpProps {
+interface SettingsProps {
   readonly close: () => void
   readonly singleKeys: boolean
   readonly setSingleKeys: (on: boolean) => void
+  readonly theme: Theme
+  readonly setTheme: (theme: Theme) => void
 }
 
-export function Help({ close, singleKeys, setSingleKeys }: HelpProps) {
+export function Settings({ close, singleKeys, setSingleKeys, theme, setTheme }: SettingsProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={close}>
       <header>
-        <h2 id="help-title">{texts.help.title}</h2>
+        <h2 id="help-title">{texts.settings.title}</h2>
         <button type="button" class="quiet" aria-label={texts.close} onClick={() => dialog.current?.close()}>
           <Icon name="close" />
         </button>
       </header>
+      <div class="setting">
+        <span>{texts.theme.label}</span>
+        <Choice
+          label={texts.theme.label}
+          options={THEMES.map((value) => ({ value, text: texts.theme[value] }))}
+          chosen={theme}
+          choose={setTheme}
+        />
+      </div>
+      <h3>{texts.help.title}</h3>
       <dl class="keys">
         {texts.help.rows.map(([keys, does]) => (
           <div key={keys}>
