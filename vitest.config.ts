@@ -17,6 +17,7 @@ const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 export default defineConfig({
   test: {
     setupFiles: ['test/support/setup.ts'],
+    globalSetup: ['test/support/console.ts'],
     // Two cores: two files at a time, in processes.
     pool: 'forks',
     maxWorkers: 2,

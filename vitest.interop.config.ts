@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/setup.ts'],
     include: ['test/interop/**/*.test.ts'],
-    globalSetup: ['test/interop/setup.ts', 'test/interop/postgres/setup.ts'],
+    globalSetup: ['test/support/console.ts', 'test/interop/setup.ts', 'test/interop/postgres/setup.ts'],
     // Two cores: two files at a time, each in a process of its own.
     pool: 'forks',
     maxWorkers: 2,

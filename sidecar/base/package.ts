@@ -30,6 +30,15 @@ export function pageFile(name: string): Buffer {
   }
 }
 
+/** Whether there is a page: a checkout may not have built it. */
+export function hasPage(): boolean {
+  try {
+    return pageFile('index.html').length > 0
+  } catch {
+    return false
+  }
+}
+
 /** The protos are at the root of a checkout, and in the installed package; the page is where it was built. */
 function placeOf(path: string, isCheckout: boolean): string {
   if (path.startsWith('console/'))

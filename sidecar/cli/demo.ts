@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import { commandLine } from '../authority/actor.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import { takenAddressOf } from '../base/address.ts'
-import { packageVersion } from '../base/package.ts'
+import { hasPage, packageVersion } from '../base/package.ts'
 import { columns } from '../base/text-table.ts'
 import { DEFAULT_ADDRESS } from '../client/address.ts'
 import type { Config } from '../config/config.ts'
@@ -67,7 +67,7 @@ export async function prepareDemo(
   }
   const quiet: Config = {
     ...config,
-    http: { ...config.http, connect: true },
+    http: { ...config.http, connect: true, console: hasPage() },
     data,
     log: { ...config.log, level: 'warn' },
   }
@@ -139,6 +139,9 @@ ${columns([
       ? 'off'
       : `http://${serving.httpAddress} (/identity/v3, /openapi.json, /healthz, /readyz)`,
   ],
+  ...(serving.httpAddress !== undefined && hasPage()
+    ? [['  page', `http://${serving.httpAddress}/console/ (the matrix, to look at and to try)`]]
+    : []),
   ['  data', data.path],
   ['  matrix', serving.matrixDigest],
 ])}

@@ -3,17 +3,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadMatrix, supportMatrix } from '../../matrix/index.ts'
 import { explorerOf } from '../../sidecar/cli/matrix-html.ts'
 import { command } from '../support/command-line.ts'
-import { builtConsole, CONSOLE } from '../support/console.ts'
+import { CONSOLE } from '../support/console.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 
 /** Most bytes of compressed script for the first view. */
 const FIRST_VIEW_BYTES_MAX = 90_000
-
-beforeAll(builtConsole)
 
 const page = () => readFileSync(join(CONSOLE, 'explorer.html'), 'utf8')
 

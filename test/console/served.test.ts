@@ -1,12 +1,9 @@
 /** The page at a sidecar: which files it serves, under which policy, and who may ask it. */
 import { writeFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
-import { builtConsole } from '../support/console.ts'
 import { startIdentity } from '../support/identity.ts'
 import { eventually, newFile } from '../support/resources.ts'
-
-beforeAll(builtConsole)
 
 const ON = { 'http.console': true, 'http.connect': true }
 

@@ -1,4 +1,4 @@
-/** The page of `console/`, built as `npm run build:console` does. */
+/** The page of `console/`, built before the tests of a run as `npm run build:console` does, so that they ask the sources as they are. */
 import { join } from 'node:path'
 import { buildConsole } from '../../scripts/console.ts'
 import { ROOT } from './sources.ts'
@@ -6,8 +6,6 @@ import { ROOT } from './sources.ts'
 /** Where a checkout has the page. */
 export const CONSOLE = join(ROOT, 'console/dist')
 
-/** Builds it where the sidecar and the command line find it. Several files may do that at once: each part is written whole. */
-export async function builtConsole(): Promise<string> {
+export async function setup(): Promise<void> {
   await buildConsole(CONSOLE)
-  return CONSOLE
 }

@@ -5,7 +5,6 @@ import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../../matrix/index.ts'
 import { writeExplorer } from '../../../sidecar/cli/matrix-html.ts'
-import { builtConsole } from '../../support/console.ts'
 import { startIdentity } from '../../support/identity.ts'
 import {
   accessibilityFaults,
@@ -17,7 +16,6 @@ import {
 import { obtained } from '../../support/interop/obtain.ts'
 import { newFile, newFolder } from '../../support/resources.ts'
 
-await builtConsole()
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined
 
@@ -104,6 +102,8 @@ describe.skipIf(!browser)('on a laptop', () => {
       .toMatch(/A credential was found in X-Token\..*Allowed/s)
     expect(requests).toHaveLength(before)
     expect(page.url()).not.toContain(staticToken)
+    const stored = 'JSON.stringify([localStorage, sessionStorage, document.cookie, history.state])'
+    expect(await page.evaluate<string>(stored)).not.toContain(staticToken)
     await page.getByRole('button', { name: 'Verify with this sidecar' }).click()
     await expect
       .poll(() => page.locator('.verification').textContent())
