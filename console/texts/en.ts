@@ -30,11 +30,13 @@ export const texts = {
     strictHint: 'Every contested cell is denied.',
   },
 
+  contested: 'contested',
+
   states: {
     allowed: 'Allowed',
     denied: 'Denied',
-    'allowed-contested': 'Allowed, contested',
-    'denied-contested': 'Denied, contested',
+    'allowed-contested': 'Allowed',
+    'denied-contested': 'Denied',
     'denied-strict': 'Denied by strict mode',
   },
 
@@ -114,7 +116,7 @@ export const texts = {
     one: 'Whether the token is real, only an authority can tell. The matrix says:',
     other: (names: string) => `These headers carry no credential: ${names}.`,
     unread: (lines: string) => `Not read as headers: line ${lines}.`,
-    mend: 'What to do',
+    mend: 'How to obtain a token for it',
     verify: 'Verify with this sidecar',
     verifyHint: 'Sends the credential to the sidecar that served this page, and to nobody else.',
     verifying: 'Verifying…',
@@ -148,7 +150,6 @@ export const texts = {
     noExpiry: 'no expiry',
     hours: (hours: number) => counted(hours, 'hour', 'hours'),
     seconds: (seconds: number) => counted(seconds, 'second', 'seconds'),
-    contested: 'contested',
     unopened: 'No kind of token opens:',
     unknown: 'Not in this matrix:',
     viaLogin: 'Obtain it from the identity endpoint',

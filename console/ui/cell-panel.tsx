@@ -4,9 +4,9 @@ import type { CompiledApi } from '../../engine/index.ts'
 import { type CellView, type ConflictSides, cellView, otherMode, type Saying } from '../model/cell.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
-import { Icon, Mark } from './icons.tsx'
+import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Command, CopyButton, linkOf, Message, Section } from './parts.tsx'
+import { Command, CopyButton, headline, linkOf, Message, Section, VerdictBox } from './parts.tsx'
 
 interface PanelProps extends PageProps {
   readonly opened: Opened
@@ -28,7 +28,7 @@ export function CellPanel(props: PanelProps) {
       <header>
         <h2 ref={heading} tabIndex={-1}>
           {api?.title ?? opened.api}
-          {kind && <span class="of-kind">{kind.title}</span>}
+          {kind && <span class="of-kind">{headline(kind.title)}</span>}
         </h2>
         <CopyButton text={() => linkOf(view)} label={texts.copyLink} />
         <button type="button" class="quiet" onClick={close} aria-label={texts.close}>
@@ -51,16 +51,7 @@ function CellParts({ cell, mode, view, go }: PanelProps & { readonly cell: CellV
   const other = otherMode(mode)
   return (
     <>
-      <div class="verdict" data-allowed={decision.allowed}>
-        <Mark
-          state={decision.allowed ? 'allowed' : decision.reason === 'CONTESTED' ? 'denied-strict' : 'denied'}
-          text={decision.allowed ? texts.states.allowed : texts.states.denied}
-        />
-        <code>{decision.reason}</code>
-        <p>
-          <Message text={decision.message} />
-        </p>
-      </div>
+      <VerdictBox answer={decision} />
       <Source cell={cell} />
       {(cell.conflicts.length > 0 || cell.otherMode) && (
         <Section title={texts.cell.otherMode[other]}>
@@ -171,7 +162,7 @@ function RowParts({ api, engine, view, go }: PanelProps & { readonly api: Compil
           {api.accepted.map(({ kind, header }) => (
             <li key={kind}>
               <button type="button" class="link" onClick={() => go({ opened: { api: api.id, kind } })}>
-                {engine.tokenKinds.get(kind)?.title}
+                {headline(engine.tokenKinds.get(kind)?.title ?? kind)}
               </button>{' '}
               <span class="dim">{texts.table.inHeader(header)}</span>
               {api.contested.includes(kind) && <Icon name="flag" />}

@@ -9,7 +9,7 @@ import type { Row, Table } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Mark } from './icons.tsx'
-import { Marked } from './parts.tsx'
+import { headline, Marked } from './parts.tsx'
 import { useRowHeight } from './row-height.ts'
 
 interface GridProps {
@@ -47,10 +47,13 @@ export function Grid({ table, rows, search, opened, open }: GridProps) {
       >
         <thead ref={head}>
           <tr aria-rowindex={1}>
-            <th scope="col">{texts.table.api}</th>
+            <th scope="col">
+              <span class="kind-title">{texts.table.api}</span>
+              <span class="count">{texts.table.shown(rows.length, table.rows.length)}</span>
+            </th>
             {table.kinds.map((kind) => (
               <th scope="col" key={kind.id}>
-                <span class="kind-title">{kind.title}</span>
+                <span class="kind-title">{headline(kind.title)}</span>
                 <span class="kind-header">{texts.table.inHeader(kind.header)}</span>
               </th>
             ))}

@@ -1,5 +1,6 @@
 /** The few signs of the page. Each stands beside words, or has words of its own for those who do not see it. */
 import type { CellState } from '../model/table.ts'
+import { texts } from '../texts/en.ts'
 
 type Name =
   | 'check'
@@ -52,7 +53,12 @@ export function Mark({ state, text }: { readonly state: CellState; readonly text
     <span class="mark" data-state={state}>
       <Icon name={SIGNS[state]} />
       <span class="mark-text">{text}</span>
-      {state.endsWith('-contested') && <Icon name="flag" />}
+      {state.endsWith('-contested') && (
+        <span class="contested">
+          <Icon name="flag" />
+          <span class="mark-text">{texts.contested}</span>
+        </span>
+      )}
     </span>
   )
 }

@@ -5,7 +5,7 @@ import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Icon, Mark } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { CopyButton, Section } from './parts.tsx'
+import { CopyButton, headline, Section } from './parts.tsx'
 
 /** More conflicts than that are read in the table, with its filter. */
 const CONFLICTS_SHOWN_MAX = 20
@@ -20,7 +20,7 @@ export function Overview({ rules, engine, go, table }: PageProps & { readonly ta
           const count = table.rows.filter(({ cells }) => isOpen(cells[column])).length
           return (
             <li key={kind.id}>
-              <span>{kind.title}</span>
+              <span>{headline(kind.title)}</span>
               <span class="dim">{texts.overview.opens(count, table.rows.length)}</span>
               <meter min={0} max={table.rows.length} value={count} aria-label={kind.title} />
             </li>

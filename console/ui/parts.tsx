@@ -81,6 +81,33 @@ export function Marked({ text, words }: { readonly text: string; readonly words:
   return <>{piecesOf(text, words).map((piece) => (piece.found ? <mark>{piece.text}</mark> : piece.text))}</>
 }
 
+/** What an engine or a sidecar answers. */
+export interface Answer {
+  readonly allowed: boolean
+  readonly reason: string
+  readonly message: string
+}
+
+export function VerdictBox({ answer: { allowed, reason, message } }: { readonly answer: Answer }) {
+  return (
+    <div class="verdict" data-allowed={allowed}>
+      <span class="mark">
+        <Icon name={allowed ? 'check' : 'slash'} />
+        {allowed ? texts.states.allowed : texts.states.denied}
+      </span>
+      <code>{reason}</code>
+      <p>
+        <Message text={message} />
+      </p>
+    </div>
+  )
+}
+
+/** The title of a kind stands in sentences, and so begins with a small letter. */
+export function headline(title: string): string {
+  return title.charAt(0).toUpperCase() + title.slice(1)
+}
+
 /** Messages of the engine write ids in backticks. */
 export function Message({ text }: { readonly text: string }) {
   return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>

@@ -7,7 +7,7 @@ import { ApiPicker } from './api-picker.tsx'
 import { Steps } from './cell-panel.tsx'
 import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Command, CopyButton, linkOf } from './parts.tsx'
+import { Command, CopyButton, headline, linkOf } from './parts.tsx'
 
 export function PlanPage({ engine, view, go }: PageProps) {
   const { apis } = view
@@ -71,7 +71,7 @@ interface PlannedTokenProps {
 function PlannedToken({ token: { kind, apis, login, issue, request }, open }: PlannedTokenProps) {
   return (
     <section class="planned">
-      <h3>{kind.title}</h3>
+      <h3>{headline(kind.title)}</h3>
       <dl class="facts">
         <dt>{texts.plan.opens}</dt>
         <dd>
@@ -84,7 +84,7 @@ function PlannedToken({ token: { kind, apis, login, issue, request }, open }: Pl
                 {api.contested && (
                   <span class="contested">
                     <Icon name="flag" />
-                    {texts.plan.contested}
+                    {texts.contested}
                   </span>
                 )}
               </li>

@@ -4,6 +4,7 @@ import type { Filters, Table } from '../model/table.ts'
 import type { View } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Icon } from './icons.tsx'
+import { headline } from './parts.tsx'
 import type { Go } from './use-view.ts'
 
 interface ToolbarProps {
@@ -44,7 +45,7 @@ export function Toolbar({ table, shown, view, go }: ToolbarProps) {
         {texts.table.filters}
       </button>
       <FilterButtons table={table} view={view} go={go} />
-      <output class="count">{count}</output>
+      <output class="unseen">{count}</output>
     </search>
   )
 }
@@ -64,7 +65,7 @@ function FilterButtons({ table, view, go }: Omit<ToolbarProps, 'shown'>) {
           aria-pressed={view.kinds.includes(kind.id)}
           onClick={() => go({ kinds: toggle(kind.id) })}
         >
-          {kind.title}
+          {headline(kind.title)}
         </button>
       ))}
       {table.headers.length > 1 &&

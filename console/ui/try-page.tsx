@@ -4,9 +4,8 @@ import { type Candidate, credentialHeaders, readPasted, type Trial, tryHeaders }
 import type { Verdict } from '../model/verify.ts'
 import { texts } from '../texts/en.ts'
 import { ApiPicker } from './api-picker.tsx'
-import { Mark } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Message } from './parts.tsx'
+import { headline, Message, VerdictBox } from './parts.tsx'
 
 /** Longest text that is read. Headers of a request are far shorter. */
 const PASTED_LENGTH_MAX = 100_000
@@ -55,6 +54,13 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
           {trial && pasted.unread.length > 0 && (
             <p class="hint">{texts.try.unread(pasted.unread.join(', '))}</p>
           )}
+          {trial && api !== undefined && isDenied(trial) && engine.apis.has(api) && (
+            <p>
+              <button type="button" onClick={() => go({ page: 'plan', apis: [api] })}>
+                {texts.try.mend}
+              </button>
+            </p>
+          )}
           {trial?.type === 'found' && verify && api !== undefined && (
             <Verification
               key={`${api} ${text}`}
@@ -68,12 +74,17 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
   )
 }
 
+/** Whether no token that may be in the headers opens the API. */
+function isDenied(trial: Trial): boolean {
+  return trial.type === 'fault' || trial.candidates.every(({ decision }) => !decision.allowed)
+}
+
 function TrialResult({ trial }: { readonly trial: Trial }) {
   if (trial.type === 'fault')
     return (
       <>
         <h2>{texts.try.fault}</h2>
-        <Said decision={trial.decision} />
+        <VerdictBox answer={trial.decision} />
         {trial.otherHeaders.length > 0 && (
           <p class="hint">{texts.try.other(trial.otherHeaders.join(', '))}</p>
         )}
@@ -93,31 +104,9 @@ function TrialResult({ trial }: { readonly trial: Trial }) {
 function CandidateResult({ candidate: { kind, decision } }: { readonly candidate: Candidate }) {
   return (
     <section>
-      <h3>{kind.title}</h3>
-      <Said decision={decision} />
+      <h3>{headline(kind.title)}</h3>
+      <VerdictBox answer={decision} />
     </section>
-  )
-}
-
-/** What an engine or a sidecar answers. */
-interface Answer {
-  readonly allowed: boolean
-  readonly reason: string
-  readonly message: string
-}
-
-function Said({ decision }: { readonly decision: Answer }) {
-  return (
-    <div class="verdict" data-allowed={decision.allowed}>
-      <Mark
-        state={decision.allowed ? 'allowed' : decision.reason === 'CONTESTED' ? 'denied-strict' : 'denied'}
-        text={decision.allowed ? texts.states.allowed : texts.states.denied}
-      />
-      <code>{decision.reason}</code>
-      <p>
-        <Message text={decision.message} />
-      </p>
-    </div>
   )
 }
 
@@ -151,7 +140,7 @@ function Verification({ ask, titleOf }: VerificationProps) {
       {typeof verdict === 'object' && verdict.type === 'decision' && (
         <>
           <h3>{texts.try.answer}</h3>
-          <Said decision={verdict} />
+          <VerdictBox answer={verdict} />
           {verdict.kind !== undefined && <p>{texts.try.kind(titleOf(verdict.kind))}</p>}
         </>
       )}

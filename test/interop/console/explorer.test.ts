@@ -73,7 +73,7 @@ describe.skipIf(!browser)('on a laptop', () => {
   test('filters leave the rows of a kind, a header and of conflicts', async () => {
     const { page } = await open()
     const shown = () => rowsOf(page).count()
-    await page.getByRole('button', { name: 'static token', exact: true }).click()
+    await page.getByRole('button', { name: 'Static token' }).click()
     expect(await shown()).toBe(9)
     await page.getByRole('button', { name: 'X-Auth-Token' }).click()
     expect(await shown()).toBe(3)
@@ -123,7 +123,7 @@ describe.skipIf(!browser)('on a laptop', () => {
     await page.getByRole('option', { name: /Reports/ }).click()
     await expect
       .poll(() => page.locator('.result').textContent())
-      .toMatch(/2 tokens.*project-scoped IAM token.*static token/s)
+      .toMatch(/2 tokens.*Project-scoped IAM token.*Static token/s)
     await page.locator('.command', { hasText: 'on a command line' }).getByRole('button').click()
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
       'npx portcullis plan cdn reports',
