@@ -50,7 +50,7 @@ export const texts = {
     kinds: 'Opened by',
     headers: 'Sent in',
     anyHeader: 'Any header',
-    contested: 'Contested only',
+    contested: 'Contested',
     clear: 'Clear filters',
     shown: (shown: number, all: number) =>
       shown === all

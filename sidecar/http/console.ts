@@ -8,14 +8,12 @@ import { pageFile } from '../base/package.ts'
 import type { Services } from '../usecases/services.ts'
 import { sendError } from './errors.ts'
 import { sendIfChanged } from './etag.ts'
+import { PAGE } from './host.ts'
 
 export interface ConsoleOptions {
   /** Whether the page may ask `Check` of this server. */
   readonly verify: boolean
 }
-
-/** Where the page is. Its links are relative, so it ends with a slash. */
-const PAGE = '/console/'
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',

@@ -4,6 +4,9 @@ import type { ConsoleOptions } from './console.ts'
 import type { ContractRoutes } from './contract.ts'
 import type { HttpError } from './errors.ts'
 
+/** Where the page is. Its links are relative, so it ends with a slash. */
+export const PAGE = '/console/'
+
 interface OriginOptions {
   /** Whether the server speaks https. */
   readonly secure: boolean
@@ -28,7 +31,10 @@ export function hostProblem(
   return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 
-/** Pages of listed origins may call the contract, and so may our own page where it verifies. */
+/**
+ * Pages of listed origins may call the contract. So may our own page where it verifies; browsers send its origin also when they load its
+ * scripts.
+ */
 function isAllowedOrigin(
   origin: string,
   url: string,
@@ -37,5 +43,6 @@ function isAllowedOrigin(
 ): boolean {
   if (contract?.allows(origin, url)) return true
   const own = `${secure ? 'https' : 'http'}://${host}`.toLowerCase()
-  return console?.verify === true && contract?.has(url) === true && origin.toLowerCase() === own
+  if (console === undefined || origin.toLowerCase() !== own) return false
+  return url.startsWith(PAGE) || (console.verify && contract?.has(url) === true)
 }

@@ -73,8 +73,11 @@ describe('with the shipped matrix', async () => {
       `https://127.0.0.1:${port}`,
     ])
       expect((await check({ Origin: origin })).status, origin).toBe(403)
-    // Nor may the page ask for anything but the contract.
-    expect((await ask({ path: '/console/', headers: { Origin: own } })).status).toBe(403)
+    // A browser sends the origin of the page when it loads the page's own script, too. Nothing else is for it.
+    expect((await ask({ path: '/console/', headers: { Origin: own } })).status).toBe(200)
+    for (const path of ['/console/', '/console/rules.json'])
+      expect((await ask({ path, headers: { Origin: 'http://127.0.0.1:1' } })).status).toBe(403)
+    expect((await ask({ path: '/identity/v3', headers: { Origin: own } })).status).toBe(403)
   })
 })
 

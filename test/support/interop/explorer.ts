@@ -19,6 +19,9 @@ export const PHONE = {
   deviceScaleFactor: 2,
 }
 
+/** It only ends what hangs. */
+const LIMIT_MS = 8_000
+
 export interface OpenPage {
   readonly page: Page
   /** What the browser complained about: errors of scripts, and what the policy refused. */
@@ -45,6 +48,7 @@ export async function openPage(
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {})
   const page = await context.newPage()
+  page.setDefaultTimeout(LIMIT_MS)
   const complaints: string[] = []
   const requests: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
