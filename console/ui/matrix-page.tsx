@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { rowsFitting, tableOf } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
+import { texts } from '../texts/en.ts'
 import { CellPanel } from './cell-panel.tsx'
 import { Grid } from './grid.tsx'
 import { Overview } from './overview.tsx'
@@ -40,6 +41,7 @@ export function MatrixPage(props: PageProps) {
 
   return (
     <div class="matrix-page" data-panel={view.opened !== undefined}>
+      <h1 class="unseen">{texts.table.caption}</h1>
       <div class="table-side">
         <Toolbar table={table} shown={rows.length} view={view} go={go} />
         <Grid table={table} rows={rows} search={search} opened={view.opened} open={open} />

@@ -17,9 +17,11 @@ export function useKeys({ go, singleKeys, openHelp }: Keys): void {
       const page = PAGES[Number(event.key) - 1]
       if (event.key === '?') openHelp()
       else if (event.key === '/') {
-        go({ page: 'matrix' })
-        // The page is drawn first.
-        requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById('search')?.focus()))
+        // At once where it can be, so that no letter is lost that is typed next.
+        if (!focusSearch()) {
+          go({ page: 'matrix' })
+          requestAnimationFrame(() => requestAnimationFrame(focusSearch))
+        }
       } else if (page !== undefined) go({ page })
       else return
       event.preventDefault()
@@ -27,6 +29,12 @@ export function useKeys({ go, singleKeys, openHelp }: Keys): void {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [go, singleKeys, openHelp])
+}
+
+function focusSearch(): boolean {
+  const search = document.getElementById('search')
+  search?.focus()
+  return search !== null
 }
 
 function isTyping(target: EventTarget | null): boolean {
