@@ -34,7 +34,7 @@ const cell = (page: Page, api: string, column: number) =>
 const panel = (page: Page) => page.getByRole('complementary')
 
 /** Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its time. */
-const soon = <T>(read: () => T) => expect.poll(read, { timeout: 8_000 })
+const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
 
 /** The explorer of a matrix as a file. */
 function fileOf(matrix: typeof supportMatrix | object): string {

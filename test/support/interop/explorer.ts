@@ -20,7 +20,7 @@ export const PHONE = {
 }
 
 /** It only ends what hangs. */
-const LIMIT_MS = 8_000
+const LIMIT_MS = 30_000
 
 export interface OpenPage {
   readonly page: Page
