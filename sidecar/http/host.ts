@@ -1,6 +1,5 @@
 /** The names of this server, and the pages that may ask it. */
 import type { FastifyRequest } from 'fastify'
-import type { ConsoleOptions } from './console.ts'
 import type { ContractRoutes } from './contract.ts'
 import type { HttpError } from './errors.ts'
 
@@ -11,7 +10,8 @@ interface OriginOptions {
   /** Whether the server speaks https. */
   readonly secure: boolean
   readonly contract?: ContractRoutes | undefined
-  readonly console: ConsoleOptions | undefined
+  /** Whether the page may call the contract; `undefined`: it is not served. */
+  readonly console: { readonly verify: boolean } | undefined
 }
 
 /**
