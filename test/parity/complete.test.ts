@@ -22,7 +22,8 @@ const DECIDING = ['sidecar/usecases/check.ts', 'sidecar/client/gate.ts']
 const SHARED = ['sidecar/usecases/', 'sidecar/http-authorization/']
 
 /** Decisions of the engine itself, or of a sidecar that is asked over gRPC. */
-const ASKS = /\bengine\.(?:decide|decideAt|deny)\(|\bclient\.check(?:Batch|Stream)?\(/
+const ASKS =
+  /\bengine\.(?:decide|decideAt|deny)\(|\b(?:decideCell|explainCell)\(|\bclient\.check(?:Batch|Stream)?\(/
 
 /** Files that ask, and decide about no request of anybody. */
 const NO_PROTOCOL = [
@@ -70,6 +71,7 @@ test.each<[code: string, decides: boolean]>([
   ["import { decide } from '../http-authorization/decide.ts'", true],
   ["import { Gate } from '../client/gate.ts'", true],
   ['const decision = engine.decide({ api, kind, scope })', true],
+  ['const { decision } = explainCell(matrix, engine, api, kind)', true],
   ['const answer = await client.check(question)', true],
   ["import { plan } from '../usecases/plan.ts'", false],
 ])('it sees whether a new protocol with %j decides: %s', (text, decides) => {
@@ -89,6 +91,8 @@ const NO_QUESTION = [
   /^HTTP \/(?:healthz|readyz)$/,
   /^HTTP \/(?:$|identity$|identity\/)/,
   /^HTTP \/\.well-known\//,
+  // The page decides in the browser, by the engine.
+  /^HTTP \/console\//,
   // A list of what evaluations would permit, without reasons: `test/authzen/search.test.ts` holds it to them.
   /^HTTP \/access\/v1\/search\/(?:subject|resource)$/,
 ]
