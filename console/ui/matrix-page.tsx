@@ -22,7 +22,8 @@ export function MatrixPage(props: PageProps) {
   const open = (opened: Opened, byKey: boolean) => {
     before.current = document.activeElement
     setFocusPanel(byKey)
-    go({ opened })
+    // The way back leads out of the panel, and not through all cells that were looked at.
+    go({ opened }, view.opened === undefined ? 'push' : 'replace')
   }
   const close = () => {
     go({ opened: undefined })
