@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
 /** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
@@ -147,16 +147,94 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (after_change, change)
   ) {strict};
   `,
+  `
+  -- What control panel users log in with. A service user has its password in users. Each is gone with the next invitation.
+  CREATE TABLE panel_passwords (
+    user_id {text} PRIMARY KEY REFERENCES users,
+    hash {text} NOT NULL,
+    changed_at_ms {integer} NOT NULL
+  ) {strict};
+  -- Secrets of one-time codes (RFC 6238), encrypted. sealed_with: fingerprint of the pepper whose key was used. last_step: the step
+  -- of the code that was accepted last; it and those before it are used up.
+  CREATE TABLE panel_codes (
+    user_id {text} PRIMARY KEY REFERENCES users,
+    secret {bytes} NOT NULL,
+    sealed_with {text} NOT NULL,
+    last_step {integer} NOT NULL,
+    created_at_ms {integer} NOT NULL
+  ) {strict};
+  -- Passkeys (WebAuthn). id: the id of the credential, in base64url. last_used_day: since the epoch; NULL: never.
+  CREATE TABLE passkeys (
+    id {text} PRIMARY KEY,
+    user_id {text} NOT NULL REFERENCES users,
+    name {text} NOT NULL,
+    public_key {bytes} NOT NULL,
+    counter {integer} NOT NULL,
+    transports {text} NOT NULL,
+    created_at_ms {integer} NOT NULL,
+    last_used_day {integer}
+  ) {strict};
+  CREATE INDEX passkeys_user ON passkeys (user_id, created_at_ms);
+
+  -- The three tables from here on are in no backup: what was ended after it would be valid again.
+  -- Links that a user is sent, by SHA-256 of their secret. Each works once. generation: of the user when it was made.
+  CREATE TABLE panel_links (
+    hash {bytes} PRIMARY KEY,
+    purpose {text} NOT NULL CHECK (purpose IN ('invitation', 'login')),
+    user_id {text} NOT NULL REFERENCES users,
+    generation INTEGER NOT NULL,
+    created_at_ms {integer} NOT NULL,
+    ends_at_ms {integer} NOT NULL
+  ) {strict};
+  CREATE INDEX panel_links_user ON panel_links (user_id, purpose);
+  -- Sessions of the control panel, by SHA-256 of what the cookie has. Either a user's, with the generation that the user had, or
+  -- a caller's, with SHA-256 of the caller token (caller_digest, in hexadecimal).
+  CREATE TABLE panel_sessions (
+    hash {bytes} PRIMARY KEY,
+    id {text} NOT NULL UNIQUE,
+    user_id {text} REFERENCES users,
+    generation INTEGER NOT NULL,
+    caller_digest {text} CHECK ((user_id IS NULL) = (caller_digest IS NOT NULL)),
+    created_at_ms {integer} NOT NULL,
+    used_at_ms {integer} NOT NULL,
+    confirmed_at_ms {integer} NOT NULL,
+    ends_at_ms {integer} NOT NULL,
+    address {text} NOT NULL,
+    client {text} NOT NULL
+  ) {strict};
+  CREATE INDEX panel_sessions_user ON panel_sessions (user_id, created_at_ms);
+  CREATE INDEX panel_sessions_end ON panel_sessions (ends_at_ms);
+  -- Challenges of passkeys that were answered, by SHA-256, until they end: each is answered once.
+  CREATE TABLE panel_challenges (
+    hash {bytes} PRIMARY KEY,
+    ends_at_ms {integer} NOT NULL
+  ) {strict};
+  CREATE INDEX panel_challenges_end ON panel_challenges (ends_at_ms);
+  {panel_copies}
+
+  -- Days since the epoch; NULL: never, or before this was recorded.
+  ALTER TABLE static_tokens ADD COLUMN last_used_day {integer};
+  `,
 ]
 
 /** Number of the last change, as `last`; 0: there was none. */
 export const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit'
 
-/** Every table with records, each after those that it refers to; with the version that it came with. */
+/** The version that a table came with, where it was not the first. */
+const SINCE: Readonly<Record<string, number>> = {
+  restorations: 6,
+  ...{ panel_passwords: 7, panel_codes: 7, passkeys: 7 },
+}
+
+/** Every table whose records are kept in backups, each after those that it refers to; with the version that it came with. */
 export const TABLES: readonly { readonly name: string; readonly since: number }[] = [
   ...['accounts', 'projects', 'users', 'user_roles', 'account_permissions', 'project_permissions'],
   ...['static_tokens', 'panel_tokens', 'revocations', 'address_rules', 'audit', 'restorations'],
-].map((name) => ({ name, since: name === 'restorations' ? 6 : 1 }))
+  ...['panel_passwords', 'panel_codes', 'passkeys'],
+].map((name) => ({ name, since: SINCE[name] ?? 1 }))
+
+/** The other tables. A restored directory has no record of them. */
+export const PASSING_TABLES = ['panel_links', 'panel_sessions', 'panel_challenges']
 
 const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   sqlite: {
@@ -182,6 +260,14 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
       DROP INDEX users_copy;
       CREATE INDEX users_copy ON users
         (id, account_id, name, type, password_hash, generation, enabled, owner, deleted_at_ms, validator);`,
+    panel_copies: `
+      CREATE INDEX panel_passwords_copy ON panel_passwords (user_id, hash);
+      CREATE INDEX panel_codes_copy ON panel_codes (user_id, secret, sealed_with, last_step);
+      CREATE INDEX passkeys_copy ON passkeys (id, user_id, public_key, counter);
+      CREATE INDEX panel_links_copy ON panel_links (hash, purpose, user_id, generation, ends_at_ms);
+      CREATE INDEX panel_sessions_copy ON panel_sessions
+        (hash, id, user_id, generation, caller_digest, used_at_ms, confirmed_at_ms, ends_at_ms);
+      CREATE INDEX panel_challenges_copy ON panel_challenges (hash, ends_at_ms);`,
   },
   postgres: {
     // Byte order, as in SQLite, so that lists have the same order on both.
@@ -193,6 +279,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     // PostgreSQL has checksums of its own (initdb --data-checksums).
     copies: '',
     copy_with_validator: '',
+    panel_copies: '',
     append_only_audit: `
       CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;

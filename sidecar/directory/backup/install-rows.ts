@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { LOCK, NOTIFY, openPostgres } from '../postgres.ts'
 import { withClient } from '../postgres-snapshot.ts'
 import { number } from '../rows.ts'
-import { AUDIT_PROTECTION, LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
+import { AUDIT_PROTECTION, LAST_CHANGE, PASSING_TABLES, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, URL_KEY } from '../snapshot.ts'
 import { tablesOf } from './content.ts'
 import type { Scratch } from './scratch.ts'
@@ -28,7 +28,8 @@ export async function installRows(
       throw new Error(`${URL_KEY}: the directory was changed meanwhile; nothing was restored`)
     const { lift, restore } = AUDIT_PROTECTION.postgres
     await client.query(lift)
-    for (const table of tables.toReversed()) await client.query(`DELETE FROM ${table}`)
+    for (const table of [...PASSING_TABLES, ...tables.toReversed()])
+      await client.query(`DELETE FROM ${table}`)
     for (const table of tables) await copy(client, scratch, table)
     await client.query(restore)
     const next = await client.query<{ next: number }>('SELECT MAX(sequence) + 1 AS next FROM audit')

@@ -80,6 +80,9 @@ export function processesContract(subject: () => Subject): void {
     'ALTER TABLE static_tokens DROP COLUMN pepper',
     'ALTER TABLE users DROP COLUMN validator',
     'DROP TABLE restorations',
+    ...['panel_passwords', 'panel_codes', 'passkeys'].map((table) => `DROP TABLE ${table}`),
+    ...['panel_links', 'panel_sessions', 'panel_challenges'].map((table) => `DROP TABLE ${table}`),
+    'ALTER TABLE static_tokens DROP COLUMN last_used_day',
   ]
 
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {
