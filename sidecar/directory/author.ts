@@ -32,4 +32,6 @@ export interface ChangeOrigin {
   /** Id of the token that the author authenticated with, and its account, where it was an IAM token. */
   readonly tokenId?: string
   readonly account?: string
+  /** Id of the session of the control panel, where the author has one. */
+  readonly sessionId?: string | undefined
 }

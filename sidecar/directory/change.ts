@@ -1,7 +1,8 @@
 /** Changes of the directory. Each one is recorded in the audit trail in the same transaction. */
 import { randomBytes } from 'node:crypto'
-import type { ChangeAuthor, ChangeOrigin } from './author.ts'
-import type { Queries, Value } from './database.ts'
+import type { ChangeAuthor } from './author.ts'
+import { ChangeWriter } from './change-writer.ts'
+import type { Queries } from './database.ts'
 import type {
   AccountRecord,
   Permission,
@@ -26,31 +27,44 @@ export interface ChangeContext {
 export class DirectoryChange {
   /** Reads what the transaction sees, including its own changes. */
   readonly records: DirectoryRecords
+  /** For the files beside this one, which have changes of their own. */
+  readonly writer: ChangeWriter
   readonly #queries: Queries
   readonly #context: ChangeContext
 
   constructor(queries: Queries, context: ChangeContext) {
     this.records = new DirectoryRecords(queries)
+    this.writer = new ChangeWriter(queries, context.author, context.nowMs)
     this.#queries = queries
     this.#context = context
   }
 
   async createAccount(account: string): Promise<void> {
-    await this.#insert('accounts', { id: newId(), account, created_at_ms: this.#context.nowMs })
-    await this.#record('account.create', account, account)
+    await this.writer.insert('accounts', { id: newId(), account, created_at_ms: this.#context.nowMs })
+    await this.writer.record('account.create', account, account)
   }
 
-  /** Disabling an account revokes its IAM tokens for good. Static tokens become active again when it is enabled. */
+  /** Disabling an account revokes its IAM tokens for good, and ends the sessions of its users. Static tokens become active again when it is enabled. */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
-    const since = await this.#record(enabled ? 'account.enable' : 'account.disable', account, account)
-    await this.#update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
+    const since = await this.writer.record(enabled ? 'account.enable' : 'account.disable', account, account)
+    await this.writer.update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
+    if (!enabled) await this.#endPanelSessionsIn(id)
+  }
+
+  /** As IAM tokens do, sessions and links of the control panel end for good. */
+  async #endPanelSessionsIn(accountId: string): Promise<void> {
+    for (const table of ['panel_sessions', 'panel_links'])
+      await this.#queries.all(
+        `DELETE FROM ${table} WHERE user_id IN (SELECT id FROM users WHERE account_id = :account)`,
+        { account: accountId },
+      )
   }
 
   /** Deletes the account with its projects and users. None of the account's tokens is active afterwards. */
   async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
     const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
-    await this.#update('accounts', id, { deleted_at_ms: this.#context.nowMs })
-    await this.#record('account.delete', account, account)
+    await this.writer.update('accounts', id, { deleted_at_ms: this.#context.nowMs })
+    await this.writer.record('account.delete', account, account)
     return { projects, users }
   }
 
@@ -63,25 +77,25 @@ export class DirectoryChange {
   }
 
   async createProject(account: AccountRecord, name: string): Promise<void> {
-    await this.#insert('projects', {
+    await this.writer.insert('projects', {
       id: newId(),
       account_id: account.id,
       name,
       created_at_ms: this.#context.nowMs,
     })
-    await this.#record('project.create', account.account, name)
+    await this.writer.record('project.create', account.account, name)
   }
 
   /** Disabling a project revokes its IAM tokens for good. */
   async setProjectEnabled({ id, account, name }: ProjectRecord, enabled: boolean): Promise<void> {
-    const since = await this.#record(enabled ? 'project.enable' : 'project.disable', account, name)
-    await this.#update('projects', id, enabled ? { enabled: 1 } : { enabled: 0, since })
+    const since = await this.writer.record(enabled ? 'project.enable' : 'project.disable', account, name)
+    await this.writer.update('projects', id, enabled ? { enabled: 1 } : { enabled: 0, since })
   }
 
   /** Deletes the project. A later project with the same name is a different one. */
   async deleteProject({ id, account, name }: ProjectRecord): Promise<void> {
-    await this.#update('projects', id, { deleted_at_ms: this.#context.nowMs })
-    await this.#record('project.delete', account, name)
+    await this.writer.update('projects', id, { deleted_at_ms: this.#context.nowMs })
+    await this.writer.record('project.delete', account, name)
   }
 
   async createUser(
@@ -94,7 +108,7 @@ export class DirectoryChange {
     },
   ): Promise<string> {
     const id = newId()
-    await this.#insert('users', {
+    await this.writer.insert('users', {
       id,
       account_id: account.id,
       name: user.name,
@@ -103,7 +117,12 @@ export class DirectoryChange {
       owner: user.owner ? 1 : 0,
       created_at_ms: this.#context.nowMs,
     })
-    await this.#record(`${user.type}.create`, account.account, user.name, user.owner ? { owner: true } : {})
+    await this.writer.record(
+      `${user.type}.create`,
+      account.account,
+      user.name,
+      user.owner ? { owner: true } : {},
+    )
     return id
   }
 
@@ -115,23 +134,23 @@ export class DirectoryChange {
         : 'UPDATE users SET enabled = 0, generation = generation + 1 WHERE id = :id',
       { id: user.id },
     )
-    await this.#record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user.account, user.name)
+    await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user.account, user.name)
   }
 
   async setOwner(user: UserRecord, owner: boolean): Promise<void> {
-    await this.#update('users', user.id, { owner: owner ? 1 : 0 })
-    await this.#record(`${user.type}.set_owner`, user.account, user.name, { owner })
+    await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
+    await this.writer.record(`${user.type}.set_owner`, user.account, user.name, { owner })
   }
 
   async setRoles(user: UserRecord, roles: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
-    for (const role of new Set(roles)) await this.#insert('user_roles', { user_id: user.id, role })
-    await this.#record(`${user.type}.set_roles`, user.account, user.name, { roles })
+    for (const role of new Set(roles)) await this.writer.insert('user_roles', { user_id: user.id, role })
+    await this.writer.record(`${user.type}.set_roles`, user.account, user.name, { roles })
   }
 
   async setValidator(user: UserRecord, validator: boolean): Promise<void> {
-    await this.#update('users', user.id, { validator: validator ? 1 : 0 })
-    await this.#record('service_user.set_validator', user.account, user.name, { validator })
+    await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
+    await this.writer.record('service_user.set_validator', user.account, user.name, { validator })
   }
 
   /**
@@ -143,7 +162,9 @@ export class DirectoryChange {
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     permissions: readonly Permission[],
   ): Promise<void> {
-    const now = await this.#record('service_user.set_permissions', user.account, user.name, { permissions })
+    const now = await this.writer.record('service_user.set_permissions', user.account, user.name, {
+      permissions,
+    })
     const accountWide = permissions.some(({ scope }) => scope === 'account')
     const accountSince = await this.#setAccountPermission(user.id, accountWide, now)
     const held = await this.#queries.all(
@@ -159,7 +180,7 @@ export class DirectoryChange {
       if (project === undefined) throw new NoSuchProject(user.account, name)
       const row = before.get(project.id)
       before.delete(project.id)
-      await this.#insert('project_permissions', {
+      await this.writer.insert('project_permissions', {
         user_id: user.id,
         project_id: project.id,
         selected_since: optionalNumber(row?.selected_since) ?? now,
@@ -169,7 +190,7 @@ export class DirectoryChange {
     if (!accountWide) return
     // No longer selected, but the permission for the account gives the same access from this moment on.
     for (const [id, row] of before)
-      await this.#insert('project_permissions', {
+      await this.writer.insert('project_permissions', {
         user_id: user.id,
         project_id: id,
         selected_since: null,
@@ -183,7 +204,7 @@ export class DirectoryChange {
       user: userId,
     })
     if (row === undefined && wanted)
-      await this.#insert('account_permissions', { user_id: userId, since: now })
+      await this.writer.insert('account_permissions', { user_id: userId, since: now })
     if (row !== undefined && !wanted)
       await this.#queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: userId })
     return optionalNumber(row?.since)
@@ -194,7 +215,7 @@ export class DirectoryChange {
       'UPDATE users SET password_hash = :hash, generation = generation + 1 WHERE id = :id',
       { id: user.id, hash: passwordHash },
     )
-    await this.#record('service_user.replace_password', user.account, user.name)
+    await this.writer.record('service_user.replace_password', user.account, user.name)
   }
 
   /** Stores a new hash of the same password, unless the password was replaced meanwhile. Tokens stay active. */
@@ -203,12 +224,13 @@ export class DirectoryChange {
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
       { id: user.id, hash, before: user.passwordHash },
     )
-    if (stored !== undefined) await this.#record('service_user.rehash_password', user.account, user.name)
+    if (stored !== undefined)
+      await this.writer.record('service_user.rehash_password', user.account, user.name)
   }
 
   async deleteUser(user: UserRecord): Promise<void> {
-    await this.#update('users', user.id, { deleted_at_ms: this.#context.nowMs })
-    await this.#record(`${user.type}.delete`, user.account, user.name)
+    await this.writer.update('users', user.id, { deleted_at_ms: this.#context.nowMs })
+    await this.writer.record(`${user.type}.delete`, user.account, user.name)
   }
 
   /** @param token contains the token's hash and the fingerprint of the pepper that was used for it */
@@ -222,13 +244,13 @@ export class DirectoryChange {
     },
   ): Promise<string> {
     const id = randomBytes(16).toString('base64url')
-    await this.#insert('static_tokens', {
+    await this.writer.insert('static_tokens', {
       ...token,
       id,
       user_id: user.id,
       created_at_ms: this.#context.nowMs,
     })
-    await this.#record('static_token.create', user.account, id, { user: user.name, name: token.name })
+    await this.writer.record('static_token.create', user.account, id, { user: user.name, name: token.name })
     return id
   }
 
@@ -237,20 +259,22 @@ export class DirectoryChange {
       user: user.id,
       project: projectId,
     })
-    await this.#insert('panel_tokens', { user_id: user.id, project_id: projectId, claims })
-    await this.#record('control_panel_user.reissue_token', user.account, user.name, { token_id: tokenId })
+    await this.writer.insert('panel_tokens', { user_id: user.id, project_id: projectId, claims })
+    await this.writer.record('control_panel_user.reissue_token', user.account, user.name, {
+      token_id: tokenId,
+    })
   }
 
   /** Changes nothing, but records that a credential was handed out again. */
   async recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
-    await this.#record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
+    await this.writer.record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
   }
 
   /** Replaces all address ranges. Without any range the account has no restriction. */
   async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
-    for (const cidr of new Set(cidrs)) await this.#insert('address_rules', { account_id: id, cidr })
-    await this.#record('address_restriction.set', account, account, { cidrs })
+    for (const cidr of new Set(cidrs)) await this.writer.insert('address_rules', { account_id: id, cidr })
+    await this.writer.record('address_restriction.set', account, account, { cidrs })
   }
 
   /** Revokes a token of any kind for good. Returns when it was first revoked, in milliseconds since the epoch. */
@@ -266,7 +290,7 @@ export class DirectoryChange {
         'UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL',
         { token: tokenId, now: nowMs },
       )
-      await this.#record('token.revoke', account, tokenId)
+      await this.writer.record('token.revoke', account, tokenId)
       return nowMs
     }
     const [row] = await this.#queries.all('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
@@ -290,54 +314,7 @@ export class DirectoryChange {
     )
     await this.#queries.all(restore)
     if (deleted.length > 0)
-      await this.#record('audit.archive', '', file, { through, records: deleted.length })
-  }
-
-  async #insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
-    const names = Object.keys(columns)
-    await this.#queries.all(
-      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
-      columns,
-    )
-  }
-
-  async #update(table: string, id: string, columns: Readonly<Record<string, Value>>): Promise<void> {
-    const assignments = Object.keys(columns).map((name) => `${name} = :${name}`)
-    await this.#queries.all(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`, {
-      ...columns,
-      id,
-    })
-  }
-
-  /** Returns the number of the change. Numbers only rise, whatever the clocks do. */
-  async #record(action: string, account: string, subject: string, details: object = {}): Promise<number> {
-    const { author, nowMs } = this.#context
-    const [row] = await this.#queries.all(
-      `INSERT INTO audit (at_ms, actor, action, account, subject, details)
-       VALUES (:at, :actor, :action, :account, :subject, :details) RETURNING sequence`,
-      {
-        at: nowMs,
-        actor: author.name,
-        action,
-        account,
-        subject,
-        details: JSON.stringify({ ...details, ...byOf(author.origin) }),
-      },
-    )
-    return number(row?.sequence)
-  }
-}
-
-/** How the call of a change came in, as the audit trail has it. */
-function byOf(origin: ChangeOrigin | undefined): object {
-  if (origin === undefined) return {}
-  const { protocol, address, requestId, tokenId, account } = origin
-  return {
-    by: {
-      ...{ protocol, address },
-      ...(requestId !== undefined && { request_id: requestId }),
-      ...(tokenId !== undefined && { token_id: tokenId, account }),
-    },
+      await this.writer.record('audit.archive', '', file, { through, records: deleted.length })
   }
 }
 

@@ -28,6 +28,11 @@ export class DirectoryRecords {
     this.#queries = queries
   }
 
+  /** For the files beside this one, which read records of their own. */
+  get queries(): Queries {
+    return this.#queries
+  }
+
   async account(account: string): Promise<AccountRecord | undefined> {
     const [row] = await this.#queries.all(`${ACCOUNTS} AND account = :account`, { account })
     return row && accountOf(row)
@@ -228,8 +233,9 @@ const PROJECT_COLUMNS = `
 const PROJECTS = `${PROJECT_COLUMNS}
   WHERE account = :account AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`
 
-const USER_VALUES = `
-  users.id, users.name, account, users.type, users.enabled, generation, owner, validator, users.created_at_ms,
+/** The columns that `userOf` reads. */
+export const USER_VALUES = `
+  users.id, users.name, account, users.type, users.enabled, users.generation, owner, validator, users.created_at_ms,
     (SELECT string_agg(role, :newline) FROM user_roles WHERE user_id = users.id) AS roles,
     (SELECT COUNT(*) FROM account_permissions WHERE user_id = users.id) AS account_wide,
     (SELECT string_agg(projects.name, :newline) FROM project_permissions JOIN projects ON projects.id = project_id
@@ -262,7 +268,7 @@ function projectOf(row: Row): ProjectRecord {
   return { ...accountOf(row), name: text(row.name) }
 }
 
-function userOf(row: Row): UserRecord {
+export function userOf(row: Row): UserRecord {
   const selected = lines(row.selected)
   const permissions: Permission[] = [
     ...(number(row.account_wide) > 0 ? [{ scope: 'account' as const }] : []),

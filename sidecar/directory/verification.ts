@@ -122,7 +122,8 @@ function status(addresses: unknown): TokenStatus {
   return addresses === null ? ACTIVE_ANYWHERE : { active: true, addresses: lines(addresses) }
 }
 
-const ENABLED = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
+/** The user and the account are there, and enabled. */
+export const ENABLED = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
 
 /** The address ranges of the account. */
 export const ADDRESSES =

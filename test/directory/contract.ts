@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { auditContract } from './contract/audit.ts'
 import { namesContract } from './contract/names.ts'
+import { panelContract } from './contract/panel.ts'
 import { processesContract } from './contract/processes.ts'
 import { recordsContract } from './contract/records.ts'
 import { requestersContract } from './contract/requesters.ts'
@@ -40,6 +41,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('names', () => namesContract(subject))
   describe('token status', () => tokenStatusContract(subject))
   describe('requesters', () => requestersContract(subject))
+  describe('the control panel', () => panelContract(subject))
   describe('what was revoked', () => revokedContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))

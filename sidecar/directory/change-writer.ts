@@ -1,0 +1,65 @@
+/** What all changes of the directory write with: rows, and the records of the audit trail, in one transaction. */
+import type { ChangeAuthor, ChangeOrigin } from './author.ts'
+import type { Queries, Value } from './database.ts'
+import { number } from './rows.ts'
+
+/** Writes within one transaction. */
+export class ChangeWriter {
+  readonly queries: Queries
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+  readonly #author: Pick<ChangeAuthor, 'name' | 'origin'>
+
+  constructor(queries: Queries, author: Pick<ChangeAuthor, 'name' | 'origin'>, nowMs: number) {
+    this.queries = queries
+    this.nowMs = nowMs
+    this.#author = author
+  }
+
+  async insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
+    const names = Object.keys(columns)
+    await this.queries.all(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
+      columns,
+    )
+  }
+
+  async update(table: string, id: string, columns: Readonly<Record<string, Value>>): Promise<void> {
+    const assignments = Object.keys(columns).map((name) => `${name} = :${name}`)
+    await this.queries.all(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`, {
+      ...columns,
+      id,
+    })
+  }
+
+  /** Adds to the audit trail. Returns the number of the change. Numbers only rise, whatever the clocks do. */
+  async record(action: string, account: string, subject: string, details: object = {}): Promise<number> {
+    const [row] = await this.queries.all(
+      `INSERT INTO audit (at_ms, actor, action, account, subject, details)
+       VALUES (:at, :actor, :action, :account, :subject, :details) RETURNING sequence`,
+      {
+        at: this.nowMs,
+        actor: this.#author.name,
+        action,
+        account,
+        subject,
+        details: JSON.stringify({ ...details, ...byOf(this.#author.origin) }),
+      },
+    )
+    return number(row?.sequence)
+  }
+}
+
+/** How the call of a change came in, as the audit trail has it. */
+function byOf(origin: ChangeOrigin | undefined): object {
+  if (origin === undefined) return {}
+  const { protocol, address, requestId, tokenId, account, sessionId } = origin
+  return {
+    by: {
+      ...{ protocol, address },
+      ...(requestId !== undefined && { request_id: requestId }),
+      ...(tokenId !== undefined && { token_id: tokenId, account }),
+      ...(sessionId !== undefined && { session_id: sessionId }),
+    },
+  }
+}

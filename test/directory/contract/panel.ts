@@ -1,0 +1,210 @@
+/** Links and sessions of the control panel: each ends with what it depends on, and a link works once. */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { UserRecord } from '../../../sidecar/directory/directory.ts'
+import { type NewSession, PanelChange, SESSIONS_MAX } from '../../../sidecar/directory/panel-change.ts'
+import { PanelRecords } from '../../../sidecar/directory/panel-records.ts'
+import { changing, newPanelUser, PASSWORD_HASH, theUser } from './people.ts'
+import type { Account, Subject } from './subject.ts'
+
+const HOUR_MS = 3_600_000
+
+const CALLER = { caller: 'clerk', digest: '0a'.repeat(32) }
+
+/** What becomes of a user or an account, and whether a session and a link are there afterwards. */
+const LOSSES: readonly [
+  claim: string,
+  lose: (subject: Subject, scene: { user: UserRecord; account: Account }) => Promise<unknown>,
+][] = [
+  ['is deleted', (subject, { user }) => changing(subject, (change) => change.deleteUser(user))],
+  ['is disabled', (subject, { user }) => changing(subject, (change) => change.setUserEnabled(user, false))],
+  [
+    'is disabled and enabled again',
+    (subject, { user }) =>
+      changing(subject, async (change) => {
+        await change.setUserEnabled(user, false)
+        await change.setUserEnabled(user, true)
+      }),
+  ],
+  [
+    'is in an account that is disabled',
+    (subject, { account }) => changing(subject, (change) => change.setAccountEnabled(account, false)),
+  ],
+  [
+    'is in an account that is disabled and enabled again',
+    (subject, { account }) =>
+      changing(subject, async (change) => {
+        await change.setAccountEnabled(account, false)
+        await change.setAccountEnabled(account, true)
+      }),
+  ],
+  [
+    'is in an account that is deleted, and another gets its number',
+    (subject, { account }) =>
+      changing(subject, async (change) => {
+        await change.deleteAccount(account)
+        await change.createAccount(account.account)
+      }),
+  ],
+  [
+    'accepts an invitation',
+    (subject, { user }) =>
+      changing(subject, (change) => new PanelChange(change).acceptInvitation(user, PASSWORD_HASH)),
+  ],
+]
+
+export function panelContract(subject: () => Subject): void {
+  const records = () => new PanelRecords(subject().store.records)
+
+  const begin = async (holder: NewSession['holder'], endsInMs = HOUR_MS) => {
+    const { clock } = subject()
+    const hash = randomBytes(32)
+    const session = { hash, holder, way: 'password', endsAtMs: clock.nowMs + endsInMs }
+    const id = await changing(subject(), (change) =>
+      new PanelChange(change).beginSession({ ...session, address: '192.0.2.1', client: 'a browser' }),
+    )
+    return { hash, id }
+  }
+
+  const link = async (user: UserRecord, purpose: 'invitation' | 'login' = 'invitation') => {
+    const hash = randomBytes(32)
+    const endsAtMs = subject().clock.nowMs + HOUR_MS
+    await changing(subject(), (change) => new PanelChange(change).addLink(user, { hash, purpose, endsAtMs }))
+    return hash
+  }
+
+  test('a session is found with its user as they are now, and with the ranges of the account', async () => {
+    const { user, account } = await newPanelUser(subject())
+    const { hash, id } = await begin(user)
+    await changing(subject(), (change) => change.setAddressRules(account, ['192.0.2.0/24']))
+    await changing(subject(), (change) => change.setRoles(user, ['iam.admin']))
+    const { nowMs } = subject().clock
+    expect(await records().session(hash)).toEqual({
+      ...{ id, holder: 'user', user: { ...user, roles: ['iam.admin'] }, addresses: ['192.0.2.0/24'] },
+      ...{ createdAtMs: nowMs, usedAtMs: nowMs, confirmedAtMs: nowMs, endsAtMs: nowMs + HOUR_MS },
+      ...{ address: '192.0.2.1', client: 'a browser' },
+    })
+    expect(await records().session(randomBytes(32))).toBeUndefined()
+  })
+
+  test('a session of a caller is found by its hash, and with no user', async () => {
+    const { hash, id } = await begin(CALLER)
+    const found = await records().session(hash)
+    expect(found).toMatchObject({ id, holder: 'caller', callerDigest: CALLER.digest })
+    expect(found).not.toHaveProperty('user')
+  })
+
+  test.each(LOSSES)('a session and a link of a user who %s have ended for good', async (_claim, lose) => {
+    const scene = await newPanelUser(subject())
+    const { hash } = await begin(scene.user)
+    const invitation = await link(scene.user)
+    expect(await records().session(hash)).toBeDefined()
+    expect(await records().link(invitation, 'invitation')).toMatchObject({ user: scene.user })
+    await lose(subject(), scene)
+    expect(await records().session(hash)).toBeUndefined()
+    expect(await records().link(invitation, 'invitation')).toBeUndefined()
+  })
+
+  test('a link is found for its own purpose alone, until it is removed or another takes its place', async () => {
+    const { user } = await newPanelUser(subject())
+    const [first, login] = [await link(user), await link(user, 'login')]
+    expect(await records().link(first, 'login')).toBeUndefined()
+    const second = await link(user)
+    expect(await records().link(first, 'invitation')).toBeUndefined()
+    expect(await records().link(second, 'invitation')).toMatchObject({ purpose: 'invitation' })
+    expect(await records().link(login, 'login')).toMatchObject({ purpose: 'login' })
+    await changing(subject(), (change) => new PanelChange(change).removeLink(second))
+    expect(await records().link(second, 'invitation')).toBeUndefined()
+  })
+
+  test('an invitation that is accepted replaces the password, and ends IAM tokens by the generation', async () => {
+    const { user, account } = await newPanelUser(subject())
+    for (const hash of [PASSWORD_HASH, `${PASSWORD_HASH}2`])
+      await changing(subject(), (change) => new PanelChange(change).acceptInvitation(user, hash))
+    const { nowMs } = subject().clock
+    expect(await records().password(user.id)).toEqual({ hash: `${PASSWORD_HASH}2`, changedAtMs: nowMs })
+    const later = await theUser(subject().store.records, account, user.name, 'control_panel_user')
+    expect(later.generation).toBe(user.generation + 2)
+    const rehash = (before: string, hash: string) =>
+      changing(subject(), (change) => new PanelChange(change).rehashPassword(user, before, hash))
+    await rehash(PASSWORD_HASH, 'late')
+    expect((await records().password(user.id))?.hash).toBe(`${PASSWORD_HASH}2`)
+    await rehash(`${PASSWORD_HASH}2`, PASSWORD_HASH)
+    expect((await records().password(user.id))?.hash).toBe(PASSWORD_HASH)
+  })
+
+  test.each<[holder: string, of: () => Promise<NewSession['holder']>]>([
+    ['user', async () => (await newPanelUser(subject())).user],
+    ['caller', async () => ({ ...CALLER, digest: randomBytes(32).toString('hex') })],
+  ])('a %s has fifty sessions at most, and the oldest ends', async (_holder, of) => {
+    const holder = await of()
+    const other = await begin((await newPanelUser(subject())).user)
+    const hashes: Buffer[] = []
+    for (let count = 0; count <= SESSIONS_MAX; count++) {
+      subject().clock.nowMs++
+      hashes.push((await begin(holder)).hash)
+    }
+    const found = await Promise.all(hashes.map((hash) => records().session(hash)))
+    expect(found.map((session) => session !== undefined)).toEqual([
+      false,
+      ...Array.from({ length: SESSIONS_MAX }, () => true),
+    ])
+    expect(await records().session(other.hash)).toBeDefined()
+  })
+
+  test('sessions and links that have ended are removed when others are written', async () => {
+    const { user } = await newPanelUser(subject())
+    const { database, clock } = subject()
+    const count = async (table: string) =>
+      Number((await database.all(`SELECT COUNT(*) AS rows FROM ${table}`))[0]?.rows)
+    await begin(user)
+    await link(user)
+    clock.nowMs += HOUR_MS
+    await begin(user)
+    await link(user)
+    expect([await count('panel_sessions'), await count('panel_links')]).toEqual([1, 1])
+  })
+
+  test('uses and proofs are written; the trail has the begin and the end of a session, and no use', async () => {
+    const { user, account } = await newPanelUser(subject())
+    const { clock, store } = subject()
+    const begunAtMs = clock.nowMs
+    const { hash, id } = await begin(user)
+    const other = await begin(user)
+    clock.nowMs += 60_000
+    await changing(subject(), (change) => new PanelChange(change).touchSession(hash))
+    expect(await records().session(hash)).toMatchObject({
+      usedAtMs: clock.nowMs,
+      confirmedAtMs: begunAtMs,
+    })
+    await changing(subject(), (change) => new PanelChange(change).confirmSession(hash))
+    expect(await records().session(hash)).toMatchObject({ confirmedAtMs: clock.nowMs })
+    expect((await records().sessions(user)).map((session) => session.id).sort()).toEqual(
+      [id, other.id].sort(),
+    )
+
+    const stranger = (await newPanelUser(subject())).user
+    const end = (of: UserRecord) =>
+      changing(subject(), (change) => new PanelChange(change).endSession(of, id))
+    expect([await end(stranger), await end(user), await end(user)]).toEqual([false, true, false])
+    expect(await records().session(hash)).toBeUndefined()
+    const left = await records().session(other.hash)
+    if (left !== undefined) await changing(subject(), (change) => new PanelChange(change).logOut(left, ''))
+    expect(await records().sessions(user)).toEqual([])
+    const trail = await store.records.audit(account.account, { after: '0', size: 100 })
+    expect(trail.slice(2).map(({ action, details }) => [action, details.session_id])).toEqual([
+      ['control_panel_user.log_in', id],
+      ['control_panel_user.log_in', other.id],
+      ['control_panel_user.end_session', id],
+      ['control_panel_user.log_out', other.id],
+    ])
+  })
+
+  test('all sessions of a user but one end at once', async () => {
+    const { user } = await newPanelUser(subject())
+    const [kept, ...others] = [await begin(user), await begin(user), await begin(user)]
+    await changing(subject(), (change) => new PanelChange(change).endSessionsOf(user.id, kept?.id ?? ''))
+    expect(await records().session(kept?.hash ?? Buffer.alloc(0))).toBeDefined()
+    for (const { hash } of others) expect(await records().session(hash)).toBeUndefined()
+  })
+}
