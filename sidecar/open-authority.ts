@@ -1,5 +1,6 @@
 /** The authority of this sidecar with its directory, as the configuration has it. */
 import type { Logger } from 'pino'
+import type { ControlPanel } from './authority/control-panel/control-panel.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
 import { authorityEvents, directoryEvents } from './authority-events.ts'
@@ -7,6 +8,7 @@ import type { Health } from './base/health.ts'
 import type { Tracer } from './base/tracing.ts'
 import type { Turns } from './base/turns.ts'
 import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from './config/config.ts'
+import { sessionLimitsOf } from './config/control-panel.ts'
 import type { Siblings } from './directory/open.ts'
 import type { Rules } from './rules.ts'
 
@@ -32,9 +34,10 @@ export async function openAuthority(
   config: Config,
   { failedLogins, siblings, times }: AuthorityOptions,
   { rules, turns, tracer, log, health, now }: Opened,
-): Promise<OpenedAuthority> {
+): Promise<OpenedAuthority & { readonly controlPanel: ControlPanel | undefined }> {
   const shared = sharedDirectoryOf(config)
-  return openEmbeddedAuthority({
+  const sessionLimits = sessionLimitsOf(config)
+  const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: shared && { ...shared, siblings, ...directoryEvents(config, log, health) },
     tokenNames: config.tokens && (await import('./config/token-names.ts')).tokenNamesOf(config.tokens),
@@ -42,8 +45,10 @@ export async function openAuthority(
     passwordLimits: passwordLimitsOf(config),
     changesWaiting: config.changes.waiting,
     keysUnreadableMs: config.keys_unreadable_ms,
+    sessionLimits,
     failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
     ...{ turns, tracer, now, keyPollMs: times?.keyPollMs },
     ...authorityEvents(log, health),
   })
+  return { ...opened, controlPanel: sessionLimits && (await opened.administration.controlPanel()) }
 }

@@ -10,6 +10,7 @@ import type { Metric } from './base/metrics.ts'
 import { Turns } from './base/turns.ts'
 import { createAdministratorToken } from './config/administrator-token.ts'
 import { type Config, ConfigError, changeRatesOf } from './config/config.ts'
+import { checkControlPanel } from './config/control-panel.ts'
 import { type ConfiguredCaller, readCallers } from './config/credentials.ts'
 import { logsDecisions } from './config/decision-log.ts'
 import { grpcLimitsOf } from './config/grpc-limits.ts'
@@ -114,7 +115,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const routes = config.routes && (await import('./open-routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
   const parts = { rules, turns, tracer: tracing, log, health, now }
-  const { authority, administration, state, close } = await openAuthority(config, options, parts)
+  const { authority, administration, controlPanel, state, close } = await openAuthority(
+    config,
+    options,
+    parts,
+  )
   opening.defer(close)
   const { callers, credentials, watch } = await openCredentials(config, {
     ...{ authority, administration, log, now, siblings: options.siblings, meters: metrics?.meters },
@@ -127,13 +132,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const trace = opening.adopt(new Trace(log, undefined, metrics?.meters), (opened) => opened.close())
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
   const services: Services = {
-    ...{ rules, authority, administration, callers },
+    ...{ rules, authority, administration, controlPanel, callers },
     verifier: credentials.verifiers,
     upstreams: credentials,
     profiles: credentials.profiles,
     changeRates: new ChangeRates(changeRatesOf(config)),
     cacheForMs: config.cache_for_ms,
-    intake: new Intake(callers),
+    intake: new Intake(callers, controlPanel?.sessions),
     ...{ routes, turns, decisions, tracing, now, log, trace, health, meters: metrics?.meters },
   }
   metrics?.watch({ ...services, authority: state, certificatesValidUntil: certificates.validUntil })
@@ -194,6 +199,7 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
   socketAccessOf(config)
   checkHealthAddress(config)
   checkMatrixAge(config)
+  checkControlPanel(config)
   await checkHttpOptions(httpOptionsOf(config))
   const profiles = new Set(readProfiles(config).profiles.keys())
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))

@@ -4,6 +4,7 @@ import type { TokenKind } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { ChangeAuthor, ChangeLane, ChangeOrigin } from '../directory/author.ts'
 import type { TokenHolder, UserRecord } from '../directory/directory.ts'
+import type { DirectoryRecords } from '../directory/records.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 export type { ChangeAuthor, ChangeLane, ChangeOrigin, TokenHolder }
@@ -29,6 +30,8 @@ export interface Actor extends ChangeAuthor {
 export interface ChangeView {
   /** The holder of an IAM token; `undefined`: the token is not active any more. Its expiry is not looked at. */
   tokenHolder(token: VerifiedToken, kind: TokenKind | undefined): Promise<TokenHolder | undefined>
+  /** For the control panel, which finds its session again. */
+  readonly records: DirectoryRecords
 }
 
 /** An actor with all rights, such as the owner of this process or of the data folder. @param name for the audit trail */

@@ -29,8 +29,8 @@ import type {
 import { EXPIRED_TOKEN_MS_MAX, type IamClaims, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
 import type { PublicKey } from './keys.ts'
+import { KnownLogins } from './known-logins.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
-import { nameOfSource } from './login-source.ts'
 import { canBeName } from './names.ts'
 import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
 import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
@@ -70,8 +70,7 @@ export class EmbeddedAuthority implements Authority {
   readonly #iamTokens: SeenIamTokens
   /** By SHA-256 of the token. */
   readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
-  /** Pairs of user and source where the user has logged in, and those with a connection. */
-  readonly #proven = new LazyLruCache<object>(PROVEN_PAIRS_MAX)
+  readonly #logins = new KnownLogins()
   /** Ids of users whose password is being hashed with today's parameters. */
   readonly #rehashing = new Set<string>()
 
@@ -111,7 +110,7 @@ export class EmbeddedAuthority implements Authority {
     from: Origin = UNKNOWN_ORIGIN,
   ): Promise<IssuedToken> {
     const { password } = requester
-    const login = this.#placeOf(requester, from)
+    const login = this.#logins.placeOf(requester, from)
     const settle = canBeMade(password.reveal())
       ? undefined
       : await this.#parts.failedLogins.admit({ ...login.names, source: login.source })
@@ -141,7 +140,7 @@ export class EmbeddedAuthority implements Authority {
       const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, nowMs })
       const issued = this.#signed(claims)
       outcome = 'succeeded'
-      for (const proven of [login.pair, login.connection]) this.#proven.set(proven, PROVEN)
+      this.#logins.remember(login)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
       return issued
     } finally {
@@ -185,22 +184,6 @@ export class EmbeddedAuthority implements Authority {
     const token = tokenOf(claims)
     this.#iamTokens.remember(value, token)
     return { value: new Secret(value), token }
-  }
-
-  /** By which names and source failed logins are counted, and where the check of the password waits for its turn. */
-  #placeOf({ account, userName }: PasswordRequester, { source, connection = '' }: Origin) {
-    const names = { account: throttleName(account), userName: throttleName(userName) }
-    const from = nameOfSource(source)
-    const pair = JSON.stringify([names.account, names.userName, from])
-    const onConnection = JSON.stringify([pair, connection])
-    const isProven = (key: string) => this.#proven.get(key) !== undefined
-    const lane = isProven(pair) ? 'proven' : 'logins'
-    const place: LoginPlace = {
-      lane: source.type === 'profiles' ? 'profiles' : lane,
-      // Connections on which the user has logged in have half of the user's turns, however many others there are.
-      shares: [from, pair, isProven(onConnection) ? 'proven' : 'others', connection],
-    }
-    return { names, source: from, pair, connection: onConnection, place }
   }
 
   revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {
@@ -303,17 +286,8 @@ export class EmbeddedAuthority implements Authority {
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 const UNKNOWN: CredentialOrigin = {}
 
-/** The key of a name in the throttle. A text that cannot be a name is hashed, because it may be very long. */
-function throttleName(name: string): string {
-  return canBeName(name) ? name : hash('sha256', name, 'base64')
-}
-
 /** A login whose origin the caller of `issue` does not say. */
 const UNKNOWN_ORIGIN: Origin = { source: { type: 'this_machine' }, restricted: false }
-
-/** Most pairs of user and source that are known to have logged in. The one that was used least recently is forgotten first. */
-const PROVEN_PAIRS_MAX = 100_000
-const PROVEN = {}
 
 function verificationOf(
   token: VerifiedToken,

@@ -16,6 +16,8 @@ import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
 import { Administration } from './administration/administration.ts'
+import type { ControlPanel } from './control-panel/control-panel.ts'
+import type { PanelParts, SessionLimits } from './control-panel/parts.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
@@ -57,6 +59,8 @@ export interface OpenOptions extends AuthorityEvents {
   /** Most changes of the directory that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
   readonly failedLogins: LoginThrottle
+  /** How long sessions of the control panel last; default: as the configuration has it by default. */
+  readonly sessionLimits?: SessionLimits | undefined
   /** For signatures that have to be verified; default: nobody else uses them. */
   readonly turns?: Turns | undefined
   /** Wall clock, in milliseconds since the epoch. */
@@ -129,16 +133,30 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   if (count > 0) options.onForeignStaticTokens({ count, pepperFile })
   const passwords = new Passwords(passwordLimits)
   const authority = new EmbeddedAuthority({ store, signer, turns, pepper, passwords, failedLogins, now })
+  const limits = options.sessionLimits ?? SESSION_LIMITS
+  const controlPanel = lazyControlPanel({ store, passwords, failedLogins, limits, now })
   const open = opening.move()
   return {
     authority,
-    administration: new Administration({ store, passwords, pepper, signer, tokenKinds, now }),
+    administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
     state: () => ({
       keys: keys.last,
       waiting: { passwords: passwords.waiting, changes: store.waiting, signatures: turns.waiting },
       cached: authority.cached,
     }),
     close: () => open.disposeAsync(),
+  }
+}
+
+/** How long sessions last where nothing else is said. */
+export const SESSION_LIMITS: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 }
+
+/** The control panel, loaded when something first needs it. */
+function lazyControlPanel(parts: Omit<PanelParts, 'factors'>): () => Promise<ControlPanel> {
+  let opened: Promise<ControlPanel> | undefined
+  return () => {
+    opened ??= import('./control-panel/control-panel.ts').then(({ ControlPanel }) => new ControlPanel(parts))
+    return opened
   }
 }
 

@@ -43,6 +43,8 @@ export interface PasswordClaim {
   readonly account: string
   readonly userName: string
   readonly password: Secret
+  /** Whether a person chose it. Then nothing of it is remembered. */
+  readonly chosen?: boolean
 }
 
 /** Hashes passwords to PHC strings, and verifies passwords against them. */
@@ -85,7 +87,7 @@ export class Passwords {
         timingSafeEqual(await this.#derive(place, password, nonce, parameters), tag) && hash !== undefined
       )
     }
-    if (!canBeMade(password)) return check()
+    if (claim.chosen || !canBeMade(password)) return check()
     // The names are among it: a check for one unknown user must not answer for another one.
     const what = [claim.account, claim.userName, hash ?? '', password]
     return this.#recent.check(what, JSON.stringify([place.lane, place.shares[0]]), check)

@@ -1,4 +1,5 @@
 /** Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer and not an error. */
+import { filledTemplate, type PlaceholderOf } from './message-template.ts'
 
 /** Stable codes with gRPC's names. Each protocol translates them in one place. */
 export type ErrorCode =
@@ -23,9 +24,9 @@ interface CallErrorRow {
   readonly exhaustedBy?: 'requester'
   /**
    * For a failed login: `wrong_password`, or `refused` if the password was right. The identity endpoint gives its clients
-   * the same answer for both.
+   * the same answer for both. `continues`: the password was right, and the user is asked for more.
    */
-  readonly login?: 'wrong_password' | 'refused'
+  readonly login?: 'wrong_password' | 'refused' | 'continues'
 }
 
 /** Every reason, grouped by code. The protos and docs/clients.md list them too; a test compares the three. */
@@ -45,7 +46,7 @@ export const CALL_ERRORS = {
   REQUESTER_NOT_AUTHENTICATED: { code: 'UNAUTHENTICATED', message: 'expected {credential}', retry: false },
   LOGIN_FAILED: {
     code: 'UNAUTHENTICATED',
-    message: 'the name of the service user or the password is wrong',
+    message: 'the name of the user or the password is wrong',
     retry: false,
     login: 'wrong_password',
   },
@@ -285,6 +286,35 @@ export const CALL_ERRORS = {
       'the database of the directory has lost changes; an operator must end the tokens of the lost time',
     retry: true,
   },
+
+  SECOND_FACTOR_REQUIRED: {
+    code: 'UNAUTHENTICATED',
+    message: 'the password is right, and the user has set up more than that; expected {ways}',
+    retry: false,
+    login: 'continues',
+  },
+  CODE_WRONG: {
+    code: 'UNAUTHENTICATED',
+    message: 'the one-time code is wrong, or was used before; expected the one that is shown now',
+    retry: false,
+    login: 'wrong_password',
+  },
+  PASSKEY_REFUSED: {
+    code: 'UNAUTHENTICATED',
+    message: 'the answer of the passkey was not accepted; expected a passkey of a user who may log in here',
+    retry: false,
+    login: 'wrong_password',
+  },
+  LINK_INVALID: {
+    code: 'UNAUTHENTICATED',
+    message: 'the link is unknown, was used before or has ended; ask for another one',
+    retry: false,
+  },
+  REAUTHENTICATION_REQUIRED: {
+    code: 'FAILED_PRECONDITION',
+    message: 'this shows a secret or changes how somebody logs in; confirm who you are, and ask again',
+    retry: false,
+  },
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */
@@ -328,13 +358,8 @@ export class CallError extends Error {
   }
 }
 
-/** The names between braces in the template of a message. */
-type Placeholder<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Placeholder<Rest>
-  : never
-
 type MessageValues<Reason extends CallErrorReason> = Readonly<
-  Record<Placeholder<(typeof CALL_ERRORS)[Reason]['message']>, string | number>
+  Record<PlaceholderOf<(typeof CALL_ERRORS)[Reason]['message']>, string | number>
 >
 
 /** Makes the error for a reason, with the values that its message needs. */
@@ -343,20 +368,7 @@ export function callError<Reason extends CallErrorReason>(
   values: MessageValues<Reason>,
   details?: CallErrorDetails,
 ): CallError {
-  const message = CALL_ERRORS[reason].message.replace(/\{(\w+)\}/g, (_, name: string) =>
-    shortened(name, String((values as Readonly<Record<string, string | number>>)[name])),
-  )
-  return new CallError(reason, message, details)
-}
-
-/** Longest value in a message, in characters. The longest name of a record fits twice. */
-const VALUE_LENGTH_MAX = 600
-
-/** A message travels in a trailer, but the name of a request can be as long as the request. */
-function shortened(name: string, value: string): string {
-  // These two are lists, which are bounded by their number.
-  if (name === 'violations' || name === 'plan' || value.length <= VALUE_LENGTH_MAX) return value
-  return `${value.slice(0, VALUE_LENGTH_MAX)}…`
+  return new CallError(reason, filledTemplate(CALL_ERRORS[reason].message, values), details)
 }
 
 /** The request is not well formed. The error names every violation, up to a maximum. */

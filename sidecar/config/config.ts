@@ -48,6 +48,7 @@ export interface Config {
     readonly authorize: boolean
     readonly jwks: boolean
     readonly console: boolean
+    readonly control_panel?: { readonly idle_minutes?: number; readonly lifetime_hours?: number }
     readonly authzen: boolean
     readonly catalog?: readonly {
       readonly type: string

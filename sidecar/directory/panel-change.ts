@@ -158,6 +158,11 @@ export class PanelChange {
       )
   }
 
+  /** A session of the same browser begins in its place. */
+  async replaceSession({ id }: PanelSessionRecord): Promise<void> {
+    await this.#remove(id)
+  }
+
   /** Ends a session of a user. Returns whether there was one. */
   async endSession(user: UserRecord, id: string): Promise<boolean> {
     const ended = await this.#all(

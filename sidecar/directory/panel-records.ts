@@ -10,6 +10,8 @@ export type LinkPurpose = 'invitation' | 'login'
 /** A link that works once. */
 export interface PanelLinkRecord {
   readonly user: UserRecord
+  /** Address ranges (CIDR) that the account restricts its tokens to (§1); empty: no restriction. */
+  readonly addresses: readonly string[]
   readonly purpose: LinkPurpose
   /** Milliseconds since the epoch. */
   readonly endsAtMs: number
@@ -44,6 +46,15 @@ export type PanelSessionRecord = PanelSession &
     | { readonly holder: 'caller'; readonly callerDigest: string }
   )
 
+/** A user who logs in. */
+export interface PanelLogin {
+  readonly user: UserRecord
+  /** PHC string; `undefined`: they have no password. */
+  readonly passwordHash: string | undefined
+  /** Address ranges (CIDR) that the account restricts its tokens to (§1); empty: no restriction. */
+  readonly addresses: readonly string[]
+}
+
 /** A password of a control panel user. */
 export interface PanelPassword {
   /** PHC string. */
@@ -68,28 +79,37 @@ export class PanelRecords {
     return row && { hash: text(row.hash), changedAtMs: number(row.changed_at_ms) }
   }
 
-  /** An enabled control panel user of an enabled account, with the ranges that it restricts its tokens to. */
-  async enabledUser(
-    account: string,
-    name: string,
-  ): Promise<{ readonly user: UserRecord; readonly addresses: readonly string[] } | undefined> {
+  /** Whom a login names: an enabled control panel user of an enabled account. In one statement, for unknown users too. */
+  async login(account: string, name: string): Promise<PanelLogin | undefined> {
     const [row] = await this.#all(
-      `SELECT ${USER_VALUES}, ${ADDRESSES} AS addresses FROM users JOIN accounts ON accounts.id = users.account_id
+      `SELECT hash, ${USER_VALUES}, ${ADDRESSES} AS addresses FROM users
+       JOIN accounts ON accounts.id = users.account_id LEFT JOIN panel_passwords ON panel_passwords.user_id = users.id
        WHERE account = :account AND users.name = :name AND type = 'control_panel_user' AND ${ENABLED}`,
       { account, name, newline: NEWLINE },
     )
-    return row && { user: userOf(row), addresses: lines(row.addresses) }
+    return (
+      row && {
+        user: userOf(row),
+        passwordHash: row.hash === null ? undefined : text(row.hash),
+        addresses: lines(row.addresses),
+      }
+    )
   }
 
   /** @param hash SHA-256 of the secret of the link */
   async link(hash: Buffer, purpose: LinkPurpose): Promise<PanelLinkRecord | undefined> {
     const [row] = await this.#all(
-      `SELECT ends_at_ms, ${USER_VALUES} FROM panel_links
+      `SELECT ends_at_ms, ${USER_VALUES}, ${ADDRESSES} AS addresses FROM panel_links
        JOIN users ON users.id = panel_links.user_id JOIN accounts ON accounts.id = users.account_id
        WHERE hash = :hash AND purpose = :purpose AND users.generation = panel_links.generation AND ${ENABLED}`,
       { hash, purpose, newline: NEWLINE },
     )
-    return row && { user: userOf(row), purpose, endsAtMs: number(row.ends_at_ms) }
+    return (
+      row && {
+        ...{ user: userOf(row), addresses: lines(row.addresses) },
+        ...{ purpose, endsAtMs: number(row.ends_at_ms) },
+      }
+    )
   }
 
   /** @param hash SHA-256 of what the cookie has */

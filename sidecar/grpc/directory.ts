@@ -246,8 +246,11 @@ const CHANGE_LINES = 10
 /** Who asked, for the log. */
 function namesOf(requester: Requester | undefined): { readonly [name: string]: string } {
   if (requester === undefined) return {}
-  if (requester.type === 'operator') return { caller: requester.caller.name }
-  return { user: requester.user.id, account: requester.user.account, token_id: requester.token.tokenId }
+  const { session } = requester
+  const bySession = session === undefined ? {} : { session_id: session.id }
+  if (requester.type === 'operator') return { caller: requester.caller.name, ...bySession }
+  const { user, token } = requester
+  return { user: user.id, account: user.account, ...(token && { token_id: token.tokenId }), ...bySession }
 }
 
 /** Generated code that reads and writes a call of this name. */

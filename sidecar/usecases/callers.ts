@@ -94,18 +94,18 @@ export class Callers {
     if (value === undefined) return iamToken.length > 0 ? undefined : this.#byCertificate(certificateNames)
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
     if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
-    return this.#byDigest(hash('sha256', token, 'buffer'))
+    return this.byDigest(hash('sha256', token, 'buffer'))
   }
 
   /** The caller of a call that needs none: `undefined` too where what it presents identifies nobody. */
   findOrNobody(credentials: CallerCredentials): IdentifiedCaller | undefined {
     if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined
-    try {
-      return this.find(credentials)
-    } catch (error) {
-      if (error instanceof CallError) return undefined
-      throw error
-    }
+    return orNobody(() => this.find(credentials))
+  }
+
+  /** As `byDigest`; `undefined`: they expired or were withdrawn. */
+  byDigestOrNobody(digest: Buffer): IdentifiedCaller | undefined {
+    return orNobody(() => this.byDigest(digest))
   }
 
   /** @throws CallError unless the names identify one caller who has not expired */
@@ -115,13 +115,14 @@ export class Callers {
 
   /** The caller as they are now, by the same token or certificate. @throws CallError where they expired or were withdrawn */
   confirm({ identifiedBy }: IdentifiedCaller): IdentifiedCaller {
-    if (identifiedBy.type === 'token') return this.#byDigest(identifiedBy.digest)
+    if (identifiedBy.type === 'token') return this.byDigest(identifiedBy.digest)
     const caller = this.#byCertificate(identifiedBy.names)
     if (caller === undefined) throw callError('CLIENT_CERTIFICATE_UNKNOWN', {})
     return caller
   }
 
-  #byDigest(digest: Buffer): IdentifiedCaller {
+  /** The caller whose token has this SHA-256. @throws CallError where they expired or were withdrawn */
+  byDigest(digest: Buffer): IdentifiedCaller {
     for (const { caller, tokenDigest } of this.#known) {
       if (!timingSafeEqual(digest, tokenDigest)) continue
       if (!this.#hasExpired(caller)) return { ...caller, identifiedBy: { type: 'token', digest } }
@@ -144,5 +145,14 @@ export class Callers {
 
   #hasExpired({ expiresAtMs }: Caller): boolean {
     return expiresAtMs !== undefined && this.#now() >= expiresAtMs
+  }
+}
+
+function orNobody(find: () => IdentifiedCaller | undefined): IdentifiedCaller | undefined {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof CallError) return undefined
+    throw error
   }
 }

@@ -13,7 +13,7 @@ import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
 import { kindForScope } from './issue.ts'
 import { accountFor, projectFor, type Reference, type ReferenceInAccount, userFor } from './references.ts'
-import { type UserRequester, userByIamToken } from './requester.ts'
+import { type UserByToken, userByIamToken } from './requester.ts'
 import {
   expectAdministrator,
   expectHolderOrAdministrator,
@@ -186,7 +186,7 @@ export async function authenticate(
     requestId,
   }: Pick<TokenQuestion, 'headers' | 'clientAddress' | 'connection' | 'requestId'>,
   wanted: 'scoped' | 'any' = 'any',
-): Promise<UserRequester> {
+): Promise<UserByToken> {
   const { engine, settings } = services
   const found = engine.extract(headers)
   const requester = found.ok
@@ -220,7 +220,7 @@ async function activeSubject(
   services: IdentityServices,
   question: TokenQuestion,
   purpose: 'validate' | 'revoke',
-): Promise<{ readonly token: VerifiedToken; readonly requester: UserRequester }> {
+): Promise<{ readonly token: VerifiedToken; readonly requester: UserByToken }> {
   const requester = await authenticate(services, question)
   const { subject } = question
   if (subject === undefined) {
@@ -236,7 +236,7 @@ async function activeSubject(
 
 /** @param token `undefined`: of somebody else @throws CallError: PERMISSION_DENIED */
 function expectRight(
-  requester: UserRequester,
+  requester: UserByToken,
   token: VerifiedToken | undefined,
   purpose: 'validate' | 'revoke',
 ): void {

@@ -4,7 +4,7 @@
  */
 import { callError } from '../base/call-error.ts'
 import { FairQueue } from '../base/fair-queue.ts'
-import type { CallerCredentials, Callers } from './callers.ts'
+import type { Caller, CallerCredentials, Callers } from './callers.ts'
 
 /** How many calls begin in one turn. Each takes up to a quarter of a millisecond, mostly to find out who calls. */
 const CALLS_PER_TURN = 4
@@ -12,8 +12,23 @@ const CALLS_PER_TURN = 4
 /** Most calls that wait in each lane. */
 const WAITING_MAX = 2_000
 
+const NONE: readonly string[] = []
+
+/** A session that a call presents. */
+export interface PresentedSession {
+  /** SHA-256 of its secret; `undefined`: there is none. */
+  readonly session?: Buffer | undefined
+}
+
+/** Says whose sessions were. */
+export interface KnownSessions {
+  /** SHA-256 of the caller token. It says nothing of whether the session has ended. */
+  callerBefore(session: Buffer): Buffer | undefined
+}
+
 export class Intake {
   readonly #callers: Callers
+  readonly #sessions: KnownSessions | undefined
   readonly #queue = new FairQueue({
     weights: { callers: 4, others: 1 },
     concurrent: CALLS_PER_TURN,
@@ -21,8 +36,10 @@ export class Intake {
     full: () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' }),
   })
 
-  constructor(callers: Callers) {
+  /** @param sessions `undefined`: no call has a session */
+  constructor(callers: Callers, sessions?: KnownSessions) {
     this.#callers = callers
+    this.#sessions = sessions
   }
 
   /** How many calls wait in each lane. */
@@ -34,16 +51,29 @@ export class Intake {
    * Resolves when it is the turn of the call.
    *
    * @param connection a name that no other connection has
-   * @param presented what the call presents; to read that of a certificate costs more than a check; absent: nothing
+   * @param presented what the call presents, a session among it; to read that of a certificate costs more than a check; absent: nothing
    * @throws CallError `DIRECTORY_EXHAUSTED` if too many calls of its connection wait
    */
-  turn(connection: string, presented?: CallerCredentials): Promise<void> {
-    const caller = presented && this.#callers.findOrNobody(presented)
+  turn(connection: string, presented?: Partial<CallerCredentials> & PresentedSession): Promise<void> {
+    const caller = presented && this.#callerOf(presented)
     const place = {
       lane: caller === undefined ? 'others' : 'callers',
       shares: [caller?.name ?? '', connection],
     } as const
     return this.#queue.run(place, nextTurn)
+  }
+
+  /** A session has the lane of the caller whose it was when it was used last. What it may do is decided by a look into the directory. */
+  #callerOf({
+    session,
+    authorization = NONE,
+    iamToken = NONE,
+    certificateNames = [],
+  }: Partial<CallerCredentials> & PresentedSession): Caller | undefined {
+    const digest = session && this.#sessions?.callerBefore(session)
+    return digest === undefined
+      ? this.#callers.findOrNobody({ authorization, iamToken, certificateNames })
+      : this.#callers.byDigestOrNobody(digest)
   }
 }
 

@@ -1,11 +1,12 @@
 /**
  * Who makes an administrative or identity call: an operator, by a caller token or a client certificate, or a user, by an
- * IAM token of their own.
+ * IAM token of their own. Either of them may have logged in to the control panel, and then has a session.
  */
 import type { Actor, ChangeLane, ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
+import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
 import { callError } from '../base/call-error.ts'
 import type { CallerCredentials, IdentifiedCaller } from './callers.ts'
 import type { CallServices } from './services.ts'
@@ -16,6 +17,8 @@ export type Requester = Operator | UserRequester
 export interface Operator {
   readonly type: 'operator'
   readonly caller: IdentifiedCaller
+  /** The session that they authenticated with; `undefined`: a caller token or a client certificate of the call. */
+  readonly session?: LiveSession
   readonly from: CallOrigin
   readonly requestId?: string | undefined
 }
@@ -27,12 +30,24 @@ export interface CallOrigin {
   readonly address: string
 }
 
-export interface UserRequester {
+export type UserRequester = UserByToken | UserBySession
+
+/** A user who authenticated with an IAM token. */
+export interface UserByToken extends UserCall {
+  readonly token: VerifiedToken
+  readonly session?: undefined
+}
+
+/** A user who logged in to the control panel. */
+export interface UserBySession extends UserCall {
+  readonly session: UserSession
+  readonly token?: undefined
+}
+
+interface UserCall {
   readonly type: 'user'
   /** As the directory has them now. */
   readonly user: UserRecord
-  /** The token that they authenticated with. */
-  readonly token: VerifiedToken
   /** Where their call came from; `undefined`: no address is known. */
   readonly clientAddress: string | undefined
   readonly from: CallOrigin
@@ -43,6 +58,8 @@ export interface UserRequester {
 
 /** How a requester says who they are. */
 export interface PresentedCredentials extends CallerCredentials {
+  /** SHA-256 of the secret of a session of the control panel. Then the call presents nothing else. */
+  readonly session?: Buffer | undefined
   /** IP address, where the requester has one. */
   readonly clientAddress: string | undefined
   /** The same object for all calls of a connection. */
@@ -59,11 +76,13 @@ export interface PresentedCredentials extends CallerCredentials {
  * @throws CallError: UNAUTHENTICATED without the credential of a known requester
  */
 export async function identify(
-  services: Pick<CallServices, 'engine' | 'authority' | 'administration' | 'callers'>,
+  services: Pick<CallServices, 'engine' | 'authority' | 'administration' | 'controlPanel' | 'callers'>,
   credentials: PresentedCredentials,
   ownersFromAnywhere = false,
 ): Promise<Requester> {
-  const { iamToken, clientAddress, connection, from, requestId } = credentials
+  const { session, iamToken, clientAddress, connection, from, requestId } = credentials
+  if (session !== undefined)
+    return requesterOfSession(services, session, { clientAddress, from, requestId, ownersFromAnywhere })
   const caller = services.callers.find(credentials)
   if (caller !== undefined) return { type: 'operator', caller, from, requestId }
   const [value, ...more] = iamToken
@@ -83,18 +102,68 @@ export async function identify(
   return requester
 }
 
+/** @throws CallError where the session has ended, or its caller was withdrawn */
+async function requesterOfSession(
+  { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
+  hash: Buffer,
+  call: Omit<UserCall, 'type' | 'user'>,
+): Promise<Requester> {
+  const session = await controlPanel?.sessions.use(hash)
+  if (session === undefined)
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
+  const { from, requestId } = call
+  if (session.holder === 'caller')
+    return { type: 'operator', ...operatorOf(callers, session), from, requestId }
+  expectAddress(call, session)
+  return { type: 'user', user: session.user, session, ...call }
+}
+
+/** @throws CallError where the caller was withdrawn */
+function operatorOf(
+  callers: Pick<CallServices['callers'], 'byDigest'>,
+  session: CallerSession,
+): Pick<Operator, 'caller'> & { readonly session: CallerSession } {
+  return { caller: callers.byDigest(Buffer.from(session.callerDigest, 'hex')), session }
+}
+
+/** @throws CallError where the account does not allow the address */
+function expectAddress(
+  { clientAddress, ownersFromAnywhere }: Pick<UserCall, 'clientAddress' | 'ownersFromAnywhere'>,
+  { user, addresses }: { readonly user: UserRecord; readonly addresses: readonly string[] },
+): void {
+  if (!isAllowed(clientAddress, addresses) && !(ownersFromAnywhere && user.owner))
+    throw callError('ADDRESS_NOT_ALLOWED', {})
+}
+
 const ADMINISTRATIVE_CREDENTIAL =
-  'a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)'
+  'a caller token (metadata `authorization: Bearer …`), an account-scoped IAM token (metadata `x-auth-token`) or, on the page, a session'
 
 /** The requester of an administrative call as they are inside the transaction of its change. @throws CallError as a new call would */
 export async function confirmRequester(
-  services: Pick<CallServices, 'engine' | 'callers' | 'now'>,
+  services: Pick<CallServices, 'engine' | 'controlPanel' | 'callers' | 'now'>,
   requester: Requester,
   view: ChangeView,
 ): Promise<Requester> {
+  const { session } = requester
+  if (session !== undefined) return confirmSession(services, requester, session, view)
   if (requester.type === 'operator')
     return { ...requester, caller: services.callers.confirm(requester.caller) }
   return confirmUser(services, requester, view, ADMINISTRATIVE_CREDENTIAL)
+}
+
+async function confirmSession(
+  { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
+  requester: Requester,
+  before: LiveSession,
+  view: ChangeView,
+): Promise<Requester> {
+  const session = await controlPanel?.sessions.again(view, before)
+  if (session?.holder === 'caller' && requester.type === 'operator')
+    return { ...requester, ...operatorOf(callers, session) }
+  if (session?.holder !== 'user' || requester.type !== 'user')
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
+  expectAddress(requester, session)
+  return { ...requester, user: session.user, token: undefined, session }
 }
 
 /**
@@ -105,34 +174,35 @@ export async function confirmRequester(
  */
 export async function confirmUser(
   { engine, now }: Pick<CallServices, 'engine' | 'now'>,
-  requester: UserRequester,
+  requester: UserByToken,
   view: ChangeView,
   credential: string,
-): Promise<UserRequester> {
-  const { token, clientAddress, ownersFromAnywhere } = requester
+): Promise<UserByToken> {
+  const { token } = requester
   const holder = await view.tokenHolder(token, engine.tokenKinds.get(token.kind))
   if (holder === undefined || (token.expiresAtMs !== undefined && token.expiresAtMs <= now()))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential })
-  if (!isAllowed(clientAddress, holder.addresses) && !(ownersFromAnywhere && holder.user.owner))
-    throw callError('ADDRESS_NOT_ALLOWED', {})
+  expectAddress(requester, holder)
   return { ...requester, user: holder.user }
 }
 
 /** The requester as the author of a change. */
 export function authorOf(requester: Requester, lane: ChangeLane): Omit<Actor, 'confirm' | 'authorize'> {
   if (requester.type === 'operator') return callerAuthor(requester, lane)
-  const { user, token, from, requestId } = requester
+  const { user, token, session, from, requestId } = requester
+  const by =
+    token === undefined ? { sessionId: session.id } : { tokenId: token.tokenId, account: token.scope.account }
   return {
     name: `${user.type} ${user.id} (${user.name})`,
     lane,
     principal: user.id,
-    origin: { ...from, requestId, tokenId: token.tokenId, account: token.scope.account },
+    origin: { ...from, requestId, ...by },
   }
 }
 
 /** A caller as the author of a change. */
 export function callerAuthor(
-  { caller, from, requestId }: Pick<Operator, 'caller' | 'from' | 'requestId'>,
+  { caller, session, from, requestId }: Pick<Operator, 'caller' | 'session' | 'from' | 'requestId'>,
   lane: ChangeLane,
 ): Omit<Actor, 'confirm' | 'authorize'> {
   const name = `caller ${caller.name}`
@@ -141,7 +211,7 @@ export function callerAuthor(
     name,
     lane: caller.rights.everything ? 'operators' : lane,
     principal: name,
-    origin: { ...from, requestId },
+    origin: { ...from, requestId, sessionId: session?.id },
   }
 }
 
@@ -173,7 +243,7 @@ export async function userByIamToken(
     /** Whether an unscoped token counts. Who accepts it must grant nothing that it takes a scope for. */
     readonly acceptUnscoped?: boolean | undefined
   },
-): Promise<UserRequester | undefined> {
+): Promise<UserByToken | undefined> {
   if (authority.recognize(value) !== 'issue') return undefined
   const verification = await authority.verify(value, engine.tokenKinds, { clientAddress, connection })
   const { token } = verification

@@ -3,7 +3,7 @@ import type { Actor } from '../authority/actor.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { authorizeAsOwner, isAccountAdministrator } from './administration/authorize.ts'
-import { authorOf, confirmUser, type UserRequester } from './requester.ts'
+import { authorOf, confirmUser, type UserByToken } from './requester.ts'
 import type { CallServices } from './services.ts'
 
 /**
@@ -14,7 +14,7 @@ import type { CallServices } from './services.ts'
  */
 export function revokingUser(
   services: Pick<CallServices, 'engine' | 'now'>,
-  requester: UserRequester,
+  requester: UserByToken,
   token: VerifiedToken,
   credential: string,
 ): Actor {
@@ -32,7 +32,7 @@ export function revokingUser(
   }
 }
 
-function authorizeRevocation(requester: UserRequester, token: VerifiedToken): void {
+function authorizeRevocation(requester: UserByToken, token: VerifiedToken): void {
   expectHolderOrAdministrator(requester, token)
   // Middleware validates with a token of its project. To revoke a token of somebody else takes one for the account, as
   // all administration does.
@@ -41,16 +41,16 @@ function authorizeRevocation(requester: UserRequester, token: VerifiedToken): vo
 }
 
 /** @throws CallError unless the requester holds the token or administers its account */
-export function expectHolderOrAdministrator(requester: UserRequester, token: VerifiedToken): void {
+export function expectHolderOrAdministrator(requester: UserByToken, token: VerifiedToken): void {
   if (!isHolder(requester, token)) expectAdministrator(requester, token.scope.account)
 }
 
 /** @throws CallError unless the requester administers the account, and not by an unscoped token, which is for their own affairs */
-export function expectAdministrator({ user, token }: UserRequester, account: string): void {
+export function expectAdministrator({ user, token }: UserByToken, account: string): void {
   if (isUnscoped(token) || !isAccountAdministrator(user, account))
     throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
 }
 
-export function isHolder({ user }: UserRequester, token: VerifiedToken): boolean {
+export function isHolder({ user }: UserByToken, token: VerifiedToken): boolean {
   return user.id === token.subject.id
 }

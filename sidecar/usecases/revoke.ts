@@ -7,7 +7,7 @@ import type { VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
-import { callerAuthor, type PresentedCredentials, type UserRequester, userByIamToken } from './requester.ts'
+import { callerAuthor, type PresentedCredentials, type UserByToken, userByIamToken } from './requester.ts'
 import { revokingUser } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
 
@@ -130,7 +130,7 @@ const CREDENTIAL =
 async function onlyUser(
   services: RevokeServices,
   { iamToken: [value = '', ...more], clientAddress, connection, from, requestId }: PresentedCredentials,
-): Promise<UserRequester | undefined> {
+): Promise<UserByToken | undefined> {
   return more.length === 0
     ? userByIamToken(services, { value, clientAddress, connection, from, requestId })
     : undefined

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import type { Authority, UpstreamRevocation, Verifier } from '../authority/authority.ts'
+import type { ControlPanel } from '../authority/control-panel/control-panel.ts'
 import type { Health } from '../base/health.ts'
 import type { Turns } from '../base/turns.ts'
 import type { Routes } from '../routes/routes.ts'
@@ -25,6 +26,8 @@ export interface Services {
   readonly verifier: Verifier
   readonly upstreams: UpstreamRevocation
   readonly administration: Administration
+  /** `undefined`: nobody logs in to the page, and no call has a session. */
+  readonly controlPanel: ControlPanel | undefined
   readonly callers: Callers
   readonly profiles: Profiles
   readonly changeRates: ChangeRates
@@ -76,6 +79,7 @@ export function forCall({
   verifier,
   upstreams,
   administration,
+  controlPanel,
   callers,
   profiles,
   changeRates,
@@ -87,6 +91,7 @@ export function forCall({
     verifier,
     upstreams,
     administration,
+    controlPanel,
     callers,
     profiles,
     changeRates,

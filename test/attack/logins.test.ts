@@ -68,7 +68,7 @@ test('rotating names does not evade the throttle, and leaves a trace in the log'
   const scene = await attackedSidecar()
   const attack: Attack = { type: 'logins', inFlight: 50, account: ACCOUNT, password: 'wrong' }
   const { outcome } = await scenario(scene, '50 loops with another name each time', attack)
-  const tried = outcome['16 the name of the service user or the password is wrong'] ?? 0
+  const tried = outcome['16 the name of the user or the password is wrong'] ?? 0
   report('with another name each time', { 'passwords tried': tried })
   // 100 failures, those that were in flight with the last of them, and one for each pause.
   expect(tried).toBeLessThan(200)

@@ -189,7 +189,7 @@ describe('no token, no request: the answer says why', () => {
   test.each<[path: string, status: number, reason: string, message: string]>([
     ['/elsewhere/', 404, 'NO_ROUTE', 'no route of this server has that path'],
     ['/anyone', 404, 'NO_ROUTE', 'no route of this server has that path'],
-    ['/stale/', 502, 'LOGIN_FAILED', 'the name of the service user or the password is wrong'],
+    ['/stale/', 502, 'LOGIN_FAILED', 'the name of the user or the password is wrong'],
     [
       '/no-project/',
       403,

@@ -216,7 +216,7 @@ const FROM_A_SIDECAR: readonly (readonly [args: string[], before: string, compla
     {
       code: 'UNAUTHENTICATED',
       reason: 'LOGIN_FAILED',
-      message: 'the name of the service user or the password is wrong',
+      message: 'the name of the user or the password is wrong',
     },
   ],
   [

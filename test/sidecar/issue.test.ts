@@ -100,7 +100,7 @@ describe('a failed login', () => {
   const FAILED: Refusal = {
     code: 'UNAUTHENTICATED',
     reason: 'LOGIN_FAILED',
-    message: 'the name of the service user or the password is wrong',
+    message: 'the name of the user or the password is wrong',
     metadata: {},
     violations: [],
   }

@@ -125,7 +125,7 @@ test.each<[claim: string, profile: string, callerToken: string | undefined, Refu
     'a profile whose password was replaced meanwhile',
     'stale',
     BILLING_TOKEN,
-    refusal('UNAUTHENTICATED', 'LOGIN_FAILED', 'the name of the service user or the password is wrong'),
+    refusal('UNAUTHENTICATED', 'LOGIN_FAILED', 'the name of the user or the password is wrong'),
   ],
 ])('%s is refused', async (_claim, profile, callerToken, expected) => {
   expect(await refused(byProfile(profile, own, callerToken))).toEqual(expected)

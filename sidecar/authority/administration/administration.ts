@@ -12,6 +12,7 @@ import type {
 } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
+import type { ControlPanel } from '../control-panel/control-panel.ts'
 import { AccountAdministration } from './accounts.ts'
 import { changeDirectory } from './change.ts'
 import {
@@ -40,7 +41,10 @@ export type {
   UserType,
 }
 
-export type AdministrationParts = SecretParts & TokenParts
+export interface AdministrationParts extends SecretParts, TokenParts {
+  /** Loads the control panel when it is first asked for. */
+  readonly controlPanel: () => Promise<ControlPanel>
+}
 
 /** Every change names its actor first. Every method throws `CallError` where there is no answer. */
 export class Administration {
@@ -48,6 +52,8 @@ export class Administration {
   readonly projects: ProjectAdministration
   readonly users: UserAdministration
   readonly tokens: TokenAdministration
+  /** The control panel's links and sessions, loaded when they are first asked for. */
+  readonly controlPanel: () => Promise<ControlPanel>
   readonly #store: DirectoryStore
   readonly #secrets: SecretMaker
 
@@ -58,6 +64,7 @@ export class Administration {
     this.projects = new ProjectAdministration(parts.store)
     this.users = new UserAdministration(parts.store, this.#secrets)
     this.tokens = new TokenAdministration(parts, this.#secrets)
+    this.controlPanel = parts.controlPanel
   }
 
   /**

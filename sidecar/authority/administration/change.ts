@@ -35,6 +35,7 @@ export async function changeDirectory<T>(
 
 function viewOf({ records }: DirectoryChange): ChangeView {
   return {
+    records,
     tokenHolder: (token, kind) => records.activeHolder(queryOf(token, kind?.permissionScopes ?? [])),
   }
 }

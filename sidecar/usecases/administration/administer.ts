@@ -9,7 +9,7 @@ import {
 } from '../requester.ts'
 import type { CallServices } from '../services.ts'
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
-import { authorize, authorizeAsOwner } from './authorize.ts'
+import { authorize, authorizeAsOwner, expectConfirmed } from './authorize.ts'
 import type { Operation } from './operation.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { CONTROL_PANEL_USER_OPERATIONS, SERVICE_USER_OPERATIONS } from './users.ts'
@@ -54,7 +54,10 @@ export function requesterOf(
  * @throws CallError
  */
 export async function administer<Name extends OperationName>(
-  services: Pick<CallServices, 'engine' | 'administration' | 'callers' | 'changeRates' | 'now'>,
+  services: Pick<
+    CallServices,
+    'engine' | 'administration' | 'controlPanel' | 'callers' | 'changeRates' | 'now'
+  >,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
   const {
@@ -64,11 +67,13 @@ export async function administer<Name extends OperationName>(
     revokes = () => false,
     forOwners,
     forOperators,
+    secret = false,
     work,
   } = rowOf(operation)
   const authorizeRequest = (who: Requester) => {
     authorize(who, need, about(request), reads)
     if (forOwners?.request?.(request)) authorizeAsOwner(who)
+    if (secret) expectConfirmed(who, services.now())
   }
   authorizeRequest(requester)
   let current = requester

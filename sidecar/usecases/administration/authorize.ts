@@ -75,6 +75,15 @@ export function authorizeAsOwner(requester: Requester): void {
   if (requester.type === 'user' && !requester.user.owner) throw callError('NOT_OWNER', {})
 }
 
+/** How long a proof of who somebody is counts for what gives out secrets, in milliseconds. */
+export const CONFIRMED_MS = 10 * 60_000
+
+/** @throws CallError `REAUTHENTICATION_REQUIRED` where a session has not been confirmed lately */
+export function expectConfirmed({ session }: Requester, nowMs: number): void {
+  if (session !== undefined && nowMs >= session.confirmedAtMs + CONFIRMED_MS)
+    throw callError('REAUTHENTICATION_REQUIRED', {})
+}
+
 /** Whether a user administers an account (§5.1). */
 export function isAccountAdministrator(
   user: Pick<UserRecord, 'account' | 'owner' | 'roles'>,

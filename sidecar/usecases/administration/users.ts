@@ -46,6 +46,7 @@ export const SERVICE_USER_OPERATIONS = {
     { readonly user: UserRecord; readonly password: Secret }
   >({
     need: 'account_administrator',
+    secret: true,
     about: ({ account }) => ({ account }),
     work: async ({ administration, actor }, { account, name, permissions, roles }) =>
       administration.users.createServiceUser(actor, account, {
@@ -92,6 +93,7 @@ export const SERVICE_USER_OPERATIONS = {
   }),
   replaceServiceUserPassword: operation<NamedRequest, { readonly password: Secret }>({
     need: 'account_administrator',
+    secret: true,
     about: ({ account }) => ({ account }),
     forOperators: (user) => user.validator,
     work: async ({ administration, actor }, { account, name }) => {

@@ -1,13 +1,15 @@
 /** The right of a requester is looked at again inside the transaction of the change that they ask for. */
-import { createSecretKey } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 import { Administration } from '../../../sidecar/authority/administration/administration.ts'
 import type { VerifiedToken } from '../../../sidecar/authority/authority.ts'
+import { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
 import type { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
 import type { Passwords } from '../../../sidecar/authority/password.ts'
 import type { Database } from '../../../sidecar/directory/database.ts'
+import { PanelChange } from '../../../sidecar/directory/panel-change.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import {
   administer,
@@ -16,7 +18,7 @@ import {
 } from '../../../sidecar/usecases/administration/administer.ts'
 import { Callers, type IdentifiedCaller } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
-import type { Requester } from '../../../sidecar/usecases/requester.ts'
+import type { Requester, UserByToken } from '../../../sidecar/usecases/requester.ts'
 import { changing, PASSWORD_HASH, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 
@@ -36,7 +38,7 @@ const CLERK: IdentifiedCaller = {
 /** An account, and a person with `iam.admin` who has authenticated. */
 interface Scene {
   readonly account: Account
-  readonly requester: Extract<Requester, { type: 'user' }>
+  readonly requester: UserByToken
 }
 
 async function newScene(subject: Subject): Promise<Scene> {
@@ -70,6 +72,11 @@ async function newScene(subject: Subject): Promise<Scene> {
 
 const FROM = { protocol: 'grpc', address: '127.0.0.1' } as const
 
+/** As long as the token of the scene, so that the same time ends both. */
+const SESSIONS = { idleMs: HOUR_MS, lifetimeMs: 12 * HOUR_MS }
+
+const NO_LOGINS = { admit: () => Promise.reject(new TypeError('nobody logs in')) }
+
 const RATES = { burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 }
 
 /** Administration whose password hashes wait until the test opens the gate. */
@@ -82,11 +89,14 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
     return PASSWORD_HASH
   }
   const now = () => clock.nowMs
+  const passwords = { hash } as unknown as Passwords
+  const controlPanel = new ControlPanel({ store, passwords, failedLogins: NO_LOGINS, limits: SESSIONS, now })
   const administration = new Administration({
     store,
-    passwords: { hash } as unknown as Passwords,
+    passwords,
     signer: undefined as unknown as IamTokenSigner,
     pepper: createSecretKey(Buffer.alloc(32)),
+    controlPanel: () => Promise.resolve(controlPanel),
     tokenKinds: () => engine.tokenKinds.values(),
     now,
   })
@@ -96,10 +106,18 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
     request: OperationRequest<Name>,
   ) =>
     administer(
-      { engine, administration, callers: new Callers([CLERK]), changeRates: new ChangeRates(RATES), now },
+      {
+        engine,
+        administration,
+        controlPanel,
+        callers: new Callers([CLERK]),
+        changeRates: new ChangeRates(RATES),
+        now,
+      },
       { requester, operation, request },
     )
-  return { ask, reached: reached.promise, open: gate.resolve }
+  const session = (hash: Buffer) => controlPanel.sessions.find(hash)
+  return { ask, session, reached: reached.promise, open: gate.resolve }
 }
 
 /** What becomes of the requester while their call waits, and how it is refused then. */
@@ -189,6 +207,82 @@ export function requestersContract(subject: () => Subject): void {
     expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason } }])
     expect(await successors(scene)).toBe(0)
     expect(await trail(scene)).toEqual([])
+  })
+
+  /** The same person, who has logged in to the control panel. */
+  const loggedIn = async ({ requester }: Scene, { session }: ReturnType<typeof gated>) => {
+    const { clock } = subject()
+    const hash = randomBytes(32)
+    const begin = { ...{ hash, holder: requester.user, way: 'password' }, address: '127.0.0.1', client: '' }
+    await changing(subject(), (change) =>
+      new PanelChange(change).beginSession({ ...begin, endsAtMs: clock.nowMs + SESSIONS.lifetimeMs }),
+    )
+    const found = await session(hash)
+    if (found?.holder !== 'user') throw new TypeError('the session is not there')
+    const { token: _token, ...person } = requester
+    return { ...person, session: found }
+  }
+
+  test.each(LOSSES.filter(([claim]) => claim !== 'has the token revoked'))(
+    'a queued change of a requester with a session who %s is not made',
+    async (_claim, lose, reason) => {
+      const scene = await newScene(subject())
+      const gate = gated(subject())
+      const requester = await loggedIn(scene, gate)
+      const outcome = Promise.allSettled([gate.ask(requester, 'createServiceUser', creation(scene))])
+      await gate.reached
+      await lose(subject(), scene)
+      gate.open()
+      expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason } }])
+      expect(await successors(scene)).toBe(0)
+    },
+  )
+
+  test.each<[claim: string, lose: (id: string, scene: Scene) => Promise<unknown>, reason: string]>([
+    [
+      'has the session ended',
+      (id, { requester }) =>
+        changing(subject(), (change) => new PanelChange(change).endSession(requester.user, id)),
+      'REQUESTER_NOT_AUTHENTICATED',
+    ],
+    [
+      'accepts an invitation',
+      (_id, { requester }) =>
+        changing(subject(), (change) =>
+          new PanelChange(change).acceptInvitation(requester.user, PASSWORD_HASH),
+        ),
+      'REQUESTER_NOT_AUTHENTICATED',
+    ],
+    [
+      'confirmed who they are too long ago',
+      async () => {
+        subject().clock.nowMs += 600_000
+      },
+      'REAUTHENTICATION_REQUIRED',
+    ],
+  ])('a queued change of a requester who %s is not made', async (_claim, lose, reason) => {
+    const scene = await newScene(subject())
+    const gate = gated(subject())
+    const requester = await loggedIn(scene, gate)
+    const outcome = Promise.allSettled([gate.ask(requester, 'createServiceUser', creation(scene))])
+    await gate.reached
+    await lose(requester.session.id, scene)
+    gate.open()
+    expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason } }])
+    expect(await successors(scene)).toBe(0)
+  })
+
+  test('a change by a session names it in the trail, and needs no proof unless it gives out a secret', async () => {
+    const scene = await newScene(subject())
+    const gate = gated(subject())
+    gate.open()
+    const requester = await loggedIn(scene, gate)
+    subject().clock.nowMs += 600_000
+    await gate.ask(requester, 'createProject', { account: scene.account.account, name: 'alpha' })
+    const refused = gate.ask(requester, 'createServiceUser', creation(scene))
+    await expect(refused).rejects.toMatchObject({ reason: 'REAUTHENTICATION_REQUIRED' })
+    const by = { ...FROM, session_id: requester.session.id }
+    expect((await trail(scene)).at(-1)).toMatchObject({ action: 'project.create', details: { by } })
   })
 
   test('a queued change of a requester who loses nothing is made', async () => {

@@ -26,7 +26,7 @@ export const ErrorReason = {
   ERROR_REASON_CALLER_TOKEN_INVALID: 3,
   /** ERROR_REASON_REQUESTER_NOT_AUTHENTICATED - UNAUTHENTICATED: "expected {credential}". Do not retry. */
   ERROR_REASON_REQUESTER_NOT_AUTHENTICATED: 4,
-  /** ERROR_REASON_LOGIN_FAILED - UNAUTHENTICATED: "the name of the service user or the password is wrong". Do not retry. */
+  /** ERROR_REASON_LOGIN_FAILED - UNAUTHENTICATED: "the name of the user or the password is wrong". Do not retry. */
   ERROR_REASON_LOGIN_FAILED: 5,
   /** ERROR_REASON_LOGIN_REFUSED - UNAUTHENTICATED: "the login failed; expected a service user, their password, a scope that they have a permission for, and an address that the account allows". Do not retry. */
   ERROR_REASON_LOGIN_REFUSED: 6,
@@ -122,6 +122,16 @@ export const ErrorReason = {
   ERROR_REASON_DECISION_NOT_LOGGED: 51,
   /** ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end the tokens of the lost time". Retry later. */
   ERROR_REASON_DIRECTORY_CHANGES_LOST: 52,
+  /** ERROR_REASON_SECOND_FACTOR_REQUIRED - UNAUTHENTICATED: "the password is right, and the user has set up more than that; expected {ways}". Do not retry. */
+  ERROR_REASON_SECOND_FACTOR_REQUIRED: 53,
+  /** ERROR_REASON_CODE_WRONG - UNAUTHENTICATED: "the one-time code is wrong, or was used before; expected the one that is shown now". Do not retry. */
+  ERROR_REASON_CODE_WRONG: 54,
+  /** ERROR_REASON_PASSKEY_REFUSED - UNAUTHENTICATED: "the answer of the passkey was not accepted; expected a passkey of a user who may log in here". Do not retry. */
+  ERROR_REASON_PASSKEY_REFUSED: 55,
+  /** ERROR_REASON_LINK_INVALID - UNAUTHENTICATED: "the link is unknown, was used before or has ended; ask for another one". Do not retry. */
+  ERROR_REASON_LINK_INVALID: 56,
+  /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "this shows a secret or changes how somebody logs in; confirm who you are, and ask again". Do not retry. */
+  ERROR_REASON_REAUTHENTICATION_REQUIRED: 57,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -181,5 +191,10 @@ export namespace ErrorReason {
   export type ERROR_REASON_VERIFICATIONS_EXHAUSTED = typeof ErrorReason.ERROR_REASON_VERIFICATIONS_EXHAUSTED;
   export type ERROR_REASON_DECISION_NOT_LOGGED = typeof ErrorReason.ERROR_REASON_DECISION_NOT_LOGGED;
   export type ERROR_REASON_DIRECTORY_CHANGES_LOST = typeof ErrorReason.ERROR_REASON_DIRECTORY_CHANGES_LOST;
+  export type ERROR_REASON_SECOND_FACTOR_REQUIRED = typeof ErrorReason.ERROR_REASON_SECOND_FACTOR_REQUIRED;
+  export type ERROR_REASON_CODE_WRONG = typeof ErrorReason.ERROR_REASON_CODE_WRONG;
+  export type ERROR_REASON_PASSKEY_REFUSED = typeof ErrorReason.ERROR_REASON_PASSKEY_REFUSED;
+  export type ERROR_REASON_LINK_INVALID = typeof ErrorReason.ERROR_REASON_LINK_INVALID;
+  export type ERROR_REASON_REAUTHENTICATION_REQUIRED = typeof ErrorReason.ERROR_REASON_REAUTHENTICATION_REQUIRED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

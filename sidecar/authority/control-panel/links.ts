@@ -1,0 +1,57 @@
+/** Links that work once: invitations, by which a user sets a password, and links that log in. */
+import { callError } from '../../base/call-error.ts'
+import type { Secret } from '../../base/secret.ts'
+import { PanelChange } from '../../directory/panel-change.ts'
+import { type LinkPurpose, type PanelLinkRecord, PanelRecords } from '../../directory/panel-records.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
+import type { Actor } from '../actor.ts'
+import { changeDirectory, userToChange } from '../administration/change.ts'
+import type { PanelParts } from './parts.ts'
+import { hashOfPanelSecret, newPanelSecret } from './secret.ts'
+
+/** How long a link works, in milliseconds. */
+export const LINK_LIFETIME_MS = 24 * 3_600_000
+
+/** The secret is in this answer and nowhere else. */
+export interface NewLink {
+  readonly secret: Secret
+  /** Milliseconds since the epoch. */
+  readonly endsAtMs: number
+}
+
+/** A link that works now, with what is stored of its secret. */
+export interface LiveLink extends PanelLinkRecord {
+  readonly hash: Buffer
+}
+
+export class PanelLinks {
+  readonly #parts: Pick<PanelParts, 'store' | 'now'>
+
+  constructor(parts: Pick<PanelParts, 'store' | 'now'>) {
+    this.#parts = parts
+  }
+
+  /** Makes a link for a user, in place of the earlier one with the same purpose. */
+  async create(actor: Actor, account: string, name: string, purpose: LinkPurpose): Promise<NewLink> {
+    const { secret, hash } = newPanelSecret()
+    const endsAtMs = this.#parts.now() + LINK_LIFETIME_MS
+    await changeDirectory(this.#parts.store, actor, async (change) => {
+      const user = await userToChange(change, actor, account, name, 'control_panel_user')
+      await new PanelChange(change).addLink(user, { hash, purpose, endsAtMs })
+    })
+    return { secret, endsAtMs }
+  }
+
+  /** The link with this secret, which is not used up. @param records of a transaction, for a use @throws CallError `LINK_INVALID` */
+  async find(
+    secret: string,
+    purpose: LinkPurpose,
+    records: DirectoryRecords = this.#parts.store.records,
+  ): Promise<LiveLink> {
+    const hash = hashOfPanelSecret(secret)
+    const link = hash && (await new PanelRecords(records).link(hash, purpose))
+    if (hash === undefined || link === undefined || link.endsAtMs <= this.#parts.now())
+      throw callError('LINK_INVALID', {})
+    return { ...link, hash }
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * Logging in: what somebody proves becomes a session. What they prove is looked at, or looked at again, inside the transaction
+ * that begins the session.
+ */
+import { callError } from '../../base/call-error.ts'
+import type { Secret } from '../../base/secret.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { UserRecord } from '../../directory/directory.ts'
+import { type NewSession, PanelChange } from '../../directory/panel-change.ts'
+import { PanelRecords } from '../../directory/panel-records.ts'
+import type { Actor, ChangeOrigin } from '../actor.ts'
+import { isAllowed } from '../addresses.ts'
+import { changeDirectory } from '../administration/change.ts'
+import type { Origin, PasswordRequester } from '../authority.ts'
+import { actorOf } from './actor.ts'
+import type { LiveLink, PanelLinks } from './links.ts'
+import type { PanelParts } from './parts.ts'
+import { checkPanelPassword, type PanelPasswords, type ProvenLogin } from './passwords.ts'
+import { expectSecondFactor } from './second-factors.ts'
+import { newPanelSecret } from './secret.ts'
+import { type LiveSession, type PanelSessions, sessionEnded } from './sessions.ts'
+
+/** Who asks for a session, and how. */
+export interface LoginRequest {
+  readonly origin: ChangeOrigin
+  readonly from: Pick<Origin, 'source' | 'connection'>
+  /** What the browser says of itself. */
+  readonly client: string
+  /** SHA-256 of the session that the browser has; the new one takes its place. */
+  readonly replaces: Buffer | undefined
+  /** Counts the login among the changes of its user. @throws CallError where there are too many */
+  readonly spend: (actor: Pick<Actor, 'lane' | 'principal'>) => void
+}
+
+/** A session that has begun. The secret is for the cookie alone. */
+export interface Begun {
+  readonly secret: Secret
+  readonly session: LiveSession
+}
+
+/** A caller who was found by the caller token. */
+export interface KnownCaller {
+  readonly name: string
+  /** SHA-256 of the caller token. */
+  readonly digest: Buffer
+  readonly everything: boolean
+}
+
+interface LogInParts {
+  readonly passwords: PanelPasswords
+  readonly links: PanelLinks
+  readonly sessions: PanelSessions
+}
+
+/** Every method throws `CallError` where there is no session. */
+export class LogIn {
+  readonly #parts: PanelParts
+  readonly #panel: LogInParts
+
+  constructor(parts: PanelParts, panel: LogInParts) {
+    this.#parts = parts
+    this.#panel = panel
+  }
+
+  /** @param code a one-time code; `undefined`: the user gave none */
+  byPassword(claim: PasswordRequester, code: string | undefined, request: LoginRequest): Promise<Begun> {
+    return this.#panel.passwords.prove(claim, request.from, async (login) => {
+      expectAddress(login, request.origin)
+      return this.#begin(actorOf(login.user, request.origin), request, 'password', async (change) => {
+        await expectSame(change, login)
+        await expectSecondFactor(this.#parts.factors, change, login.user, code)
+        return login.user
+      })
+    })
+  }
+
+  /** By a link that logs in, which is used up. */
+  async byLink(secret: string, request: LoginRequest): Promise<Begun> {
+    const { links } = this.#panel
+    const link = await links.find(secret, 'login')
+    expectAddress(link, request.origin)
+    return this.#begin(actorOf(link.user, request.origin), request, 'link', async (change) => {
+      const { user, hash } = await links.find(secret, 'login', change.records)
+      await new PanelChange(change).removeLink(hash)
+      return user
+    })
+  }
+
+  /** Whose invitation it is. It is not used up. */
+  invitation(secret: string): Promise<LiveLink> {
+    return this.#panel.links.find(secret, 'invitation')
+  }
+
+  /** Sets the password of an invitation, which is used up, and logs in. What the user had set up before is gone. */
+  async byInvitation(secret: string, password: Secret, request: LoginRequest): Promise<Begun> {
+    const { links } = this.#panel
+    const invitation = await links.find(secret, 'invitation')
+    expectAddress(invitation, request.origin)
+    checkPanelPassword('password', password, invitation.user)
+    const passwordHash = await this.#parts.passwords.hash(password.reveal(), invitation.user.id)
+    return this.#begin(actorOf(invitation.user, request.origin), request, 'invitation', async (change) => {
+      const { user } = await links.find(secret, 'invitation', change.records)
+      await new PanelChange(change).acceptInvitation(user, passwordHash)
+      // With the generation that it has now.
+      return (await change.records.userById(user.id)) ?? user
+    })
+  }
+
+  /**
+   * By a passkey, or whatever else proves the user by itself.
+   *
+   * @param way for the audit trail
+   * @param prove says inside the transaction who it is, or throws
+   */
+  byProof(
+    user: UserRecord,
+    way: string,
+    request: LoginRequest,
+    prove: (change: DirectoryChange) => Promise<UserRecord>,
+  ): Promise<Begun> {
+    return this.#begin(actorOf(user, request.origin), request, way, async (change) => {
+      const proven = await prove(change)
+      const login = await new PanelRecords(change.records).login(proven.account, proven.name)
+      if (login?.user.id !== proven.id) throw callError('LOGIN_FAILED', {})
+      expectAddress(login, request.origin)
+      return login.user
+    })
+  }
+
+  /** @param confirm finds the caller again, inside the transaction */
+  ofCaller(caller: KnownCaller, request: LoginRequest, confirm: () => void): Promise<Begun> {
+    const { name, digest, everything } = caller
+    const actor: Actor = {
+      name: `caller ${name}`,
+      lane: everything ? 'operators' : 'administrators',
+      principal: `caller ${name}`,
+      origin: request.origin,
+      confirm,
+      authorize: () => {},
+    }
+    return this.#begin(actor, request, 'caller token', async () => ({
+      caller: name,
+      digest: digest.toString('hex'),
+    }))
+  }
+
+  /** The user of the session proves again who they are, with their password and what it takes beside it. */
+  confirmByPassword(
+    session: LiveSession,
+    claim: PasswordRequester,
+    code: string | undefined,
+    request: Pick<LoginRequest, 'from' | 'origin' | 'spend'>,
+  ): Promise<LiveSession> {
+    return this.#panel.passwords.prove(claim, request.from, async (login) => {
+      if (session.holder !== 'user' || session.user.id !== login.user.id) throw sessionEnded()
+      const actor = actorOf(login.user, request.origin)
+      request.spend(actor)
+      return this.#panel.sessions.confirm(actor, session, async (change) => {
+        await expectSame(change, login)
+        await expectSecondFactor(this.#parts.factors, change, login.user, code)
+      })
+    })
+  }
+
+  async #begin(
+    actor: Actor,
+    { origin, client, replaces, spend }: LoginRequest,
+    way: string,
+    prove: (change: DirectoryChange) => Promise<NewSession['holder']>,
+  ): Promise<Begun> {
+    spend(actor)
+    const { secret, hash } = newPanelSecret()
+    const { sessions } = this.#panel
+    return changeDirectory(this.#parts.store, actor, async (change) => {
+      const holder = await prove(change)
+      const panel = new PanelChange(change)
+      const before = replaces && (await sessions.find(replaces, change.records))
+      if (before !== undefined) await panel.replaceSession(before)
+      const endsAtMs = sessions.endsAtMs()
+      await panel.beginSession({ hash, holder, way, endsAtMs, address: origin.address, client })
+      const session = await sessions.find(hash, change.records)
+      if (session === undefined) throw callError('LOGIN_FAILED', {})
+      return { secret, session }
+    })
+  }
+}
+
+/** An owner who restricted the account too far must be able to mend it (§1). */
+function expectAddress(
+  { user, addresses }: { readonly user: UserRecord; readonly addresses: readonly string[] },
+  { address }: ChangeOrigin,
+): void {
+  if (!isAllowed(address, addresses) && !user.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
+}
+
+/** The password was right before the transaction, and counts only while it is the user's. @throws CallError */
+async function expectSame(change: DirectoryChange, { user, passwordHash }: ProvenLogin): Promise<void> {
+  const now = await new PanelRecords(change.records).login(user.account, user.name)
+  if (
+    now?.user.id !== user.id ||
+    now.user.generation !== user.generation ||
+    now.passwordHash !== passwordHash
+  )
+    throw callError('LOGIN_FAILED', {})
+}

@@ -1,0 +1,48 @@
+/** What a control panel user proves beside the password, or in place of it. */
+import { callError } from '../../base/call-error.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { UserRecord } from '../../directory/directory.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
+
+/** `code`: a one-time code after the password. `passkey`: a passkey in place of it. */
+export type FactorWay = 'code' | 'passkey'
+
+export interface SecondFactors {
+  /** What the user has set up. Where that is something, the password alone is not enough. */
+  waysOf(records: DirectoryRecords, userId: string): Promise<readonly FactorWay[]>
+  /** Uses a code up, inside the transaction of what it is for. @throws CallError `CODE_WRONG` */
+  useCode(change: DirectoryChange, user: UserRecord, code: string): Promise<void>
+}
+
+/** Nobody has set up anything. */
+export const NO_SECOND_FACTORS: SecondFactors = {
+  waysOf: async () => [],
+  useCode: async () => {
+    throw callError('CODE_WRONG', {})
+  },
+}
+
+/**
+ * Expects the second factor of a user whose password was right, inside the transaction of what it is for.
+ *
+ * @param code `undefined`: the user gave none
+ * @throws CallError `SECOND_FACTOR_REQUIRED`, `CODE_WRONG`
+ */
+export async function expectSecondFactor(
+  factors: SecondFactors,
+  change: DirectoryChange,
+  user: UserRecord,
+  code: string | undefined,
+): Promise<void> {
+  const ways = await factors.waysOf(change.records, user.id)
+  if (ways.length === 0) return
+  if (code === undefined || !ways.includes('code'))
+    throw callError(
+      'SECOND_FACTOR_REQUIRED',
+      { ways: ways.map((way) => WORDS[way]).join(' or ') },
+      { metadata: { ways: ways.join(' ') } },
+    )
+  await factors.useCode(change, user, code)
+}
+
+const WORDS: Readonly<Record<FactorWay, string>> = { code: 'a one-time code', passkey: 'a passkey' }

@@ -1,0 +1,21 @@
+/** Secrets of links and sessions: 256 random bits. The directory has their SHA-256, which is enough for what nobody can guess. */
+import { hash, randomBytes } from 'node:crypto'
+import { Secret } from '../../base/secret.ts'
+
+/** A secret that was just made, and what is stored of it. */
+export interface NewPanelSecret {
+  readonly secret: Secret
+  readonly hash: Buffer
+}
+
+const FORM = /^[\w-]{43}$/
+
+export function newPanelSecret(): NewPanelSecret {
+  const value = randomBytes(32).toString('base64url')
+  return { secret: new Secret(value), hash: hash('sha256', value, 'buffer') }
+}
+
+/** What is stored of a secret; `undefined`: the text is none. */
+export function hashOfPanelSecret(text: string): Buffer | undefined {
+  return FORM.test(text) ? hash('sha256', text, 'buffer') : undefined
+}

@@ -1,0 +1,149 @@
+/** Sessions of the control panel. The directory has them, so that every process knows them, and each ends when its row is gone. */
+import { CallError, callError } from '../../base/call-error.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import { PanelChange } from '../../directory/panel-change.ts'
+import { PanelRecords, type PanelSession, type PanelSessionRecord } from '../../directory/panel-records.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
+import { type Actor, type ChangeView, trusted } from '../actor.ts'
+import { changeDirectory, userToChange } from '../administration/change.ts'
+import { found, userIn } from '../administration/found.ts'
+import { LazyLruCache } from '../lazy-lru-cache.ts'
+import type { PanelParts } from './parts.ts'
+
+/** A session that has not ended, with what is stored of its secret. */
+export type LiveSession = PanelSessionRecord & { readonly hash: Buffer }
+
+export type UserSession = Extract<LiveSession, { readonly holder: 'user' }>
+export type CallerSession = Extract<LiveSession, { readonly holder: 'caller' }>
+
+/** How often the use of a session is written, in milliseconds. */
+const TOUCH_MS = 60_000
+
+/** Most sessions of callers that are known without a look into the directory. */
+const KNOWN_MAX = 1_000
+
+export class PanelSessions {
+  readonly #parts: Pick<PanelParts, 'store' | 'limits' | 'now'>
+  readonly #touching = new Set<string>()
+  readonly #ofCallers = new LazyLruCache<{ readonly digest: Buffer }>(KNOWN_MAX)
+
+  constructor(parts: Pick<PanelParts, 'store' | 'limits' | 'now'>) {
+    this.#parts = parts
+  }
+
+  /** @param hash SHA-256 of what the cookie has */
+  async find(
+    hash: Buffer,
+    records: DirectoryRecords = this.#parts.store.records,
+  ): Promise<LiveSession | undefined> {
+    const session = await new PanelRecords(records).session(hash)
+    if (session === undefined || !this.#isLive(session)) return undefined
+    return { ...session, hash }
+  }
+
+  /** Finds the session of a request, and writes at most once a minute that it was used. */
+  async use(hash: Buffer): Promise<LiveSession | undefined> {
+    const session = await this.find(hash)
+    if (session === undefined) return undefined
+    if (session.holder === 'caller')
+      this.#ofCallers.set(hash.toString('hex'), { digest: Buffer.from(session.callerDigest, 'hex') })
+    if (this.#parts.now() - session.usedAtMs < TOUCH_MS) return session
+    await this.#touch(session)
+    return { ...session, usedAtMs: this.#parts.now() }
+  }
+
+  /** The session as it is inside the transaction of a change; `undefined`: it has ended meanwhile. */
+  again({ records }: ChangeView, { hash }: LiveSession): Promise<LiveSession | undefined> {
+    return this.find(hash, records)
+  }
+
+  /** SHA-256 of the caller token of a session that was a caller's when it was used last. It says nothing of whether it is now. */
+  callerBefore(hash: Buffer): Buffer | undefined {
+    return this.#ofCallers.get(hash.toString('hex'))?.digest
+  }
+
+  /** When the session ends unless it is used, in milliseconds since the epoch. */
+  idleUntilMs({ usedAtMs, endsAtMs }: PanelSession): number {
+    return Math.min(usedAtMs + this.#parts.limits.idleMs, endsAtMs)
+  }
+
+  /** When a session ends at the latest that begins now. */
+  endsAtMs(): number {
+    return this.#parts.now() + this.#parts.limits.lifetimeMs
+  }
+
+  /** The sessions of a user that have not ended, newest first. @throws CallError where there is no such user */
+  async list(account: string, name: string): Promise<readonly PanelSession[]> {
+    const { records } = this.#parts.store
+    const user = await userIn(records, account, name, 'control_panel_user')
+    return (await new PanelRecords(records).sessions(user)).filter((session) => this.#isLive(session))
+  }
+
+  /** Ends a session of a user. @throws CallError where there is none */
+  async end(actor: Actor, account: string, name: string, id: string): Promise<void> {
+    await changeDirectory(this.#parts.store, actor, async (change) => {
+      const user = await userToChange(change, actor, account, name, 'control_panel_user')
+      const ended = await new PanelChange(change).endSession(user, id)
+      found(ended ? id : undefined, `such session of control panel user \`${name}\``)
+    })
+  }
+
+  /** @param caller name of the caller, where it is a caller's */
+  async logOut(actor: Actor, session: LiveSession, caller: string): Promise<void> {
+    await changeDirectory(this.#parts.store, actor, (change) =>
+      new PanelChange(change).logOut(session, caller),
+    )
+  }
+
+  /**
+   * Writes that the holder has proved again who they are.
+   *
+   * @param prove expects it, inside the transaction
+   * @throws CallError where the session has ended, and what `prove` throws
+   */
+  confirm(
+    actor: Actor,
+    { hash }: LiveSession,
+    prove: (change: DirectoryChange) => Promise<void>,
+  ): Promise<LiveSession> {
+    return changeDirectory(this.#parts.store, actor, async (change) => {
+      if ((await this.find(hash, change.records)) === undefined) throw sessionEnded()
+      await prove(change)
+      await new PanelChange(change).confirmSession(hash)
+      const session = await this.find(hash, change.records)
+      if (session === undefined) throw sessionEnded()
+      return session
+    })
+  }
+
+  #isLive(session: PanelSession): boolean {
+    return this.#parts.now() < this.idleUntilMs(session)
+  }
+
+  /** A use that cannot be written is no reason to refuse the request. */
+  async #touch(session: LiveSession): Promise<void> {
+    const key = session.hash.toString('hex')
+    if (this.#touching.has(key)) return
+    this.#touching.add(key)
+    try {
+      await changeDirectory(this.#parts.store, touchingActor(session), (change) =>
+        new PanelChange(change).touchSession(session.hash),
+      )
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error
+    } finally {
+      this.#touching.delete(key)
+    }
+  }
+}
+
+/** The change has no record in the audit trail. Its lane is that of who uses the session. */
+function touchingActor(session: LiveSession): Actor {
+  if (session.holder === 'caller') return trusted(`session ${session.id}`)
+  return { ...trusted(`session ${session.id}`, 'users'), principal: session.user.id }
+}
+
+/** The session is unknown, or has ended. */
+export function sessionEnded(): CallError {
+  return callError('REQUESTER_NOT_AUTHENTICATED', { credential: 'a session of the control panel; log in' })
+}

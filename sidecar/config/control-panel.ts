@@ -1,0 +1,31 @@
+/** What the configuration says about logging in to the page. */
+import { bareHost, isLoopback } from '../base/address.ts'
+import { type Config, ConfigError } from './config.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+/** How long sessions last, in milliseconds; `undefined`: nobody logs in. */
+export function sessionLimitsOf({
+  http: { control_panel: panel },
+}: Pick<Config, 'http'>): { readonly idleMs: number; readonly lifetimeMs: number } | undefined {
+  if (panel === undefined) return undefined
+  const { idle_minutes: idleMinutes = 30, lifetime_hours: lifetimeHours = 12 } = panel
+  return { idleMs: idleMinutes * MINUTE_MS, lifetimeMs: lifetimeHours * HOUR_MS }
+}
+
+/** What the schema of the configuration cannot say. @throws ConfigError */
+export function checkControlPanel({ http }: Pick<Config, 'http'>): void {
+  if (http.control_panel === undefined) return
+  const missing = (['console', 'connect'] as const).filter((key) => !http[key])
+  if (missing.length > 0)
+    throw new ConfigError(
+      `http.control_panel: expected ${missing.map((key) => `http.${key}: true`).join(' and ')} too; people log in to the page of http.console, which asks by http.connect`,
+    )
+  if (http.public_url === undefined) return
+  const { protocol, hostname } = new URL(http.public_url)
+  if (protocol !== 'https:' && !isLoopback(bareHost(hostname)))
+    throw new ConfigError(
+      'http.control_panel: expected https in http.public_url, because passwords and sessions travel to it',
+    )
+}
