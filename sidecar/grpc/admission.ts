@@ -4,8 +4,10 @@
  * connection is open.
  */
 import { callError } from '../base/call-error.ts'
+import { expectLiveSession } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 import type { CallContext, ClientConnection, Method, Methods, Responses } from './call.ts'
+import { nameOfConnection } from './handler.ts'
 
 /** How calls are admitted. */
 interface Admission {
@@ -13,6 +15,8 @@ interface Admission {
   readonly expect: (context: CallContext) => void
   /** Logs a refusal. */
   readonly report: (connection: ClientConnection, error: unknown) => void
+  /** Expects a session that has not ended, of a call with one. Absent: no call has one. */
+  readonly expectSession?: (session: Buffer, context: CallContext) => Promise<void>
 }
 
 /** The same methods for clients whose certificate is the certificate of a caller. */
@@ -34,11 +38,12 @@ export function forCallersByCertificate(
   })
 }
 
-/** The same methods for calls with a caller token. */
+/** The same methods for calls with a caller token; those with one message also for calls with a session of the control panel. */
 export function forCallersByToken(
   methods: Methods,
-  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
+  services: Pick<Services, 'callers' | 'controlPanel' | 'intake' | 'trace'>,
 ): Methods {
+  const { callers, trace } = services
   return forCallersOnly(methods, callers, {
     expect: (context) => {
       const authorization = context.metadata('authorization')
@@ -49,13 +54,17 @@ export function forCallersByToken(
     // Whoever reaches the listener can open connections, so they are counted.
     report: ({ address }, error) =>
       trace.refused('a client was refused', error, { protocol: 'http', address }),
+    expectSession: async (session, context) => {
+      await services.intake.turn(nameOfConnection(context), { session })
+      await expectLiveSession(services, session)
+    },
   })
 }
 
 function forCallersOnly(
   methods: Methods,
   callers: Services['callers'],
-  { expect, report }: Admission,
+  { expect, report, expectSession }: Admission,
 ): Methods {
   /** Looks at each stream again. A stream that waits would otherwise outlive the withdrawal of its caller. */
   const streams = new Set<() => void>()
@@ -99,12 +108,30 @@ function forCallersOnly(
     }
   }
 
-  return new Map([...methods].map(([path, method]) => [path, guardedMethod(method, expectCaller, guarded)]))
+  const admit = (context: CallContext): Promise<void> | undefined => {
+    if (expectSession !== undefined && context.session !== undefined)
+      return expectSession(context.session, context).catch((error: unknown) => {
+        report(context.connection, error)
+        throw error
+      })
+    expectCaller(context)
+    return undefined
+  }
+
+  return new Map(
+    [...methods].map(([path, method]) => [path, guardedMethod(method, { expectCaller, admit }, guarded)]),
+  )
+}
+
+interface Guards {
+  readonly expectCaller: (context: CallContext) => void
+  /** As `expectCaller`, for calls that may have a session. */
+  readonly admit: (context: CallContext) => Promise<void> | undefined
 }
 
 function guardedMethod(
   method: Method,
-  expectCaller: (context: CallContext) => void,
+  { expectCaller, admit }: Guards,
   guarded: (responses: Responses, context: CallContext) => Responses,
 ): Method {
   switch (method.type) {
@@ -112,8 +139,10 @@ function guardedMethod(
       return {
         type: 'unary',
         handle: (request, context) => {
-          expectCaller(context)
-          return method.handle(request, context)
+          const looking = admit(context)
+          return looking === undefined
+            ? method.handle(request, context)
+            : looking.then(() => method.handle(request, context))
         },
       }
     case 'server_stream':

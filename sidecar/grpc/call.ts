@@ -61,6 +61,8 @@ export interface CallContext {
   metadata(name: string): readonly string[]
   /** The id of the request, where it has one whether or not its client gave one. */
   readonly requestId?: string
+  /** SHA-256 of the secret of the session of the control panel that it has. Then it presents no other credential. */
+  readonly session?: Buffer | undefined
 }
 
 /** Says how a call ends whose handler has thrown. */

@@ -132,6 +132,7 @@ export function presentedIn(context: CallContext, reachable: boolean): Presented
   const remote = isReachable(context.connection, reachable)
   return {
     ...callerCredentialsIn(context, reachable),
+    session: context.session,
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
     clientAddress: address ?? (remote ? undefined : '127.0.0.1'),
     connection: context.connection,

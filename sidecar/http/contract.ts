@@ -17,10 +17,20 @@ export interface Calls {
       readonly headers: OutgoingHttpHeaders
       readonly address: string | undefined
       readonly requestId: string
+      /** SHA-256 of the secret of its session; `undefined`: it has none. */
+      readonly session?: Buffer | undefined
       /** The requests of the call may arrive for as long as it lasts. */
       readonly mayLast: () => void
     },
   ): void
+}
+
+/** What the server knows of requests. */
+export interface AboutRequests {
+  /** Lifts the limits on time of a request of HTTP/2. */
+  readonly mayLast: (request: IncomingMessage) => void
+  /** SHA-256 of the secret of the session that a request of the page has; absent: nobody logs in. */
+  readonly sessionOf?: ((request: IncomingMessage) => Buffer | undefined) | undefined
 }
 
 export interface ContractOptions {
@@ -73,10 +83,9 @@ export class ContractRoutes {
     return this.#prefixes.some((prefix) => url.startsWith(`${prefix}/`))
   }
 
-  /** @param mayLast lifts the limits on time of a request of HTTP/2 */
-  async addTo(server: FastifyInstance, mayLast: (request: IncomingMessage) => void): Promise<void> {
+  async addTo(server: FastifyInstance, about: AboutRequests): Promise<void> {
     for (const prefix of this.#prefixes)
-      await server.register(async (scope) => this.#addService(scope, prefix, mayLast), { prefix })
+      await server.register(async (scope) => this.#addService(scope, prefix, about), { prefix })
     let document: Buffer | undefined
     server.get(DOCUMENT, async (_request, reply) => {
       document ??= this.#options.document()
@@ -87,7 +96,7 @@ export class ContractRoutes {
   async #addService(
     scope: FastifyInstance,
     prefix: string,
-    mayLast: (request: IncomingMessage) => void,
+    { mayLast, sessionOf }: AboutRequests,
   ): Promise<void> {
     if (this.#origins.size > 0) await this.#addCors(scope)
     const { calls } = this.#options
@@ -102,6 +111,7 @@ export class ContractRoutes {
         headers: reply.getHeaders() as OutgoingHttpHeaders,
         address: ip,
         requestId: id,
+        session: sessionOf?.(raw),
         mayLast: () => mayLast(raw),
       })
     })

@@ -1,6 +1,6 @@
 /** Translates errors to HTTP statuses and to bodies in Keystone's format. No other file does. */
 import type { FastifyReply } from 'fastify'
-import { CallError } from '../base/call-error.ts'
+import { CallError, type CallErrorReason } from '../base/call-error.ts'
 import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
 
 // Not imported, because an import makes Node create every export of the module. One of them is a WebSocket client that
@@ -16,15 +16,20 @@ export interface HttpError {
   /** Never contains a value of the request. */
   readonly message: string
   readonly retryAfterSeconds?: number
+  /** For protocols that have a place for it. */
+  readonly reason?: CallErrorReason
+  /** Further machine-readable facts. Never contains a secret. */
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 /** Makes the error response. An unknown error becomes status 500 without its cause, which the caller must log. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof CallError) {
     const status = statusOf(error.row)
-    const { message, metadata } = error
-    if (status !== 429 && status !== 503) return { status, message }
-    return { status, message, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
+    const { message, reason, metadata } = error
+    const answer = { status, message, reason, metadata }
+    if (status !== 429 && status !== 503) return answer
+    return { ...answer, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
   }
   // The messages of Fastify's errors quote the request, so only their statuses are used.
   const status = (error as { statusCode?: unknown } | null)?.statusCode

@@ -6,9 +6,15 @@ import type { HttpError } from './errors.ts'
 /** Where the page is. Its links are relative, so it ends with a slash. */
 export const PAGE = '/console/'
 
-interface OriginOptions {
+/** How the page of this server is reached. */
+export interface PageAddress {
   /** Whether the server speaks https. */
   readonly secure: boolean
+  /** URL of the server for clients; `undefined`: its own address. */
+  readonly publicUrl: string | undefined
+}
+
+interface OriginOptions extends PageAddress {
   readonly contract?: ContractRoutes | undefined
   /** Whether the page may call the contract; `undefined`: it is not served. */
   readonly console: { readonly verify: boolean } | undefined
@@ -39,10 +45,22 @@ function isAllowedOrigin(
   origin: string,
   url: string,
   host: string | undefined,
-  { secure, contract, console }: OriginOptions,
+  { contract, console, ...address }: OriginOptions,
 ): boolean {
   if (contract?.allows(origin, url)) return true
-  const own = `${secure ? 'https' : 'http'}://${host}`.toLowerCase()
-  if (console === undefined || origin.toLowerCase() !== own) return false
+  if (console === undefined || !isOwnOrigin(origin, host, address)) return false
   return url.startsWith(PAGE) || (console.verify && contract?.has(url) === true)
+}
+
+/**
+ * Whether a request comes from our own page: as the request names the server, or as `http.public_url` does, where a proxy may say
+ * https and another host.
+ */
+export function isOwnOrigin(
+  origin: string,
+  host: string | undefined,
+  { secure, publicUrl }: PageAddress,
+): boolean {
+  const named = `${secure ? 'https' : 'http'}://${host}`.toLowerCase()
+  return origin.toLowerCase() === named || (publicUrl !== undefined && origin === new URL(publicUrl).origin)
 }

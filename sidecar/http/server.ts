@@ -1,4 +1,5 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyInstance,
@@ -17,6 +18,7 @@ import { Bounds } from './bounds.ts'
 import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
 import type { ConsoleOptions } from './console.ts'
 import type { ContractRoutes } from './contract.ts'
+import type { PageRequests } from './control-panel/page-requests.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { hostProblem } from './host.ts'
 import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
@@ -154,8 +156,8 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
   addHealthRoutes(server, services)
   await addIdentityRoutes(server, services, options.identity, () => site)
-  await addOptionalRoutes(server, services, options, () => site)
-  await addContract(server, options, bounds, tls)
+  const pages = await addOptionalRoutes(server, services, options, () => site)
+  await addContract(server, options, bounds, tls, pages)
 
   const { port, close } = await bounds.listen(server, options.address, options.connections)
   const host = withBrackets(parsed.host)
@@ -212,9 +214,9 @@ export async function checkHttpOptions(options: HttpOptions): Promise<void> {
 async function addOptionalRoutes(
   server: FastifyInstance,
   services: Services,
-  { authorize, proxies, authzen, jwks, console }: HttpOptions,
+  { authorize, proxies, authzen, jwks, console, ...options }: HttpOptions,
   site: () => Site,
-): Promise<void> {
+): Promise<PageRequests | undefined> {
   // Without proxies nobody may ask.
   if (authorize && proxies !== undefined) {
     const [{ addAuthorizeRoutes }, { addExtAuthzRoute }] = await Promise.all([
@@ -230,6 +232,8 @@ async function addOptionalRoutes(
   }
   if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
   if (console !== undefined) (await import('./console.ts')).addConsoleRoutes(server, services, console)
+  if (services.controlPanel === undefined) return undefined
+  return (await import('./control-panel/routes.ts')).addControlPanelRoutes(server, services, options)
 }
 
 /** Loaded only where it is needed. */
@@ -250,11 +254,13 @@ async function addContract(
   { contract }: HttpOptions,
   bounds: Bounds,
   tls: SecureServers | undefined,
+  pages: PageRequests | undefined,
 ): Promise<void> {
-  await contract?.addTo(server, (request) => {
+  const mayLast = (request: IncomingMessage) => {
     tls?.letLast(request)
     bounds.lasts(request)
-  })
+  }
+  await contract?.addTo(server, { mayLast, sessionOf: pages && ((request) => pages.sessionOf(request)) })
 }
 
 function listenAddressOf(options: HttpOptions): { readonly host: string; readonly port: number } {

@@ -1,4 +1,5 @@
 /** What the log says of logins: of each that failed, and of each token that was issued. */
+import type { UserType } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { CallError } from '../base/call-error.ts'
 import type { CallOrigin } from './requester.ts'
@@ -17,6 +18,8 @@ export interface TracedLogin {
   readonly requestId?: string | undefined
   /** Whom the login names, where it names somebody. */
   readonly user?: { readonly account: string; readonly userName: string } | undefined
+  /** Default: `service_user`. */
+  readonly userType?: UserType
 }
 
 /** How many tokens that are issued to or revoked by one source have a line of their own each minute. */
@@ -24,7 +27,7 @@ const TOKEN_LINES = 10
 
 /** A login that failed, or was refused. The log names a user only where there is such a user: others may be passwords. */
 export function traceFailure(services: LoginServices, login: TracedLogin, error: unknown): void {
-  const { from, source, caller, profile, requestId, user } = login
+  const { from, source, caller, profile, requestId, user, userType = 'service_user' } = login
   const right = error instanceof CallError && causeOf(error).row.login === 'refused'
   services.trace.refused(
     right ? RIGHT_PASSWORD : 'a login failed',
@@ -35,7 +38,7 @@ export function traceFailure(services: LoginServices, login: TracedLogin, error:
       if (user === undefined) return request
       const { account, userName } = user
       const known = await services.administration.users
-        .get(account, userName, 'service_user')
+        .get(account, userName, userType)
         .catch(() => undefined)
       return known === undefined
         ? { ...request, user: 'unknown' }

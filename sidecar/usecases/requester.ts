@@ -118,6 +118,17 @@ async function requesterOfSession(
   return { type: 'user', user: session.user, session, ...call }
 }
 
+/** Expects a session that has not ended, whosever it is, of a call over HTTP. @throws CallError */
+export async function expectLiveSession(
+  { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
+  hash: Buffer,
+): Promise<void> {
+  const session = await controlPanel?.sessions.use(hash)
+  if (session === undefined)
+    throw callError('CALLER_TOKEN_MISSING', { action: 'every call of this listener' })
+  if (session.holder === 'caller') operatorOf(callers, session)
+}
+
 /** @throws CallError where the caller was withdrawn */
 function operatorOf(
   callers: Pick<CallServices['callers'], 'byDigest'>,

@@ -91,7 +91,7 @@ const NO_QUESTION = [
   /^HTTP \/(?:healthz|readyz)$/,
   /^HTTP \/(?:$|identity$|identity\/)/,
   /^HTTP \/\.well-known\//,
-  // The page decides in the browser, by the engine.
+  // The page decides in the browser, by the engine; people log in to it.
   /^HTTP \/console\//,
   // A list of what evaluations would permit, without reasons: `test/authzen/search.test.ts` holds it to them.
   /^HTTP \/access\/v1\/search\/(?:subject|resource)$/,

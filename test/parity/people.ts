@@ -52,7 +52,10 @@ const ROUTES = printedApis().flatMap((api) => [
 
 /** A configuration in which every protocol is switched on. */
 export function everyProtocol(): { readonly flags: Record<string, string>; readonly config: string } {
-  const http = httpBehindProxy({ authorize: true, authzen: true, connect: true, jwks: true, console: true })
+  const http = httpBehindProxy({
+    ...{ authorize: true, authzen: true, connect: true, jwks: true },
+    ...{ console: true, control_panel: {} },
+  })
   return {
     flags: { 'http.address': '127.0.0.1:0' },
     config: newFile(JSON.stringify({ http, routes: ROUTES }), 'portcullis.json'),

@@ -12,6 +12,7 @@ import type { Actor, ChangeOrigin } from '../actor.ts'
 import { isAllowed } from '../addresses.ts'
 import { changeDirectory } from '../administration/change.ts'
 import type { Origin, PasswordRequester } from '../authority.ts'
+import { nameOfSource } from '../login-source.ts'
 import { actorOf } from './actor.ts'
 import type { LiveLink, PanelLinks } from './links.ts'
 import type { PanelParts } from './parts.ts'
@@ -36,14 +37,6 @@ export interface LoginRequest {
 export interface Begun {
   readonly secret: Secret
   readonly session: LiveSession
-}
-
-/** A caller who was found by the caller token. */
-export interface KnownCaller {
-  readonly name: string
-  /** SHA-256 of the caller token. */
-  readonly digest: Buffer
-  readonly everything: boolean
 }
 
 interface LogInParts {
@@ -127,21 +120,19 @@ export class LogIn {
     })
   }
 
-  /** @param confirm finds the caller again, inside the transaction */
-  ofCaller(caller: KnownCaller, request: LoginRequest, confirm: () => void): Promise<Begun> {
-    const { name, digest, everything } = caller
-    const actor: Actor = {
-      name: `caller ${name}`,
-      lane: everything ? 'operators' : 'administrators',
-      principal: `caller ${name}`,
-      origin: request.origin,
-      confirm,
-      authorize: () => {},
-    }
-    return this.#begin(actor, request, 'caller token', async () => ({
-      caller: name,
-      digest: digest.toString('hex'),
-    }))
+  /**
+   * @param digest SHA-256 of the caller token
+   * @param actor finds the caller again, inside the transaction
+   */
+  ofCaller(caller: string, digest: Buffer, actor: Actor, request: LoginRequest): Promise<Begun> {
+    const holder = { caller, digest: digest.toString('hex') }
+    return this.#begin(actor, request, 'caller token', async () => holder)
+  }
+
+  /** Counts a wrong caller token. Right ones never come here, so nobody keeps a caller out. @throws CallError `LOGIN_THROTTLED` */
+  async refuseCaller({ source }: LoginRequest['from']): Promise<void> {
+    const settle = await this.#parts.failedLogins.admit({ ...NOBODY, source: nameOfSource(source) })
+    settle('failed')
   }
 
   /** The user of the session proves again who they are, with their password and what it takes beside it. */
@@ -184,6 +175,9 @@ export class LogIn {
     })
   }
 }
+
+/** No user has these names. */
+const NOBODY = { account: '', userName: '' }
 
 /** An owner who restricted the account too far must be able to mend it (§1). */
 function expectAddress(

@@ -34,13 +34,11 @@ export function checkPanelPassword(
   const fault =
     length < PASSWORD_LENGTH_MIN || text.length > PASSWORD_LENGTH_MAX
       ? `${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX} characters`
-      : !text.isWellFormed()
-        ? 'a text of whole characters'
-        : new Set(text).size === 1
-          ? 'more than one character repeated'
-          : [account, name].some((part) => part.length >= NAME_LENGTH_MIN && contains(text, part))
-            ? 'a password without the account number and the name of the user'
-            : undefined
+      : new Set(text).size === 1
+        ? 'more than one character repeated'
+        : [account, name].some((part) => part.length >= NAME_LENGTH_MIN && contains(text, part))
+          ? 'a password without the account number and the name of the user'
+          : undefined
   if (fault !== undefined) throw invalidArgument({ field, expected: fault })
 }
 

@@ -16,6 +16,8 @@ export interface Exchange {
   /** IP address of the client. */
   readonly address: string | undefined
   readonly requestId: string
+  /** SHA-256 of the secret of its session; `undefined`: it has none. */
+  readonly session?: Buffer | undefined
   /** The requests of the call may arrive for as long as it lasts, and its client may be silent meanwhile. */
   readonly mayLast: () => void
 }
@@ -42,11 +44,13 @@ const CONNECTIONS = new WeakMap<object, ClientConnection>()
 export class HttpContext implements CallContext {
   readonly connection: ClientConnection
   readonly requestId: string
+  readonly session: Buffer | undefined
   readonly #request: IncomingMessage
 
-  constructor({ request, address, requestId }: Exchange) {
+  constructor({ request, address, requestId, session }: Exchange) {
     this.connection = connectionOf(request, address)
     this.requestId = requestId
+    this.session = session
     this.#request = request
   }
 

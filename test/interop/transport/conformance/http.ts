@@ -45,7 +45,7 @@ export async function serveOverHttp(
     statusOf: ownStatus,
   })
   const routes = new ContractRoutes({ calls, origins: [], document: () => readFileSync(descriptors) })
-  await routes.addTo(server, (request) => secure?.letLast(request))
+  await routes.addTo(server, { mayLast: (request) => secure?.letLast(request) })
   // As the sidecar's server answers what no route does.
   server.setNotFoundHandler(({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send())
   await server.listen({ host: '127.0.0.1', port: 0 })

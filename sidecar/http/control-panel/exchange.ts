@@ -1,0 +1,152 @@
+/** What all routes of the control panel have in common: requests of our page in JSON, and how errors are worded. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { invalidArgument } from '../../base/call-error.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { Secret } from '../../base/secret.ts'
+import { escaped } from '../../base/visible-text.ts'
+import type { PanelCall, PanelServices } from '../../usecases/control-panel/call.ts'
+import { forCall, type Services } from '../../usecases/services.ts'
+import type { HttpError } from '../errors.ts'
+import { isObject, JsonBodies, sendJson } from '../json.ts'
+import { addressOf, connectionOf } from '../question.ts'
+import type { PageRequests } from './page-requests.ts'
+
+/** A request of our page. */
+export interface PanelExchange {
+  readonly services: PanelServices
+  readonly call: PanelCall
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** What is sent: an object, or `undefined` for an answer without a body. */
+type Answer = MaybePromise<object | undefined>
+
+/** Length of the longest description of a browser that is kept, in characters. */
+const CLIENT_LENGTH_MAX = 200
+
+const JSON_TYPE = /^application\/json$/
+
+/** Adds routes for our page. Each has its turn among logins and administrative calls. */
+export class PanelRoutes {
+  readonly pages: PageRequests
+  readonly #server: FastifyInstance
+  readonly #services: Services & Pick<PanelServices, 'controlPanel'>
+  readonly #bodies: JsonBodies
+
+  constructor(
+    server: FastifyInstance,
+    services: Services & Pick<PanelServices, 'controlPanel'>,
+    pages: PageRequests,
+  ) {
+    this.#server = server
+    this.#services = services
+    this.pages = pages
+    this.#bodies = new JsonBodies(services.turns)
+  }
+
+  get(path: string, answer: (exchange: PanelExchange) => Answer): void {
+    // This answers HEAD too, without a body.
+    this.#server.get(path, ROUTE, async (request, reply) => {
+      this.pages.expectOurs(request.raw)
+      return send(reply, await answer(await this.#begin(request, reply)))
+    })
+  }
+
+  /** @param read makes something of the fields of the body, or throws */
+  post<Body>(
+    path: string,
+    read: (fields: Fields) => Body,
+    answer: (exchange: PanelExchange, body: Body) => Answer,
+  ): void {
+    this.#server.post(path, ROUTE, async (request, reply) => {
+      this.pages.expectOurs(request.raw)
+      const body = await this.#bodies.read(request, (value) => readFields(value, read), JSON_TYPE)
+      return send(reply, await answer(await this.#begin(request, reply), body))
+    })
+  }
+
+  async #begin(request: FastifyRequest, reply: FastifyReply): Promise<PanelExchange> {
+    const { controlPanel, intake, trace } = this.#services
+    const connection = `http ${connectionOf(request).name}`
+    const session = this.pages.sessionOf(request.raw)
+    await intake.turn(connection, { session })
+    const call = {
+      ...{ clientAddress: addressOf(request), connection, requestId: request.id, session },
+      client: escaped(String(request.headers['user-agent'] ?? '')).slice(0, CLIENT_LENGTH_MAX),
+    }
+    return { services: { ...forCall(this.#services), controlPanel, trace }, call, request, reply }
+  }
+}
+
+function send(reply: FastifyReply, answer: object | undefined): FastifyReply {
+  return answer === undefined ? reply.code(204).send() : sendJson(reply, 200, answer)
+}
+
+/** The reason and the facts, as the contract has them in its errors. */
+function sendPanelError(
+  reply: FastifyReply,
+  { status, reason, message, metadata = {}, retryAfterSeconds }: HttpError,
+): FastifyReply {
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  const known = reason ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT')
+  return sendJson(reply, status, { reason: known, message, metadata })
+}
+
+const ROUTE = { config: { sendError: sendPanelError } } as const
+
+/** Length of the longest text in a body, in characters. A password can be that long. */
+const TEXT_LENGTH_MAX = 1_024
+
+/** The fields of a body. Each is read once; a field that nobody reads is an error. */
+export class Fields {
+  readonly #unread: Map<string, unknown>
+
+  constructor(body: Readonly<Record<string, unknown>>) {
+    this.#unread = new Map(Object.entries(body))
+  }
+
+  text(name: string): string {
+    const value = this.#take(name)
+    if (typeof value !== 'string' || value.length > TEXT_LENGTH_MAX)
+      throw invalidArgument({ field: name, expected: `a text of at most ${TEXT_LENGTH_MAX} characters` })
+    return value
+  }
+
+  secret(name: string): Secret {
+    return new Secret(this.text(name))
+  }
+
+  /** `undefined`: the body does not have it. */
+  optionalText(name: string): string | undefined {
+    return this.has(name) ? this.text(name) : undefined
+  }
+
+  has(name: string): boolean {
+    return this.#unread.has(name)
+  }
+
+  /** A value that its reader checks. */
+  value(name: string): unknown {
+    return this.#take(name)
+  }
+
+  expectAllRead(): void {
+    if (this.#unread.size > 0)
+      throw invalidArgument({ field: 'the body', expected: 'no fields but those of this request' })
+  }
+
+  #take(name: string): unknown {
+    const value = this.#unread.get(name)
+    this.#unread.delete(name)
+    return value
+  }
+}
+
+function readFields<Body>(value: unknown, read: (fields: Fields) => Body): Body {
+  if (!isObject(value)) throw invalidArgument({ field: 'the body', expected: 'an object of JSON' })
+  const fields = new Fields(value)
+  const body = read(fields)
+  fields.expectAllRead()
+  return body
+}

@@ -1,0 +1,86 @@
+/**
+ * Which requests are those of our own page, and which session they have. Whatever is not as the page sends it has no session: no
+ * page of elsewhere can act with the session of whoever looks at it.
+ */
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import type { FastifyReply } from 'fastify'
+import { hashOfPanelSecret } from '../../authority/control-panel/secret.ts'
+import { bareHost } from '../../base/address.ts'
+import { type CallError, invalidArgument } from '../../base/call-error.ts'
+import type { Secret } from '../../base/secret.ts'
+import { isOwnOrigin, type PageAddress } from '../host.ts'
+
+/** A browser sends it to no other origin without asking, and no form sends it. */
+const CONSOLE_HEADER = 'x-portcullis-console'
+
+export class PageRequests {
+  readonly #address: PageAddress
+  readonly #cookie: string
+  readonly #attributes: string
+
+  constructor(address: PageAddress) {
+    this.#address = address
+    const overTls = address.secure || (address.publicUrl ?? '').startsWith('https:')
+    // With this prefix a browser takes the cookie from this host alone, over https alone.
+    this.#cookie = overTls ? '__Host-portcullis' : 'portcullis'
+    this.#attributes = `Path=/; HttpOnly; SameSite=Strict${overTls ? '; Secure' : ''}`
+  }
+
+  /** @throws CallError where the request is not as our page sends it */
+  expectOurs(request: IncomingMessage): void {
+    const problem = this.#problemOf(request)
+    if (problem !== undefined) throw problem
+  }
+
+  /** SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts for nobody. */
+  sessionOf(request: IncomingMessage): Buffer | undefined {
+    const { authorization, 'x-auth-token': iamToken } = request.headersDistinct
+    if (authorization !== undefined || iamToken !== undefined || this.#problemOf(request)) return undefined
+    const values = (request.headersDistinct.cookie ?? [])
+      .flatMap((cookies) => cookies.split(';'))
+      .map((cookie) => cookie.trim())
+      .filter((cookie) => cookie.startsWith(`${this.#cookie}=`))
+    const [value, ...more] = values
+    // Of two, one may have been put there by somebody else.
+    if (value === undefined || more.length > 0) return undefined
+    return hashOfPanelSecret(value.slice(this.#cookie.length + 1))
+  }
+
+  setCookie(reply: FastifyReply, secret: Secret): void {
+    reply.header('set-cookie', `${this.#cookie}=${secret.reveal()}; ${this.#attributes}`)
+  }
+
+  clearCookie(reply: FastifyReply): void {
+    reply.header('set-cookie', `${this.#cookie}=; ${this.#attributes}; Max-Age=0`)
+  }
+
+  /** The origin of the page that a request is from. A request that only reads has none; then it is the one that it names. */
+  originOf({ headers }: IncomingMessage): string {
+    return headers.origin ?? `${this.#address.secure ? 'https' : 'http'}://${headers.host}`
+  }
+
+  /** Whether passkeys are possible where the page was opened: they belong to the name of a host, and an IP address is none. */
+  hasPasskeys(request: IncomingMessage): boolean {
+    const { publicUrl } = this.#address
+    const origins = [this.originOf(request), ...(publicUrl === undefined ? [] : [publicUrl])]
+    return origins.some((origin) => isIP(bareHost(new URL(origin).hostname)) === 0)
+  }
+
+  #problemOf({ method, headers, headersDistinct }: IncomingMessage): CallError | undefined {
+    const { origin: origins = [], 'sec-fetch-site': sites = ['same-origin'] } = headersDistinct
+    if (headersDistinct[CONSOLE_HEADER]?.join() !== '1')
+      return invalidArgument({ field: 'X-Portcullis-Console', expected: '1, as the page sends it' })
+    if (sites.join() !== 'same-origin')
+      return invalidArgument({ field: 'Sec-Fetch-Site', expected: 'same-origin' })
+    const [origin, ...more] = origins
+    // A browser sends none with a request that only reads.
+    const isOurs =
+      origin === undefined
+        ? method === 'GET' || method === 'HEAD'
+        : isOwnOrigin(origin, headers.host, this.#address)
+    if (!isOurs || more.length > 0)
+      return invalidArgument({ field: 'Origin', expected: 'the origin of the page' })
+    return undefined
+  }
+}

@@ -1,0 +1,21 @@
+/** The routes of the control panel: loaded only where it is on. */
+import type { FastifyInstance } from 'fastify'
+import type { Services } from '../../usecases/services.ts'
+import type { PageAddress } from '../host.ts'
+import { PanelRoutes } from './exchange.ts'
+import { PageRequests } from './page-requests.ts'
+import { addSessionRoutes } from './session.ts'
+
+/** @returns what finds the session of a request, for calls of the contract */
+export function addControlPanelRoutes(
+  server: FastifyInstance,
+  services: Services,
+  address: PageAddress,
+): PageRequests {
+  const { controlPanel } = services
+  if (controlPanel === undefined) throw new TypeError('expected the control panel to be on')
+  const pages = new PageRequests(address)
+  const routes = new PanelRoutes(server, { ...services, controlPanel }, pages)
+  addSessionRoutes(routes)
+  return pages
+}

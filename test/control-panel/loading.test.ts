@@ -1,0 +1,19 @@
+/** What the control panel costs a sidecar where nobody can log in: nothing of it is loaded. */
+import { expect, test } from 'vitest'
+import { loadedBy } from '../support/loaded.ts'
+
+const PARTS =
+  /sidecar\/(?:(http|usecases|authority)\/control-panel\/|directory\/(panel-change|panel-records)\.)/
+
+const PAGE = { address: '127.0.0.1:0', connect: true, console: true }
+
+test.each<[claim: string, http: object, loaded: string[]]>([
+  ['a page that nobody logs in to', PAGE, []],
+  [
+    'the control panel',
+    { ...PAGE, control_panel: {} },
+    ['authority', 'http', 'panel-change', 'panel-records', 'usecases'],
+  ],
+])('a sidecar with %s loads what it needs and no more', async (_claim, http, loaded) => {
+  expect(await loadedBy({ http }, PARTS)).toEqual(loaded)
+})
