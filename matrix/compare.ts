@@ -1,5 +1,5 @@
 /** Comparing: exactly which cells another matrix, or another mode, opens and closes. */
-import type { Decision, Engine } from '../engine/index.ts'
+import { type Decision, type Engine, finish, type Steps } from '../engine/index.ts'
 import { decideCell } from './explain.ts'
 
 /** `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as before, with other conflicts. */
@@ -32,10 +32,17 @@ const ORDER: readonly CellChangeType[] = ['opened', 'closed', 'reason', 'conflic
 
 /** Compares what two engines say of every cell that one of them has. */
 export function compareEngines(before: Engine, after: Engine): Comparison {
+  return finish(compareInSteps(before, after))
+}
+
+/** As {@link compareEngines}, an API at each step: for a page that somebody uses meanwhile. */
+export function* compareInSteps(before: Engine, after: Engine): Steps<Comparison> {
   const kinds = union(before.tokenKinds, after.tokenKinds)
-  const found = union(before.apis, after.apis).flatMap((api) =>
-    kinds.flatMap((kind) => changesOf(before, after, api, kind)),
-  )
+  const found: CellChange[] = []
+  for (const api of union(before.apis, after.apis)) {
+    for (const kind of kinds) found.push(...changesOf(before, after, api, kind))
+    yield
+  }
   return {
     cells: ORDER.flatMap((type) => found.filter((change) => change.type === type)),
     apis: listChange(before.apis, after.apis, ({ title, section }) => [title, section]),

@@ -1,5 +1,12 @@
 /** Reads a matrix from the text of its file, and refuses it where any detail is wrong. */
-import { completeMatrix, type Matrix, type MatrixInput, matrixProblems } from '../engine/index.ts'
+import {
+  completeMatrix,
+  finish,
+  type Matrix,
+  type MatrixInput,
+  matrixProblems,
+  type Steps,
+} from '../engine/index.ts'
 import { firstProblems, type Problem, problemsBy, problemText, readJson } from './document/index.ts'
 import { validate } from './gen/support-matrix.ts'
 import { lintMatrix } from './lint.ts'
@@ -32,7 +39,12 @@ export class MatrixError extends Error {
  * @throws MatrixError with the JSON path of each problem
  */
 export function loadMatrix(file: string | Uint8Array): Matrix {
-  const matrix = parseMatrix(file)
+  return finish(loadInSteps(file))
+}
+
+/** As {@link loadMatrix}, in steps of some tens of milliseconds at most for ten thousand APIs: for a page that somebody uses meanwhile. */
+export function* loadInSteps(file: string | Uint8Array): Steps<Matrix> {
+  const matrix = yield* parseInSteps(file)
   const { problems } = lintMatrix(matrix)
   if (problems.length > 0) throw new MatrixError(problems)
   return matrix
@@ -40,12 +52,19 @@ export function loadMatrix(file: string | Uint8Array): Matrix {
 
 /** As {@link loadMatrix}, without a look at the conflicts: the linter reports on them. */
 export function parseMatrix(file: string | Uint8Array): Matrix {
+  return finish(parseInSteps(file))
+}
+
+function* parseInSteps(file: string | Uint8Array): Steps<Matrix> {
   const reading = readJson(textOf(file))
+  yield
   if (!reading.ok) throw new MatrixError(reading.problems)
   const misfits = problemsBy(validate, reading.value)
+  yield
   if (misfits.length > 0) throw new MatrixError(misfits)
   const { $schema: _, ...matrix } = reading.value as MatrixInput & { readonly $schema?: string }
   const problems = firstProblems(matrixProblems(matrix))
+  yield
   if (problems.length > 0) throw new MatrixError(problems)
   return completeMatrix(matrix)
 }

@@ -2,6 +2,7 @@
  * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search stays with whoever types it. A
  * pasted header is never a part of it.
  */
+import type { Engine } from '../../engine/index.ts'
 import type { Mode } from './rules.ts'
 import type { Filters } from './table.ts'
 
@@ -25,15 +26,21 @@ export interface View extends Filters {
   readonly api: string | undefined
   /** The APIs of a job that is planned. */
   readonly apis: readonly string[]
+  /** The matrix that whoever made the link looked at, by the beginning of its digest; `undefined`: the link does not say. */
+  readonly matrix: string | undefined
 }
 
 export const FIRST_VIEW: View = {
-  ...{ page: 'matrix', mode: undefined, opened: undefined, api: undefined, apis: [] },
+  ...{ page: 'matrix', mode: undefined, opened: undefined, api: undefined, apis: [], matrix: undefined },
   ...{ search: '', kinds: [], header: undefined, contested: false },
 }
 
 /** Longest search that is kept in a link. */
 const SEARCH_LENGTH_MAX = 200
+
+/** How much of a digest is in a link. */
+const DIGEST_LENGTH = 12
+const DIGEST = new RegExp(`^[0-9a-f]{${DIGEST_LENGTH}}$`)
 
 /** Ids have none of these, so a link can be read: `cell=cdn.static_token`. */
 const BETWEEN_API_AND_KIND = '.'
@@ -46,6 +53,7 @@ export function viewOf(hash: string): View {
   if (page === undefined) return FIRST_VIEW
   const given = new URLSearchParams(query)
   const mode = given.get('mode')
+  const matrix = given.get('matrix')
   return {
     page,
     search: (given.get('q') ?? '').slice(0, SEARCH_LENGTH_MAX),
@@ -56,12 +64,23 @@ export function viewOf(hash: string): View {
     opened: openedOf(given.get('cell')),
     api: given.get('api') || undefined,
     apis: idsOf(given.get('apis')),
+    matrix: matrix !== null && DIGEST.test(matrix) ? matrix : undefined,
   }
+}
+
+/** The view as others are to see it: with the mode and the matrix that it was seen in, which they may not have. */
+export function sharedView(view: View, { digest, strict }: Pick<Engine, 'digest' | 'strict'>): View {
+  return { ...view, mode: strict ? 'strict' : 'resolved', matrix: shortDigest(digest) }
+}
+
+/** What a link has of a digest. */
+export function shortDigest(digest: string): string {
+  return digest.slice('sha256:'.length).slice(0, DIGEST_LENGTH)
 }
 
 /** The link of a view: the parts that differ from the first view, in one order. */
 export function hashOf(view: View): string {
-  const { page, search, kinds, header, contested, mode, opened, api, apis } = view
+  const { page, search, kinds, header, contested, mode, opened, api, apis, matrix } = view
   const parts: (readonly [name: string, value: string | undefined])[] = [
     ['q', search.slice(0, SEARCH_LENGTH_MAX) || undefined],
     ['kinds', kinds.join(BETWEEN_IDS) || undefined],
@@ -71,6 +90,7 @@ export function hashOf(view: View): string {
     ['cell', opened && [opened.api, opened.kind].filter(Boolean).join(BETWEEN_API_AND_KIND)],
     ['api', api],
     ['apis', apis.join(BETWEEN_IDS) || undefined],
+    ['matrix', matrix],
   ]
   const query = parts
     .filter(([, value]) => value !== undefined)

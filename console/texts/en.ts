@@ -52,6 +52,8 @@ export const texts = {
     anyHeader: 'Any header',
     contested: 'Contested',
     clear: 'Clear filters',
+    moreKinds: (count: number) => `${counted(count, 'more kind', 'more kinds')}`,
+    fewerKinds: 'Fewer kinds',
     shown: (shown: number, all: number) =>
       shown === all
         ? counted(all, 'API', 'APIs')
@@ -102,6 +104,12 @@ export const texts = {
     unknown: 'The matrix has no such cell. The link may be for another matrix.',
   },
 
+  otherMatrix: {
+    note: (link: string, shown: string) =>
+      `This link was made with another matrix (${link}…). You see ${shown}…, where cells may differ.`,
+    hide: 'Hide',
+  },
+
   try: {
     title: 'Try it',
     about: 'Paste the headers of a request, and choose the API that it is for.',
@@ -110,7 +118,7 @@ export const texts = {
     headersHint: 'X-Auth-Token: …',
     api: 'API',
     choose: 'Choose the API that the request is for.',
-    found: (header: string) => `A credential was found in ${header}.`,
+    found: (header: string) => `A credential was found in \`${header}\`.`,
     fault: 'No usable credential was found.',
     candidates: 'Which token it is, only an authority can tell. The matrix says of each kind in this header:',
     one: 'Whether the token is real, only an authority can tell. The matrix says:',
@@ -168,6 +176,8 @@ export const texts = {
     reading: 'Reading…',
     against: (name: string) => `Compared with ${name}`,
     same: 'Both matrices decide every cell alike.',
+    counts: (opened: number, closed: number) =>
+      `It opens ${counted(opened, 'cell', 'cells')} and closes ${counted(closed, 'cell', 'cells')}.`,
     types: {
       opened: 'Opened',
       closed: 'Closed',
@@ -188,6 +198,7 @@ export const texts = {
     notValid: 'The file is no valid matrix',
     tooLarge: 'The file is larger than a matrix may be.',
     another: 'Choose another file',
+    showMore: (count: number) => `Show ${count.toLocaleString('en')} more`,
     more: (count: number) => `and ${count.toLocaleString('en')} more`,
     kind: 'Kind of token',
     now: 'Now',
@@ -200,6 +211,7 @@ export const texts = {
     title: 'Keys',
     rows: [
       ['/', 'Search'],
+      ['↓, Enter', 'From the search into the table'],
       ['↑ ↓ ← →', 'Move in the table'],
       ['Home, End', 'First and last cell of the row'],
       ['Ctrl Home, Ctrl End', 'First and last cell'],

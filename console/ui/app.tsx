@@ -6,6 +6,7 @@ import { texts } from '../texts/en.ts'
 import { type Chosen, ComparePage } from './compare-page.tsx'
 import { Icon } from './icons.tsx'
 import { MatrixPage } from './matrix-page.tsx'
+import { OtherMatrix } from './other-matrix.tsx'
 import type { PageProps, Verify } from './page.ts'
 import { Choice } from './parts.tsx'
 import { PlanPage } from './plan-page.tsx'
@@ -41,6 +42,7 @@ export function App({ rules, verify }: AppProps) {
         {texts.skip}
       </button>
       <Top view={view} mode={mode} modeInForce={rules.mode} go={go} openHelp={openHelp} />
+      <OtherMatrix view={view} engine={engine} go={go} />
       <main id="content" tabIndex={-1}>
         {view.page === 'matrix' && <MatrixPage {...props} />}
         {view.page === 'try' && <TryPage {...props} />}

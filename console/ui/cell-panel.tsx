@@ -6,7 +6,7 @@ import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Command, CopyButton, headline, linkOf, Message, Section, VerdictBox } from './parts.tsx'
+import { Command, CopyButton, headline, linkOf, Section, VerdictBox } from './parts.tsx'
 
 interface PanelProps extends PageProps {
   readonly opened: Opened
@@ -30,7 +30,7 @@ export function CellPanel(props: PanelProps) {
           {api?.title ?? opened.api}
           {kind && <span class="of-kind">{headline(kind.title)}</span>}
         </h2>
-        <CopyButton text={() => linkOf(view)} label={texts.copyLink} />
+        <CopyButton text={() => linkOf(view, engine)} label={texts.copyLink} />
         <button type="button" class="quiet" onClick={close} aria-label={texts.close}>
           <Icon name="close" />
         </button>
@@ -56,10 +56,7 @@ function CellParts({ cell, mode, view, go }: PanelProps & { readonly cell: CellV
       {(cell.conflicts.length > 0 || cell.otherMode) && (
         <Section title={texts.cell.otherMode[other]}>
           {cell.otherMode ? (
-            <p>
-              <strong>{cell.otherMode.allowed ? texts.states.allowed : texts.states.denied}</strong>{' '}
-              <code>{cell.otherMode.reason}</code>. <Message text={cell.otherMode.message} />
-            </p>
+            <VerdictBox answer={cell.otherMode} />
           ) : (
             <p>{texts.cell.sameInOtherMode[other]}</p>
           )}
@@ -165,7 +162,12 @@ function RowParts({ api, engine, view, go }: PanelProps & { readonly api: Compil
                 {headline(engine.tokenKinds.get(kind)?.title ?? kind)}
               </button>{' '}
               <span class="dim">{texts.table.inHeader(header)}</span>
-              {api.contested.includes(kind) && <Icon name="flag" />}
+              {api.contested.includes(kind) && (
+                <span class="contested">
+                  <Icon name="flag" />
+                  {texts.contested}
+                </span>
+              )}
             </li>
           ))}
         </ul>

@@ -1,16 +1,13 @@
 /** Comparing with another matrix file: the cells that it opens, and then those that it closes. The file stays in this page. */
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Engine, Matrix } from '../../engine/index.ts'
-import {
-  type CellChange,
-  type CellChangeType,
-  compareEngines,
-  type ListChange,
-} from '../../matrix/compare.ts'
-import { rulesOf } from '../model/rules.ts'
+import type { CellChange, CellChangeType, Comparison, ListChange } from '../../matrix/compare.ts'
+import { type Compared, comparedInSteps } from '../model/compare.ts'
 import { texts } from '../texts/en.ts'
 import { Icon, Mark } from './icons.tsx'
+import { inSlices } from './in-slices.ts'
 import type { PageProps } from './page.ts'
+import { headline } from './parts.tsx'
 
 /** What became of the file that was chosen. */
 export type Chosen =
@@ -23,33 +20,24 @@ interface CompareProps extends PageProps {
   readonly choose: (chosen: Chosen) => void
 }
 
-export function ComparePage({ engine, mode, chosen, choose }: CompareProps) {
-  const [over, setOver] = useState(false)
+export function ComparePage({ engine, chosen, choose }: CompareProps) {
+  const compared = useCompared(engine, chosen)
+  const reading = useRef<AbortController | undefined>(undefined)
   const take = async (file: File | undefined) => {
     if (file === undefined) return
+    reading.current?.abort()
+    const stop = new AbortController()
+    reading.current = stop
     choose({ type: 'reading' })
-    choose(await readFile(file))
+    const read = await readFile(file, stop.signal)
+    if (!stop.signal.aborted) choose(read)
   }
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault()
-    setOver(false)
-    void take(event.dataTransfer?.files[0])
-  }
+  const over = useDrop(take)
   return (
     <div class="task">
       <h1>{texts.compare.title}</h1>
       <p>{texts.compare.about}</p>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the field inside does the same without a mouse */}
-      <div
-        class="drop"
-        data-over={over}
-        onDragOver={(event) => {
-          event.preventDefault()
-          setOver(true)
-        }}
-        onDragLeave={() => setOver(false)}
-        onDrop={onDrop}
-      >
+      <div class="drop" data-over={over} data-chosen={chosen?.type === 'matrix'}>
         <Icon name="file" />
         <label class="button">
           {chosen?.type === 'matrix' ? texts.compare.another : texts.compare.choose}
@@ -66,61 +54,115 @@ export function ComparePage({ engine, mode, chosen, choose }: CompareProps) {
         <span class="dim">{texts.compare.drop}</span>
         <p class="hint">{texts.compare.private}</p>
       </div>
-      <div class="result" aria-live="polite">
-        {chosen?.type === 'reading' && <p class="dim">{texts.compare.reading}</p>}
+      <output class="unseen">
+        {chosen?.type === 'reading' ? texts.compare.reading : compared && summaryOf(compared.comparison)}
+      </output>
+      <div class="result">
+        {(chosen?.type === 'reading' || (chosen?.type === 'matrix' && compared === undefined)) && (
+          <p class="dim">{texts.compare.reading}</p>
+        )}
         {chosen?.type === 'problem' && (
           <div role="alert">
             <h2>{texts.compare.notValid}</h2>
             <pre class="problems">{chosen.message}</pre>
           </div>
         )}
-        {chosen?.type === 'matrix' && <Result before={engine} chosen={chosen} mode={mode} />}
+        {chosen?.type === 'matrix' && compared && (
+          <Result name={chosen.name} compared={compared} isStale={compared.before !== engine} />
+        )}
       </div>
     </div>
   )
 }
 
+/** The whole page takes a file: beside the field, a browser would open the file in the place of the page. */
+function useDrop(take: (file: File | undefined) => void): boolean {
+  const [over, setOver] = useState(false)
+  useEffect(() => {
+    const stop = new AbortController()
+    const on = (type: 'dragover' | 'dragleave' | 'drop', listener: (event: DragEvent) => void) =>
+      addEventListener(type, listener, { signal: stop.signal })
+    on('dragover', (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      setOver(true)
+    })
+    on('dragleave', (event) => {
+      if (event.relatedTarget === null) setOver(false)
+    })
+    on('drop', (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      setOver(false)
+      take(event.dataTransfer.files[0])
+    })
+    return () => stop.abort()
+  })
+  return over
+}
+
 /** The reader of files comes with the first one: it is half as large as the page. */
-async function readFile(file: File): Promise<Chosen> {
-  const { loadMatrix, MATRIX_BYTES_MAX } = await import('../../matrix/load.ts')
+async function readFile(file: File, stopped: AbortSignal): Promise<Chosen> {
+  const { loadInSteps, MATRIX_BYTES_MAX } = await import('../../matrix/load.ts')
   if (file.size > MATRIX_BYTES_MAX) return { type: 'problem', message: texts.compare.tooLarge }
   try {
-    const matrix = loadMatrix(new Uint8Array(await file.arrayBuffer()))
+    const matrix = await inSlices(loadInSteps(new Uint8Array(await file.arrayBuffer())), stopped)
     return { type: 'matrix', name: file.name, matrix }
   } catch (error) {
     return { type: 'problem', message: error instanceof Error ? error.message : texts.compare.notValid }
   }
 }
 
-interface ResultProps extends Pick<PageProps, 'mode'> {
-  readonly before: Engine
-  readonly chosen: Extract<Chosen, { type: 'matrix' }>
+/** What comes of comparing. In another mode it is the last result, until there is a new one. */
+function useCompared(engine: Engine, chosen: Chosen | undefined): Compared | undefined {
+  const [compared, setCompared] = useState<Compared | undefined>(undefined)
+  const matrix = chosen?.type === 'matrix' ? chosen.matrix : undefined
+  useEffect(() => {
+    if (matrix === undefined) return
+    const stop = new AbortController()
+    const compare = async () => {
+      try {
+        setCompared(await inSlices(comparedInSteps(engine, matrix), stop.signal))
+      } catch (error) {
+        if (!stop.signal.aborted) throw error
+      }
+    }
+    void compare()
+    return () => stop.abort()
+  }, [engine, matrix])
+  return compared?.matrix === matrix ? compared : undefined
+}
+
+interface ResultProps {
+  readonly name: string
+  readonly compared: Compared
+  readonly isStale: boolean
 }
 
 const TYPES: readonly CellChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
 
-/** More of one type are counted. */
-const SHOWN_MAX = 500
+/** How many changes of one type are shown at first, and how many more when they are asked for. A thousand rows take a second to draw. */
+const SHOWN_FIRST = 100
+const SHOWN_MORE = 400
 
-function Result({ before, chosen, mode }: ResultProps) {
-  const after = useMemo(() => rulesOf(chosen.matrix, mode).engine(mode), [chosen, mode])
-  const { cells, apis, tokenKinds } = useMemo(() => compareEngines(before, after), [before, after])
+function summaryOf({ cells }: Comparison): string {
+  const count = (type: CellChangeType) => cells.filter((cell) => cell.type === type).length
+  return cells.length === 0 ? texts.compare.same : texts.compare.counts(count('opened'), count('closed'))
+}
+
+function Result({ name, compared: { before, after, comparison }, isStale }: ResultProps) {
+  const { cells, apis, tokenKinds } = comparison
+  const ofType = (type: CellChangeType) => cells.filter((cell) => cell.type === type)
   return (
-    <>
-      <h2>{texts.compare.against(chosen.name)}</h2>
-      {cells.length === 0 && <p>{texts.compare.same}</p>}
+    <div class="compared" data-stale={isStale} aria-busy={isStale}>
+      <h2>{texts.compare.against(name)}</h2>
+      <p>{summaryOf(comparison)}</p>
       {TYPES.map((type) => (
-        <Changes
-          key={type}
-          type={type}
-          changes={cells.filter((cell) => cell.type === type)}
-          before={before}
-          after={after}
-        />
+        <Changes key={type} type={type} changes={ofType(type)} before={before} after={after} />
       ))}
       <ListChanges title={texts.compare.kinds} change={tokenKinds} />
       <ListChanges title={texts.compare.apis} change={apis} />
-    </>
+    </div>
   )
 }
 
@@ -132,6 +174,7 @@ interface ChangesProps {
 }
 
 function Changes({ type, changes, before, after }: ChangesProps) {
+  const [shown, setShown] = useState(SHOWN_FIRST)
   if (changes.length === 0) return null
   const titleOf = (api: string) => (after.apis.get(api) ?? before.apis.get(api))?.title ?? api
   const kindOf = (kind: string) => (after.tokenKinds.get(kind) ?? before.tokenKinds.get(kind))?.title ?? kind
@@ -152,19 +195,26 @@ function Changes({ type, changes, before, after }: ChangesProps) {
           </tr>
         </thead>
         <tbody>
-          {changes.slice(0, SHOWN_MAX).map((change) => (
+          {changes.slice(0, shown).map((change) => (
             <tr key={`${change.api} ${change.kind}`}>
               <th scope="row">
                 {titleOf(change.api)} <code>{change.api}</code>
               </th>
-              <td>{kindOf(change.kind)}</td>
+              <td>{headline(kindOf(change.kind))}</td>
               <Answer decision={change.before} />
               <Answer decision={change.after} />
             </tr>
           ))}
         </tbody>
       </table>
-      {changes.length > SHOWN_MAX && <p class="dim">{texts.compare.more(changes.length - SHOWN_MAX)}</p>}
+      {changes.length > shown && (
+        <p>
+          <button type="button" onClick={() => setShown(shown + SHOWN_MORE)}>
+            {texts.compare.showMore(Math.min(SHOWN_MORE, changes.length - shown))}
+          </button>{' '}
+          <span class="dim">{texts.compare.more(changes.length - shown)}</span>
+        </p>
+      )}
     </section>
   )
 }
@@ -198,10 +248,10 @@ function ListChanges({ title, change }: { readonly title: string; readonly chang
           <>
             <dt>{texts.compare[type]}</dt>
             <dd>
-              {change[type].slice(0, SHOWN_MAX).map((id) => (
+              {change[type].slice(0, SHOWN_FIRST).map((id) => (
                 <code key={id}>{id}</code>
               ))}
-              {change[type].length > SHOWN_MAX && texts.compare.more(change[type].length - SHOWN_MAX)}
+              {change[type].length > SHOWN_FIRST && texts.compare.more(change[type].length - SHOWN_FIRST)}
             </dd>
           </>
         ))}

@@ -16,20 +16,22 @@ interface GridProps {
   readonly table: Table
   readonly rows: readonly Row[]
   readonly search: string
+  /** What the rows were chosen by. */
+  readonly filters: string
   readonly opened: Opened | undefined
   /** @param byKey whether a key asked for it, so that the focus goes along */
   readonly open: (opened: Opened, byKey: boolean) => void
 }
 
-export function Grid({ table, rows, search, opened, open }: GridProps) {
+/** The part of the table that its kinds have, and how wide a column is that has room for all words, in CSS pixels. */
+const FOR_KINDS = 0.62
+const WITH_WORDS_MIN = 170
+
+export function Grid({ table, rows, search, filters, opened, open }: GridProps) {
   const sight = useRowHeight(rows.length)
   const { box, head, rowHeight, first, inSight, onScroll } = sight
-  const { place, onKeyDown, onClick } = useMoves(table, rows, sight, open)
-
-  // Another search begins at the top.
-  useEffect(() => {
-    box.current?.scrollTo({ top: 0 })
-  }, [rows, box])
+  const isNarrow = sight.width * FOR_KINDS < table.kinds.length * WITH_WORDS_MIN
+  const { place, onKeyDown, onClick } = useMoves({ table, rows, filters, opened, open }, sight)
 
   const words = wordsOf(search)
   return (
@@ -41,7 +43,8 @@ export function Grid({ table, rows, search, opened, open }: GridProps) {
         aria-label={texts.table.caption}
         aria-rowcount={rows.length + 1}
         aria-colcount={table.kinds.length + 1}
-        style={{ '--row': `${rowHeight}px`, '--kinds': table.kinds.length }}
+        data-narrow={isNarrow}
+        style={{ '--row': `${rowHeight}px` }}
         onKeyDown={onKeyDown}
         onClick={onClick}
       >
@@ -89,16 +92,31 @@ export function Grid({ table, rows, search, opened, open }: GridProps) {
   )
 }
 
+const FIRST_PLACE: Place = { row: 0, column: 0 }
+
 /** The cell with the focus, and what keys and the mouse do with it. */
 function useMoves(
-  { kinds }: Table,
-  rows: readonly Row[],
+  { table: { kinds }, rows, filters, opened, open }: Omit<GridProps, 'search'>,
   { box, head, rowHeight, inSight }: ReturnType<typeof useRowHeight>,
-  open: GridProps['open'],
 ) {
-  const [active, setActive] = useState<Place>({ row: 0, column: 0 })
+  const [active, setActive] = useState<Place>(FIRST_PLACE)
   const follow = useRef(false)
   const place: Place = { ...active, row: Math.min(active.row, Math.max(0, rows.length - 1)) }
+  const show = (shown: Place) => {
+    setActive(shown)
+    if (box.current && head.current) bringIntoSight(box.current, head.current, shown, rowHeight)
+  }
+
+  // Other filters begin at the top.
+  useEffect(() => {
+    show(FIRST_PLACE)
+  }, [filters])
+
+  // A link can lead to a cell that is far down. Who clicks on a cell has it in sight.
+  useEffect(() => {
+    const row = rows.findIndex(({ api }) => api.id === opened?.api)
+    if (row !== -1) show({ row, column: kinds.findIndex(({ id }) => id === opened?.kind) + 1 })
+  }, [opened?.api, opened?.kind])
 
   useLayoutEffect(() => {
     if (!follow.current) return
@@ -121,9 +139,8 @@ function useMoves(
     const next = moved(place, event.key, event.ctrlKey, size)
     if (next === undefined) return
     event.preventDefault()
-    scrollTo(box.current, next.row * rowHeight, rowHeight, head.current?.offsetHeight ?? 0)
     follow.current = true
-    setActive(next)
+    show(next)
   }
   const onClick = (event: MouseEvent) => {
     const clicked = placeOf(event.target)
@@ -153,6 +170,7 @@ function GridRow({ index, row, table, words, activeColumn, opened }: GridRowProp
         tabIndex={tabIndex(0)}
         data-place={`${index}:0`}
         aria-selected={isOpened && opened.kind === undefined}
+        title={row.api.id}
       >
         <span class="api-title">
           <Marked text={row.api.title} words={words} />
@@ -183,10 +201,21 @@ function placeOf(target: EventTarget | null): Place | undefined {
   return row === undefined || column === undefined ? undefined : { row, column }
 }
 
-/** Brings a row into sight, below the head of the table, which stays where it is. */
-function scrollTo(box: HTMLElement | null, top: number, height: number, headHeight: number): void {
-  if (box === null) return
-  const room = box.clientHeight - headHeight
+/** Scrolls no further than needed. The head of the table and its first column stay where they are, above and before what is scrolled. */
+function bringIntoSight(
+  box: HTMLElement,
+  head: HTMLTableSectionElement,
+  { row, column }: Place,
+  rowHeight: number,
+): void {
+  const room = box.clientHeight - head.offsetHeight
+  const top = row * rowHeight
   if (top < box.scrollTop) box.scrollTop = top
-  else if (top + height > box.scrollTop + room) box.scrollTop = top + height - room
+  else if (top + rowHeight > box.scrollTop + room) box.scrollTop = top + rowHeight - room
+  const [name, cell] = [head.rows[0]?.cells[0], head.rows[0]?.cells[column]]
+  if (name === undefined || cell === undefined || column === 0) return
+  const left = cell.offsetLeft - name.offsetWidth
+  if (left < box.scrollLeft) box.scrollLeft = left
+  else if (cell.offsetLeft + cell.offsetWidth > box.scrollLeft + box.clientWidth)
+    box.scrollLeft = cell.offsetLeft + cell.offsetWidth - box.clientWidth
 }

@@ -41,11 +41,18 @@ export function MatrixPage(props: PageProps) {
   })
 
   return (
-    <div class="matrix-page" data-panel={view.opened !== undefined}>
+    <div class="matrix-page" data-panel={view.opened !== undefined} style={{ '--kinds': table.kinds.length }}>
       <h1 class="unseen">{texts.table.caption}</h1>
       <div class="table-side">
         <Toolbar table={table} shown={rows.length} view={view} go={go} />
-        <Grid table={table} rows={rows} search={search} opened={view.opened} open={open} />
+        <Grid
+          table={table}
+          rows={rows}
+          search={search}
+          filters={JSON.stringify([search, kinds, header, contested])}
+          opened={view.opened}
+          open={open}
+        />
       </div>
       {view.opened ? (
         <CellPanel {...props} opened={view.opened} takeFocus={focusPanel} close={close} />

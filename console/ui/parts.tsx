@@ -1,8 +1,9 @@
 /** Small parts that several pages share. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Engine } from '../../engine/index.ts'
 import { piecesOf } from '../model/search.ts'
-import { hashOf, type View } from '../model/view.ts'
+import { hashOf, sharedView, type View } from '../model/view.ts'
 import { texts } from '../texts/en.ts'
 import { Icon } from './icons.tsx'
 
@@ -48,8 +49,8 @@ async function copyText(text: string): Promise<void> {
 }
 
 /** The address of a view, for others. */
-export function linkOf(view: View): string {
-  return new URL(hashOf(view), location.href).href
+export function linkOf(view: View, engine: Engine): string {
+  return new URL(hashOf(sharedView(view, engine)), location.href).href
 }
 
 /** A command to copy. */
@@ -108,9 +109,19 @@ export function headline(title: string): string {
   return title.charAt(0).toUpperCase() + title.slice(1)
 }
 
-/** Messages of the engine write ids in backticks. */
+/** Longest id that is never broken, in characters: it fits a phone of 320 pixels. */
+const WHOLE_LENGTH_MAX = 32
+
+/** Messages of the engine write ids in backticks. A line that ended at a hyphen of an id would change what it says. */
 export function Message({ text }: { readonly text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
+  return (
+    <>
+      {text.split('`').map((part, index) => {
+        if (index % 2 === 0) return part
+        return <code class={part.length <= WHOLE_LENGTH_MAX ? 'whole' : undefined}>{part}</code>
+      })}
+    </>
+  )
 }
 
 /** Choices of which one is made. */

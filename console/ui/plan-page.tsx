@@ -42,7 +42,7 @@ export function PlanPage({ engine, view, go }: PageProps) {
             <button type="button" class="quiet" onClick={() => go({ apis: [] }, 'replace')}>
               {texts.plan.clear}
             </button>
-            <CopyButton text={() => linkOf(view)} label={texts.copyLink} />
+            <CopyButton text={() => linkOf(view, engine)} label={texts.copyLink} />
           </li>
         </ul>
       )}

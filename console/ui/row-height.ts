@@ -16,11 +16,13 @@ export function useRowHeight(count: number): {
   readonly rowHeight: number
   readonly first: number
   readonly inSight: number
+  /** Of the table, in CSS pixels. */
+  readonly width: number
   readonly onScroll: () => void
 } {
   const box = useRef<HTMLDivElement>(null)
   const head = useRef<HTMLTableSectionElement>(null)
-  const [room, setRoom] = useState({ height: 800, touched: matchMedia(FINGERS).matches })
+  const [room, setRoom] = useState({ height: 800, width: 1000, touched: matchMedia(FINGERS).matches })
   const [scrolled, setScrolled] = useState(0)
 
   useEffect(() => {
@@ -29,6 +31,7 @@ export function useRowHeight(count: number): {
     const measure = () =>
       setRoom({
         height: measured.clientHeight - (head.current?.offsetHeight ?? 0),
+        width: measured.clientWidth,
         touched: matchMedia(FINGERS).matches,
       })
     const observer = new ResizeObserver(measure)
@@ -39,7 +42,7 @@ export function useRowHeight(count: number): {
 
   const rowHeight = room.touched ? TOUCHED : fitting(room.height, count)
   return {
-    ...{ box, head, rowHeight },
+    ...{ box, head, rowHeight, width: room.width },
     first: Math.floor(scrolled / rowHeight),
     inSight: Math.ceil(room.height / rowHeight),
     // Drawn anew only when another row comes into sight.

@@ -14,7 +14,7 @@ interface ToolbarProps {
   readonly go: Go
 }
 
-/** In a matrix with many kinds, their titles would fill the page. */
+/** In a matrix with many kinds, their titles would fill the page: the others are shown when they are asked for. */
 const KINDS_SHOWN_MAX = 6
 
 export function Toolbar({ table, shown, view, go }: ToolbarProps) {
@@ -33,6 +33,9 @@ export function Toolbar({ table, shown, view, go }: ToolbarProps) {
           spellcheck={false}
           value={view.search}
           onInput={(event) => go({ search: event.currentTarget.value }, 'replace')}
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowDown' || event.key === 'Enter') intoTable(event)
+          }}
         />
         <kbd>/</kbd>
       </label>
@@ -50,14 +53,22 @@ export function Toolbar({ table, shown, view, go }: ToolbarProps) {
   )
 }
 
+/** Past the filters, to the cell that Tab would come to. */
+function intoTable(event: KeyboardEvent): void {
+  event.preventDefault()
+  document.querySelector<HTMLElement>('.grid [data-place][tabindex="0"]')?.focus({ preventScroll: true })
+}
+
 function FilterButtons({ table, view, go }: Omit<ToolbarProps, 'shown'>) {
+  const [all, setAll] = useState(false)
+  const kinds = all ? table.kinds : table.kinds.slice(0, KINDS_SHOWN_MAX)
   const filtered = view.search !== '' || view.kinds.length > 0 || view.header !== undefined || view.contested
   const toggle = (kind: string) =>
     view.kinds.includes(kind) ? view.kinds.filter((each) => each !== kind) : [...view.kinds, kind]
   return (
     <fieldset class="filters">
       <legend class="unseen">{texts.table.filters}</legend>
-      {table.kinds.slice(0, KINDS_SHOWN_MAX).map((kind) => (
+      {kinds.map((kind) => (
         <button
           type="button"
           class="chip"
@@ -68,6 +79,11 @@ function FilterButtons({ table, view, go }: Omit<ToolbarProps, 'shown'>) {
           {headline(kind.title)}
         </button>
       ))}
+      {table.kinds.length > KINDS_SHOWN_MAX && (
+        <button type="button" class="chip" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? texts.table.fewerKinds : texts.table.moreKinds(table.kinds.length - KINDS_SHOWN_MAX)}
+        </button>
+      )}
       {table.headers.length > 1 &&
         table.headers.map((header) => (
           <button

@@ -92,7 +92,9 @@ function TrialResult({ trial }: { readonly trial: Trial }) {
     )
   return (
     <>
-      <h2>{texts.try.found(trial.header)}</h2>
+      <h2>
+        <Message text={texts.try.found(trial.header)} />
+      </h2>
       <p>{trial.candidates.length > 1 ? texts.try.candidates : texts.try.one}</p>
       {trial.candidates.map((candidate) => (
         <CandidateResult key={candidate.kind.id} candidate={candidate} />

@@ -18,17 +18,28 @@ test.each<[hash: string, view: Partial<View>]>([
   ['#/try?api=cdn', { page: 'try', api: 'cdn' }],
   ['#/plan?apis=cdn,iam', { page: 'plan', apis: ['cdn', 'iam'] }],
   ['#/compare', { page: 'compare' }],
+  [
+    '#/matrix?cell=cdn&matrix=50bafc5426a4',
+    { opened: { api: 'cdn', kind: undefined }, matrix: '50bafc5426a4' },
+  ],
 ])('%s', (hash, view) => {
   expect(viewOf(hash)).toEqual({ ...FIRST_VIEW, ...view })
   expect(hashOf({ ...FIRST_VIEW, ...view })).toBe(hash)
 })
 
-test.each(['', '#', '#/', '#/elsewhere', '#/matrix/more', '#javascript:alert(1)', '#/matrix?mode=other&q='])(
-  '`%s` is the first view',
-  (hash) => {
-    expect(viewOf(hash)).toEqual(FIRST_VIEW)
-  },
-)
+test.each([
+  '',
+  '#',
+  '#/',
+  '#/elsewhere',
+  '#/matrix/more',
+  '#javascript:alert(1)',
+  '#/matrix?mode=other&q=',
+  '#/matrix?matrix=50bafc',
+  '#/matrix?matrix=<b>50bafc5426',
+])('`%s` is the first view', (hash) => {
+  expect(viewOf(hash)).toEqual(FIRST_VIEW)
+})
 
 const ids = fc.stringMatching(/^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/)
 
@@ -43,6 +54,7 @@ test('a link leads back to its view', () => {
     opened: fc.option(fc.record({ api: ids, kind: fc.option(ids, { nil: undefined }) }), { nil: undefined }),
     api: fc.option(ids, { nil: undefined }),
     apis: fc.uniqueArray(ids),
+    matrix: fc.option(fc.stringMatching(/^[0-9a-f]{12}$/), { nil: undefined }),
   })
   fc.assert(
     fc.property(views, (view) => {

@@ -1,8 +1,10 @@
 /** Comparing two matrices: exactly the cells that open and close, held to a look at every cell. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compile, type Matrix } from '../../engine/index.ts'
+import { compile, type Matrix, type Steps } from '../../engine/index.ts'
+import { compareInSteps } from '../../matrix/compare.ts'
 import { compareEngines, decideCell, supportMatrix } from '../../matrix/index.ts'
+import { loadInSteps } from '../../matrix/load.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
 import { matrices } from '../support/generated-matrices.ts'
 
@@ -119,4 +121,19 @@ test('the opened and the closed cells of any two matrices are those that a look 
     }),
     { numRuns: 200 },
   )
+})
+
+// The page reads and compares between two frames.
+test.each<[what: string, least: number, steps: () => Steps<unknown>]>([
+  ['comparing: an API at a time', supportMatrix.apis.length, () => compareInSteps(engine, strictEngine)],
+  [
+    'reading: JSON, the schema, ids and conflicts by themselves',
+    3,
+    () => loadInSteps(JSON.stringify(supportMatrix)),
+  ],
+])('%s', (_, least, steps) => {
+  let count = 0
+  const counted = steps()
+  while (counted.next().done !== true) count++
+  expect(count).toBe(least)
 })

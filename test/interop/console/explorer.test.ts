@@ -1,20 +1,22 @@
-/** The explorer in Chromium, as a person uses it: each story, with the keyboard alone, on a phone, as one file, with 10,000 APIs. */
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+/** The explorer in Chromium, as a person uses it: each story, with the keyboard alone, on a phone, as one file. */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../../matrix/index.ts'
-import { writeExplorer } from '../../../sidecar/cli/matrix-html.ts'
 import { startIdentity } from '../../support/identity.ts'
 import {
   accessibilityFaults,
+  cell,
+  fileOf,
   LAPTOP,
   openPage,
   PHONE,
+  panel,
+  rowsOf,
+  soon,
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { newFile, newFolder } from '../../support/resources.ts'
+import { newFile } from '../../support/resources.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined
@@ -24,25 +26,6 @@ const SERVED = `http://127.0.0.1:${port}/console/`
 
 const open = (hash = '', options = {}) =>
   openPage(browser as Browser, `${SERVED}${hash}`, { ...LAPTOP, ...options })
-const rowsOf = (page: Page) => page.locator('tbody tr:not(.skipped)')
-const cell = (page: Page, api: string, column: number) =>
-  page
-    .locator('tbody tr')
-    .filter({ has: page.getByText(api, { exact: true }) })
-    .locator('th, td')
-    .nth(column)
-const panel = (page: Page) => page.getByRole('complementary')
-
-/** Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its time. */
-const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
-
-/** The explorer of a matrix as a file. */
-function fileOf(matrix: typeof supportMatrix | object): string {
-  const path = join(newFolder(), 'matrix.html')
-  writeExplorer(path, matrix as typeof supportMatrix, false)
-  return pathToFileURL(path).href
-}
-
 describe.skipIf(!browser)('on a laptop', () => {
   test('the whole matrix is seen at once, from this sidecar alone, and nothing is refused by the policy', async () => {
     const { page, complaints, requests } = await open()
@@ -135,24 +118,70 @@ describe.skipIf(!browser)('on a laptop', () => {
     await soon(() => page.url()).toMatch(/#\/plan\?apis=reports$/)
   })
 
+  const otherMatrix = {
+    ...supportMatrix,
+    apis: supportMatrix.apis.map((api) =>
+      api.id === 'tickets' ? { ...api, accepts: ['iam_token_account_scoped'] } : api,
+    ),
+    statements: [],
+    conflicts: [],
+  }
+
   test('another matrix is compared: what it opens comes first; a file that is none says why', async () => {
     const { page, requests } = await open('#/compare')
     const before = requests.length
-    const apis = supportMatrix.apis.map((api) =>
-      api.id === 'tickets' ? { ...api, accepts: ['iam_token_account_scoped'] } : api,
-    )
-    const other = { ...supportMatrix, apis, statements: [], conflicts: [] }
-    await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(other), 'other.json'))
+    await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(otherMatrix), 'other.json'))
     await expect
       .poll(() => page.locator('.result').textContent())
       .toMatch(/Compared with other\.json.*Opened 1.*Closed 1/s)
     const sections = await page.locator('.changes tbody').allTextContents()
-    expect(sections[0]).toMatch(/^Tickets tickets\s*account-scoped IAM token/)
+    expect(sections[0]).toMatch(/^Tickets tickets\s*Account-scoped IAM token/)
     await page.locator('input[type=file]').setInputFiles(newFile('{ "title": 1 }', 'broken.json'))
     await expect
       .poll(() => page.getByRole('alert').textContent())
       .toMatch(/no valid matrix.*title: expected/s)
     expect(requests.slice(before).filter((url) => !url.includes('/assets/'))).toEqual([])
+  })
+
+  test('a file that is dropped is compared, also beside the field', async () => {
+    const { page } = await open('#/compare')
+    const devtools = await page.context().newCDPSession(page)
+    const data = {
+      items: [],
+      files: [newFile(JSON.stringify(otherMatrix), 'dropped.json')],
+      dragOperationsMask: 1,
+    }
+    await page.locator('.drop').waitFor()
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+      // Far below the field: a browser would open the file there.
+      await devtools.send('Input.dispatchDragEvent', { type, x: 720, y: 800, data })
+      if (type === 'dragOver') await soon(() => page.locator('.drop').getAttribute('data-over')).toBe('true')
+    }
+    await soon(() => page.locator('.result').textContent()).toMatch(/Compared with dropped\.json.*Opened 1/s)
+    expect(page.url()).toContain('#/compare')
+    expect(await page.locator('.drop').getAttribute('data-over')).toBe('false')
+  })
+
+  test('a link of another matrix says so, until that is hidden', async () => {
+    const { page } = await open('#/matrix?cell=cdn')
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    const link = await page.evaluate<string>('navigator.clipboard.readText()')
+    const { hash } = new URL(link)
+    const note = (of: Page) => of.locator('.note')
+    const same = await openPage(browser as Browser, link)
+    await soon(() => panel(same.page).textContent()).toMatch(/This API accepts/)
+    expect(await note(same.page).count()).toBe(0)
+    const other = await openPage(browser as Browser, `${fileOf(otherMatrix)}${hash}`)
+    await soon(() => note(other.page).textContent()).toMatch(/made with another matrix \(50bafc5426a4…\)/)
+    expect(await accessibilityFaults(other.page)).toEqual([])
+    await other.page.getByRole('button', { name: 'Hide' }).click()
+    await soon(() => note(other.page).count()).toBe(0)
+  })
+
+  test('no line of a message ends within an id', async () => {
+    const { page } = await open('#/matrix?cell=cdn.iam_token_project_scoped')
+    const lines = `[...document.querySelectorAll('.verdict p code')].map((code) => code.getClientRects().length)`
+    await soon(() => page.evaluate<number[]>(lines)).toEqual([1, 1, 1, 1])
   })
 
   test.each(['light', 'dark'] as const)('axe finds nothing in any view (%s)', async (colorScheme) => {
@@ -200,6 +229,17 @@ describe.skipIf(!browser)('with the keyboard alone', () => {
     await page.keyboard.type('cdn')
     await page.keyboard.press('Enter')
     await soon(() => page.locator('.result').textContent()).toMatch(/1 token/)
+  })
+
+  test('the arrow down leads from the search into the table, past the filters', async () => {
+    const { page } = await open()
+    await page.getByRole('searchbox').fill('dns')
+    await page.keyboard.press('ArrowDown')
+    await soon(() => focused(page)).toMatch(/^Private DNS/)
+    // Another mode has the same rows.
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('radio', { name: 'Strict' }).check()
+    expect(await page.locator('[data-place][tabindex="0"]').getAttribute('data-place')).toBe('1:0')
   })
 
   test('single keys can be turned off', async () => {
@@ -266,36 +306,5 @@ describe.skipIf(!browser)('as one file', () => {
     await soon(() => panel(page).textContent()).toContain(`${evil} CDN`)
     expect(await page.locator('#app img, #app script').count()).toBe(0)
     expect([await page.title(), complaints]).toEqual(['Matrix · Portcullis', []])
-  })
-})
-
-describe.skipIf(!browser)('with 10,000 APIs', () => {
-  const focusedRow = (page: Page) =>
-    page.evaluate<string>(`document.activeElement?.closest('tr')?.getAttribute('aria-rowindex')`)
-  const apis = Array.from({ length: 10_000 }, (_, index) => ({
-    id: `api-${index}`,
-    title: `Product number ${index}`,
-    accepts: [index % 3 === 0 ? 'static_token' : 'iam_token_account_scoped'],
-    section: '§1',
-  }))
-
-  test('few rows are drawn, all are counted, and the last one is a key away', async () => {
-    const { page } = await openPage(
-      browser as Browser,
-      fileOf({ ...supportMatrix, apis, statements: [], conflicts: [] }),
-    )
-    await rowsOf(page).first().waitFor()
-    expect(await rowsOf(page).count()).toBeLessThan(120)
-    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('10001')
-    await page.locator('[data-place="0:0"]').focus()
-    await page.keyboard.press('Control+End')
-    await soon(() => focusedRow(page)).toBe('10001')
-    await page.mouse.move(400, 400)
-    await page.mouse.wheel(0, -100_000)
-    // The focus is still there, out of sight.
-    await page.keyboard.press('ArrowUp')
-    await soon(() => focusedRow(page)).toBe('10000')
-    await page.getByRole('searchbox').fill('number 9876')
-    await soon(() => rowsOf(page).count()).toBe(1)
   })
 })

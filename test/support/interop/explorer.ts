@@ -1,9 +1,14 @@
 /** The page in Chromium: opened as a person does it, with everything noted that a person would not see. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { AxeResults } from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { whenTheFileEnds } from '../resources.ts'
+import { expect } from 'vitest'
+import type { Matrix } from '../../../engine/index.ts'
+import { writeExplorer } from '../../../sidecar/cli/matrix-html.ts'
+import { newFolder, whenTheFileEnds } from '../resources.ts'
 import { findChromium } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -58,6 +63,29 @@ export async function openPage(
   page.on('request', (request) => requests.push(request.url()))
   await page.goto(url)
   return { page, complaints, requests }
+}
+
+/** The rows that are drawn. */
+export const rowsOf = (page: Page) => page.locator('tbody tr:not(.skipped)')
+
+/** @param column of a kind, from 1; 0 is the name */
+export const cell = (page: Page, api: string, column: number) =>
+  page
+    .locator('tbody tr')
+    .filter({ has: page.getByText(api, { exact: true }) })
+    .locator('th, td')
+    .nth(column)
+
+export const panel = (page: Page) => page.getByRole('complementary')
+
+/** Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its time. */
+export const soon = <T>(read: () => T) => expect.poll(read, { timeout: LIMIT_MS })
+
+/** URL of the explorer of a matrix as a file. */
+export function fileOf(matrix: object): string {
+  const path = join(newFolder(), 'matrix.html')
+  writeExplorer(path, matrix as Matrix, false)
+  return pathToFileURL(path).href
 }
 
 /** What axe finds on the page as it is now: the rules of WCAG 2.2 A and AA, and best practices. */
