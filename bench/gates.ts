@@ -172,6 +172,20 @@ export const gates: readonly Gate[] = [
       'no call passes through the primary; two event loops each find fewer events at once, which may cost a quarter',
   },
   {
+    ...ratio('page', 'usable', 8),
+    because:
+      'the aim is a second on a slow phone where a plain page takes 125 ms: the explorer brings its engine, its table and its words, and asks for the matrix',
+  },
+  {
+    ...ratio('page', 'typing', 2),
+    because: 'thirty frames a second are every second frame of sixty',
+  },
+  {
+    ...ratio('page', 'compare-block', 0.5),
+    because:
+      'drawing the first changes takes an eighth of the comparison, and each slice of it far less; in one piece it was nine tenths',
+  },
+  {
     ...ratio('peers', 'casl', 0.45),
     because:
       'the aim is a third; two look-ups by name take a quarter of the time of CASL, and `decide` also judges the scope, which CASL is not asked about',

@@ -7,8 +7,11 @@ export type Size = 'full' | 'smoke'
 export interface Suite {
   /** The name on the command line and of the results file. */
   readonly name: string
-  /** `peers`: the suite measures foreign software beside ours. The first run installs it (bench/peers). */
-  readonly needs?: 'peers'
+  /**
+   * What `npm test` does not have. `peers`: the suite measures foreign software beside ours, which the first run installs (bench/peers).
+   * `browser`: Chromium; its rows are skipped without it.
+   */
+  readonly needs?: 'peers' | 'browser'
   /** Runs the whole suite. Rejects if an answer is wrong: the speed of wrong answers means nothing. */
   readonly run: (size: Size) => Promise<SuiteReport>
 }

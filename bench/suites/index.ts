@@ -5,6 +5,7 @@ import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
+import { pageSuite } from './page.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { signalsSuite } from './signals.ts'
@@ -29,6 +30,7 @@ export const suites: readonly Suite[] = [
   growthSuite,
   startSuite,
   workersSuite,
+  pageSuite,
   peersSuite,
   serversSuite,
 ]

@@ -35,6 +35,11 @@ const SIGNAL_ROWS = ['metrics', 'decision-log', 'traces', 'everything'].flatMap(
   `${signal}-iam-token`,
 ])
 
+const PAGE_ROWS = [
+  ...['first-paint', 'usable', 'usable-large'],
+  ...['typing', 'typing-slow', 'opening', 'compare-block'],
+]
+
 /** Suite → the rows that it must produce, and how many answers it must check before. */
 export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>([
   [
@@ -172,6 +177,15 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       compared: ['claims-cpu', 'claims-clock'],
       alone: [],
       timed: ['claims-clock'],
+    },
+  ],
+  [
+    'page',
+    {
+      // Every cell of the table.
+      answersChecked: 90,
+      compared: PAGE_ROWS,
+      alone: [],
     },
   ],
   [
