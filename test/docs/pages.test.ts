@@ -1,5 +1,5 @@
 /** The pages as texts: how long they are, what they link and name, and that they speak of the product as it is. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -37,6 +37,20 @@ describe.each(pages)('$path', (page) => {
     // The changelog speaks of what was, too.
     if (page.path !== 'CHANGELOG.md') expect(missing).toEqual([])
   })
+})
+
+test('every picture says what it shows to those who do not see it, and is loaded in a moment', () => {
+  const pictures = pages.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(/!\[([^\]]*)\]\(([^)\s]+\.png)\)/g), ([, says = '', target = '']) => ({
+      says,
+      file: join(ROOT, dirname(path), target),
+    })),
+  )
+  expect(pictures).not.toHaveLength(0)
+  for (const { says, file } of pictures) {
+    expect(says.length, file).toBeGreaterThan(20)
+    expect(statSync(file).size, file).toBeLessThanOrEqual(150_000)
+  }
 })
 
 test('every npm script that is named is there', () => {
