@@ -8,6 +8,7 @@ import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { connect } from '../../sidecar/client/index.ts'
 import { WorkerLogins } from '../../sidecar/workers/logins.ts'
 import { BlackBox, refusalOf, refused } from '../support/black-box.ts'
+import { askAt } from '../support/identity.ts'
 import { run, serve } from '../support/processes.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, PEOPLE } from '../support/sidecar.ts'
@@ -72,6 +73,7 @@ describe('two workers', () => {
         PORTCULLIS_LOGIN_THROTTLE_FAILURES: '3',
         PORTCULLIS_LOGIN_THROTTLE_PAUSE_MS: '3600000',
         PORTCULLIS_MATRIX_POLL_MS: '0',
+        PORTCULLIS_HTTP_CONSOLE: 'true',
       },
     })
     boxes = await connections(pool.ready.grpc)
@@ -85,6 +87,17 @@ describe('two workers', () => {
   test('are ready when both are ready', () => {
     expect(workersOf(pool)).toHaveLength(2)
     expect(pool.ready).toMatchObject({ event: 'ready', workers: 2 })
+  })
+
+  test('serve the same page and the same rules, whichever is asked', async () => {
+    const port = Number(new URL(`http://${pool.ready.http}`).port)
+    const answers = async (path: string) => {
+      // Each on a connection of its own, which the workers get in turn.
+      const each = await Promise.all(boxes.map(() => askAt(port, { path })))
+      expect(each.map(({ status }) => status)).toEqual(boxes.map(() => 200))
+      return new Set(each.map(({ text, headers }) => `${headers.etag} ${text}`)).size
+    }
+    expect([await answers('/console/'), await answers('/console/rules.json')]).toEqual([1, 1])
   })
 
   test('both answer, and a token that one revokes is denied by the other at the next check', async () => {
