@@ -15,12 +15,12 @@ interface Given {
   readonly verify: boolean
 }
 
-const verifyHere: Verify = async (api, headers) => {
+const verifyHere: Verify = async (api, headers, circumstances) => {
   try {
     const response = await fetch(CHECK_PATH, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: checkBody(api, headers),
+      body: checkBody(api, headers, circumstances),
       credentials: 'omit',
     })
     return verdictOf(response.status, await response.json())

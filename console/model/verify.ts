@@ -17,10 +17,27 @@ export type Verdict =
     }
   | { readonly type: 'error'; readonly message: string }
 
-export function checkBody(api: string, headers: Headers): string {
+/** What else a service knows of a request. A text that is empty is not sent: the sidecar then judges the token and the API alone. */
+export interface Circumstances {
+  readonly account: string
+  readonly project: string
+  readonly clientAddress: string
+}
+
+export const NO_CIRCUMSTANCES: Circumstances = { account: '', project: '', clientAddress: '' }
+
+export function checkBody(api: string, headers: Headers, circumstances: Circumstances): string {
+  const [account, project, clientAddress] = [
+    circumstances.account.trim(),
+    circumstances.project.trim(),
+    circumstances.clientAddress.trim(),
+  ]
   return JSON.stringify({
     api,
     credentials: { headers: headers.map(([name, value]) => ({ name, value })) },
+    // That a project needs its account, the sidecar says.
+    ...(account + project !== '' && { target: { account, project } }),
+    ...(clientAddress !== '' && { clientAddress }),
   })
 }
 

@@ -128,6 +128,13 @@ export const texts = {
     verify: 'Verify with this sidecar',
     verifyHint: 'Sends the credential to the sidecar that served this page, and to nobody else.',
     verifying: 'Verifying…',
+    circumstances: {
+      title: 'Account, project and address of the request',
+      hint: 'Optional: what a service tells the sidecar, too. Without them it judges the token and the API alone.',
+      account: 'Account that owns the resource',
+      project: 'Project that owns it',
+      clientAddress: 'IP address of the client',
+    },
     answer: 'The sidecar answered',
     kind: (title: string) => `It is the token of a known holder: ${title}.`,
     failed: 'The sidecar gave no answer',

@@ -201,8 +201,8 @@ function Changes({ type, changes, before, after }: ChangesProps) {
                 {titleOf(change.api)} <code>{change.api}</code>
               </th>
               <td>{headline(kindOf(change.kind))}</td>
-              <Answer decision={change.before} />
-              <Answer decision={change.after} />
+              <Answer label={texts.compare.now} decision={change.before} />
+              <Answer label={texts.compare.withFile} decision={change.after} />
             </tr>
           ))}
         </tbody>
@@ -219,9 +219,15 @@ function Changes({ type, changes, before, after }: ChangesProps) {
   )
 }
 
-function Answer({ decision: { allowed, reason, conflicts } }: { readonly decision: CellChange['before'] }) {
+interface AnswerProps {
+  /** Of the column: a phone has no head of the table. */
+  readonly label: string
+  readonly decision: CellChange['before']
+}
+
+function Answer({ label, decision: { allowed, reason, conflicts } }: AnswerProps) {
   return (
-    <td>
+    <td data-label={label}>
       <Mark
         state={allowed ? 'allowed' : reason === 'CONTESTED' ? 'denied-strict' : 'denied'}
         text={allowed ? texts.states.allowed : texts.states.denied}

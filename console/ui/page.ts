@@ -1,12 +1,12 @@
 /** What every page of the explorer is given. */
 import type { Engine } from '../../engine/index.ts'
 import type { Mode, Rules } from '../model/rules.ts'
-import type { Headers, Verdict } from '../model/verify.ts'
+import type { Circumstances, Headers, Verdict } from '../model/verify.ts'
 import type { View } from '../model/view.ts'
 import type { Go } from './use-view.ts'
 
 /** Asks the sidecar that served the page. */
-export type Verify = (api: string, headers: Headers) => Promise<Verdict>
+export type Verify = (api: string, headers: Headers, circumstances: Circumstances) => Promise<Verdict>
 
 export interface PageProps {
   readonly rules: Rules

@@ -1,17 +1,19 @@
 /** Trying headers. They are in the memory of this page alone, and go away with it. */
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { type Candidate, credentialHeaders, readPasted, type Trial, tryHeaders } from '../model/try.ts'
-import type { Verdict } from '../model/verify.ts'
+import { NO_CIRCUMSTANCES } from '../model/verify.ts'
 import { texts } from '../texts/en.ts'
 import { ApiPicker } from './api-picker.tsx'
 import type { PageProps } from './page.ts'
 import { headline, Message, VerdictBox } from './parts.tsx'
+import { CircumstanceFields, Verification } from './verification.tsx'
 
 /** Longest text that is read. Headers of a request are far shorter. */
 const PASTED_LENGTH_MAX = 100_000
 
 export function TryPage({ engine, view, go, verify }: PageProps) {
   const [text, setText] = useState('')
+  const [circumstances, setCircumstances] = useState(NO_CIRCUMSTANCES)
   const pasted = useMemo(() => readPasted(text), [text])
   const { api } = view
   const trial = api !== undefined && text.trim() !== '' ? tryHeaders(engine, api, pasted) : undefined
@@ -62,11 +64,14 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
             </p>
           )}
           {trial?.type === 'found' && verify && api !== undefined && (
-            <Verification
-              key={`${api} ${text}`}
-              ask={() => verify(api, credentialHeaders(engine, pasted))}
-              titleOf={(kind) => engine.tokenKinds.get(kind)?.title ?? kind}
-            />
+            <section class="verification">
+              <CircumstanceFields circumstances={circumstances} change={setCircumstances} />
+              <Verification
+                key={JSON.stringify([api, text, circumstances])}
+                ask={() => verify(api, credentialHeaders(engine, pasted), circumstances)}
+                titleOf={(kind) => engine.tokenKinds.get(kind)?.title ?? kind}
+              />
+            </section>
           )}
         </div>
       </div>
@@ -108,44 +113,6 @@ function CandidateResult({ candidate: { kind, decision } }: { readonly candidate
     <section>
       <h3>{headline(kind.title)}</h3>
       <VerdictBox answer={decision} />
-    </section>
-  )
-}
-
-interface VerificationProps {
-  readonly ask: () => Promise<Verdict>
-  readonly titleOf: (kind: string) => string
-}
-
-/** Sends the credential, when somebody chooses to. */
-function Verification({ ask, titleOf }: VerificationProps) {
-  const [verdict, setVerdict] = useState<Verdict | 'asked' | undefined>(undefined)
-  const asking = useRef(false)
-  const onClick = async () => {
-    if (asking.current) return
-    asking.current = true
-    setVerdict('asked')
-    setVerdict(await ask())
-    asking.current = false
-  }
-  return (
-    <section class="verification">
-      <button type="button" onClick={onClick}>
-        {verdict === 'asked' ? texts.try.verifying : texts.try.verify}
-      </button>
-      <p class="hint">{texts.try.verifyHint}</p>
-      {typeof verdict === 'object' && verdict.type === 'error' && (
-        <p role="alert">
-          <strong>{texts.try.failed}.</strong> <Message text={verdict.message || texts.try.unreachable} />
-        </p>
-      )}
-      {typeof verdict === 'object' && verdict.type === 'decision' && (
-        <>
-          <h3>{texts.try.answer}</h3>
-          <VerdictBox answer={verdict} />
-          {verdict.kind !== undefined && <p>{texts.try.kind(titleOf(verdict.kind))}</p>}
-        </>
-      )}
     </section>
   )
 }

@@ -1,7 +1,7 @@
 /** Trying headers: what is read of a pasted text, what the engine finds in it, and what a sidecar answers. */
 import { expect, test } from 'vitest'
 import { credentialHeaders, readPasted, tryHeaders } from '../../console/model/try.ts'
-import { checkBody, verdictOf } from '../../console/model/verify.ts'
+import { type Circumstances, checkBody, NO_CIRCUMSTANCES, verdictOf } from '../../console/model/verify.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
 
 test.each<[what: string, text: string, headers: [string, string][], unread: number[]]>([
@@ -72,11 +72,20 @@ test.each([
   expect(tried(api, text)).toMatchObject({ type: 'fault', decision: { reason }, otherHeaders })
 })
 
-test('a sidecar is sent the headers with credentials alone', () => {
+test.each<[what: string, circumstances: Partial<Circumstances>, sent: object]>([
+  ['the headers with credentials alone', { account: ' ' }, {}],
+  ['the account of the request', { account: ' 123456 ' }, { target: { account: '123456', project: '' } }],
+  [
+    'its project and the address of its client',
+    { account: '123456', project: 'alpha', clientAddress: '203.0.113.7' },
+    { target: { account: '123456', project: 'alpha' }, clientAddress: '203.0.113.7' },
+  ],
+])('a sidecar is sent %s', (_what, circumstances, sent) => {
   const headers = credentialHeaders(engine, readPasted('Cookie: a=b\nX-Token: abc'))
-  expect(JSON.parse(checkBody('cdn', headers))).toEqual({
+  expect(JSON.parse(checkBody('cdn', headers, { ...NO_CIRCUMSTANCES, ...circumstances }))).toEqual({
     api: 'cdn',
     credentials: { headers: [{ name: 'X-Token', value: 'abc' }] },
+    ...sent,
   })
 })
 

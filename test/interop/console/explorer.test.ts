@@ -97,6 +97,14 @@ describe.skipIf(!browser)('on a laptop', () => {
     expect(requests.slice(before)).toEqual([
       `http://127.0.0.1:${port}/portcullis.v1.AuthorizationService/Check`,
     ])
+    // As a service asks: for a resource of another account the same token is denied.
+    await page.getByText('Account, project and address').click()
+    await page.getByLabel('Account that owns the resource').fill('1')
+    await page.getByRole('button', { name: 'Verify with this sidecar' }).click()
+    await soon(() => page.locator('.verification').textContent()).toMatch(
+      /The sidecar answered.*Denied.*ACCOUNT/s,
+    )
+    expect(page.url()).not.toContain(staticToken)
     await page.getByLabel('Request headers').fill('Authorization: Bearer x')
     await expect
       .poll(() => page.locator('.result').textContent())
