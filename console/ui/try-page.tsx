@@ -42,7 +42,7 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
             onInput={(event) => setText(event.currentTarget.value)}
           />
           <p class="hint" id="headers-private">
-            {texts.try.private}
+            {verify ? texts.try.privateUntilVerified : texts.try.private}
           </p>
           {text !== '' && (
             <button type="button" class="quiet" onClick={() => setText('')}>
