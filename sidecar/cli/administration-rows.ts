@@ -16,10 +16,11 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly project?: string
   readonly none?: boolean
   readonly allowExcludingRequester?: boolean
+  readonly page?: string
 }
 
 /** Options that only some of the commands have. */
-export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none' | 'allow-excluding-requester'
+export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none' | 'allow-excluding-requester' | 'page'
 
 /** A call with the values of the arguments, in their order. */
 type Call<Result> = (
@@ -202,6 +203,31 @@ export const ROWS: readonly Row[] = [
   ),
 
   row(
+    'control-panel-user invite <account> <name>',
+    'Make an invitation, by which a control panel user sets a password for the page. It works once, for a day.',
+    async (directory, [account = '', userName = ''], { page }) => {
+      const url = page === undefined ? undefined : pageUrlOf(page)
+      const { secret, expiresAt } = await directory.createInvitation({ account, userName })
+      return url === undefined
+        ? { secret, expiresAt }
+        : { link: `${url}/console/#/invitation?secret=${secret}`, expiresAt }
+    },
+    { flags: ['page'] },
+  ),
+
+  row(
+    'session list <account> <user>',
+    'List the sessions of a control panel user on the page.',
+    (directory, [account = '', userName = '']) =>
+      everyPage((page) => directory.listSessions({ ...page, account, userName }), 'sessions'),
+  ),
+  row(
+    'session end <account> <user> <session>',
+    'End a session of a control panel user.',
+    (directory, [account = '', userName = '', id = '']) => directory.endSession({ account, userName, id }),
+  ),
+
+  row(
     'static-token create <account> <user> <name>',
     'Create a static token of a control panel user, and show its value once.',
     (directory, [account = '', userName = '', name = '']) =>
@@ -287,6 +313,13 @@ function enabling(
       { question: questions.disable(what) },
     ),
   ]
+}
+
+/** The URL without a slash at its end. */
+function pageUrlOf(text: string): string {
+  if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text))
+    throw usageError('--page: expected the URL of the page, for example https://panel.example')
+  return text.replace(/\/+$/, '')
 }
 
 function expectRangesOrNone(ranges: readonly string[], { none = false }: AdministrationOptions): void {

@@ -68,6 +68,8 @@ function addFlags(command: Command, { flags }: Row): void {
       .option('--no-owner', 'the user does not own the account')
   if (flags.includes('project'))
     command.option('--project <project>', 'the token for this project (default: for the account)')
+  if (flags.includes('page'))
+    command.option('--page <page>', 'URL of the server with the page: print the link in place of the secret')
   if (flags.includes('none')) command.option('--none', 'remove the restriction')
   if (flags.includes('allow-excluding-requester'))
     command.option(
@@ -81,6 +83,7 @@ const GROUPS: Readonly<Record<string, { readonly description: string; readonly n
   project: { description: 'Manage projects.', name: 'alpha' },
   'service-user': { description: 'Manage service users: machines that get IAM tokens.', name: 'worker' },
   'control-panel-user': { description: 'Manage control panel users: people.', name: 'olga' },
+  session: { description: 'Show and end sessions of control panel users.' },
   'static-token': { description: 'Manage static tokens of control panel users.', name: 'reporting' },
   'address-restriction': { description: 'Restrict the tokens of an account to address ranges.' },
   revocation: { description: 'Show revocations.' },
@@ -105,5 +108,6 @@ function argumentText(group: string, name: string): string {
 const ARGUMENTS: Readonly<Record<string, string>> = {
   '<account>': 'account number',
   '[account]': 'account number',
+  '<session>': 'id of the session',
   '[range...]': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
 }

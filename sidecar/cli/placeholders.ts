@@ -34,6 +34,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   ms: { expected: 'a time in milliseconds', example: '5000' },
   n: { expected: 'a whole number', example: '2' },
   name: { expected: 'a name', example: 'alpha' },
+  page: { expected: 'the URL of the server with the page', example: 'https://panel.example' },
   permission: {
     expected: 'account or project:NAME',
     example: 'project:alpha',
@@ -49,6 +50,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
     example: 'iam.admin',
     source: ['iam.admin'],
   },
+  session: { expected: 'the id of a session', example: 'q9Zk3vY0T1uB7xw2LmN4Rg' },
   shell: { expected: 'bash, zsh or fish', example: 'bash' },
   url: {
     expected: 'a URL, or a path with its query',

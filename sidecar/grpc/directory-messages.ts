@@ -3,6 +3,7 @@ import * as wire from '../gen/portcullis/v1/directory.ts'
 import type {
   AccountRecord,
   AuditRecord,
+  PanelSession,
   Permission,
   ProjectRecord,
   RevocationRecord,
@@ -97,6 +98,24 @@ export function panelTokenMessage({ header, value, token, advice }: PanelToken):
     expiresAt: token.expiresAtMs === undefined ? undefined : new Date(token.expiresAtMs),
     tokenId: token.tokenId,
     advice: [...advice],
+  }
+}
+
+export function sessionMessage({
+  id,
+  createdAtMs,
+  usedAtMs,
+  endsAtMs,
+  address,
+  client,
+}: PanelSession): wire.Session {
+  return {
+    id,
+    createdAt: new Date(createdAtMs),
+    lastUsedAt: new Date(usedAtMs),
+    endsAt: new Date(endsAtMs),
+    address,
+    client,
   }
 }
 

@@ -21,6 +21,7 @@ import {
   requestedPermissions,
   revocationMessage,
   serviceUserMessage,
+  sessionMessage,
   staticTokenMessage,
 } from './directory-messages.ts'
 import { decoded, nameOfConnection, presentedIn, requestOf } from './handler.ts'
@@ -149,6 +150,19 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   reissueControlPanelUserToken: {
     decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
     encode: (token) => ({ token: panelTokenMessage(token) }),
+  },
+
+  createInvitation: {
+    decode: ({ account, userName }) => ({ account, userName }),
+    encode: ({ secret, endsAtMs }) => ({ secret: secret.reveal(), expiresAt: new Date(endsAtMs) }),
+  },
+  listSessions: {
+    decode: ({ account, userName, pageSize, pageToken }) => ({ account, userName, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({ sessions: items.map(sessionMessage), nextPageToken }),
+  },
+  endSession: {
+    decode: ({ account, userName, id }) => ({ account, userName, id }),
+    encode: () => ({}),
   },
 
   createStaticToken: {

@@ -110,7 +110,7 @@ async function requesterOfSession(
 ): Promise<Requester> {
   const session = await controlPanel?.sessions.use(hash)
   if (session === undefined)
-    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: SESSION_CREDENTIAL })
   const { from, requestId } = call
   if (session.holder === 'caller')
     return { type: 'operator', ...operatorOf(callers, session), from, requestId }
@@ -147,7 +147,10 @@ function expectAddress(
 }
 
 const ADMINISTRATIVE_CREDENTIAL =
-  'a caller token (metadata `authorization: Bearer …`), an account-scoped IAM token (metadata `x-auth-token`) or, on the page, a session'
+  'a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)'
+
+/** For those who had a session. */
+const SESSION_CREDENTIAL = 'a session of the control panel; log in'
 
 /** The requester of an administrative call as they are inside the transaction of its change. @throws CallError as a new call would */
 export async function confirmRequester(
@@ -172,7 +175,7 @@ async function confirmSession(
   if (session?.holder === 'caller' && requester.type === 'operator')
     return { ...requester, ...operatorOf(callers, session) }
   if (session?.holder !== 'user' || requester.type !== 'user')
-    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: ADMINISTRATIVE_CREDENTIAL })
+    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: SESSION_CREDENTIAL })
   expectAddress(requester, session)
   return { ...requester, user: session.user, token: undefined, session }
 }

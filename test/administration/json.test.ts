@@ -1,6 +1,7 @@
 /** The JSON of the administration commands: one convention, held to the contract, whose descriptors say what there may be. */
 import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration-rows.ts'
+import { TESTER } from '../support/actor.ts'
 import { command } from '../support/command-line.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
 import { newFile } from '../support/resources.ts'
@@ -19,6 +20,18 @@ async function jsonOf(line: string): Promise<Record<string, unknown>> {
   const text = await printed(`${line} --json`)
   expect(text).toMatch(/^[^\n]+\n$/)
   return JSON.parse(text) as Record<string, unknown>
+}
+
+/** Id of a session that olga begins. */
+async function newSession(): Promise<string> {
+  const { links, logIn } = await running.sidecar.administration.controlPanel()
+  const { secret } = await links.create(TESTER, '1', 'olga', 'login')
+  const origin = { protocol: 'http', address: '127.0.0.1' }
+  const { session } = await logIn.byLink(secret.reveal(), {
+    ...{ origin, from: { source: { type: 'this_machine' } }, client: 'a browser' },
+    ...{ replaces: undefined, spend: () => {} },
+  })
+  return session.id
 }
 
 const asked = (line: string) => `${line} --address ${running.address}`
@@ -61,6 +74,10 @@ const COMMANDS: readonly (readonly [line: string, answer: string])[] = [
   ['control-panel-user show 1 olga', 'GetControlPanelUserResponse'],
   ['control-panel-user list 1', 'ListControlPanelUsersResponse'],
 
+  ['control-panel-user invite 1 olga', 'CreateInvitationResponse'],
+  ['session list 1 olga', 'ListSessionsResponse'],
+  ['session end 1 olga SESSION', 'EndSessionResponse'],
+
   ['static-token create 1 olga reporting', 'CreateStaticTokenResponse'],
   ['static-token create 1 olga other', 'CreateStaticTokenResponse'],
   ['static-token revoke 1 olga other', 'RevokeStaticTokenResponse'],
@@ -85,13 +102,15 @@ const SHOWS_A_SECRET = [
   'ReissueControlPanelUserTokenResponse',
   'CopyControlPanelUserTokenResponse',
   'CreateStaticTokenResponse',
+  'CreateInvitationResponse',
 ]
 
 describe('the JSON of an administration command keeps to the contract', () => {
   const secrets: string[] = []
 
   test.each(COMMANDS)('%s', async (line, answer) => {
-    const json = await jsonOf(asked(line))
+    const session = line.includes('session') ? await newSession() : ''
+    const json = await jsonOf(asked(line.replace('SESSION', session)))
     expect(offencesIn(json, messageOf(answer))).toEqual([])
     const shown = secretsIn(json)
     expect(shown.length > 0).toBe(SHOWS_A_SECRET.includes(answer))
@@ -243,6 +262,6 @@ describe('what the commands on the data folder print has the same keys', () => {
 function secretsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, each]) =>
-    (key === 'password' || key === 'value') && typeof each === 'string' ? [each] : secretsIn(each),
+    ['password', 'value', 'secret'].includes(key) && typeof each === 'string' ? [each] : secretsIn(each),
   )
 }

@@ -26,6 +26,7 @@ export const NEEDS = {
     'iam.admin',
     'service user with iam.admin',
   ],
+  inviter: ['operator', 'owner', 'iam.admin', 'service user with iam.admin'],
   self: ['operator', 'self'],
   self_or_account_administrator: [
     'operator',
@@ -120,6 +121,10 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
   deleteControlPanelUser: { need: 'account_administrator', about: 'name', forOwners: (_sets, is) => is },
   copyControlPanelUserToken: { need: 'self', about: 'name' },
   reissueControlPanelUserToken: { need: 'self', about: 'name' },
+
+  createInvitation: { need: 'inviter', about: 'userName', forOwners: (_sets, is) => is },
+  listSessions: { need: 'self_or_account_administrator', about: 'userName' },
+  endSession: { need: 'self_or_account_administrator', about: 'userName', forOwners: (_sets, is) => is },
 
   createStaticToken: { need: 'self', about: 'userName' },
   listStaticTokens: { need: 'self_or_account_administrator', about: 'userName' },

@@ -21,7 +21,7 @@ const kinds = supportMatrix.tokenKinds.map(({ id }) => id)
 
 describe('completion offers', () => {
   test.each<[claim: string, words: string[], values: string[]]>([
-    ['commands with this beginning', ['se'], ['serve', 'service-user']],
+    ['commands with this beginning', ['se'], ['serve', 'service-user', 'session']],
     [
       'subcommands',
       ['keys', ''],

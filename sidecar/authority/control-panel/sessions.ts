@@ -10,6 +10,8 @@ import { found, userIn } from '../administration/found.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import type { PanelParts } from './parts.ts'
 
+export type { PanelSession }
+
 /** A session that has not ended, with what is stored of its secret. */
 export type LiveSession = PanelSessionRecord & { readonly hash: Buffer }
 

@@ -11,6 +11,7 @@ import type { CallServices } from '../services.ts'
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
 import { authorize, authorizeAsOwner, expectConfirmed } from './authorize.ts'
 import type { Operation } from './operation.ts'
+import { SESSION_OPERATIONS } from './sessions.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { CONTROL_PANEL_USER_OPERATIONS, SERVICE_USER_OPERATIONS } from './users.ts'
 
@@ -20,6 +21,7 @@ export const OPERATIONS = {
   ...SERVICE_USER_OPERATIONS,
   ...CONTROL_PANEL_USER_OPERATIONS,
   ...TOKEN_OPERATIONS,
+  ...SESSION_OPERATIONS,
 } as const
 
 export type OperationName = keyof typeof OPERATIONS

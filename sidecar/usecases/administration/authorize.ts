@@ -12,10 +12,11 @@ import type { Requester } from '../requester.ts'
  *
  * - `operator`: nobody else has it.
  * - `account_administrator`: the owner of the account that the operation is about, or a user of it with `iam.admin`.
+ * - `inviter`: as `account_administrator`, but no caller who only administers: an invitation logs in as the user whom it is for.
  * - `self`: the control panel user whom the operation is about. What it gives out is theirs alone.
  * - `self_or_account_administrator`: either of the two.
  */
-export type Need = 'operator' | 'account_administrator' | 'self' | 'self_or_account_administrator'
+export type Need = 'operator' | 'account_administrator' | 'inviter' | 'self' | 'self_or_account_administrator'
 
 /** Whom an operation is about. */
 export interface About {
@@ -42,6 +43,7 @@ export function authorize(requester: Requester, need: Need, about: About, reads:
   const enough: Record<Need, boolean> = {
     operator: false,
     account_administrator: administrator,
+    inviter: administrator,
     self,
     self_or_account_administrator: self || administrator,
   }
@@ -51,17 +53,21 @@ export function authorize(requester: Requester, need: Need, about: About, reads:
 /** A caller with `administer` does what the owner of the account may do, so no credential of its users is among that. */
 function authorizeCaller({ name, rights }: Caller, need: Need, { account }: About, reads: boolean): void {
   if (rights.everything || (reads && rights.read)) return
-  const forAdministrators = account !== undefined && need !== 'operator' && need !== 'self'
+  const forAdministrators = account !== undefined && FOR_ADMINISTRATORS.includes(need)
   if (forAdministrators && rights.administer.has(account)) return
   const right = reads ? 'read' : forAdministrators ? 'administer' : 'everything'
   throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'do this in the directory', right })
 }
+
+/** What a caller with `administer` may do. */
+const FOR_ADMINISTRATORS: readonly Need[] = ['account_administrator', 'self_or_account_administrator']
 
 const ACCOUNT_ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE}`
 
 const WHO: Readonly<Record<Need, string>> = {
   operator: 'an operator',
   account_administrator: ACCOUNT_ADMINISTRATOR,
+  inviter: ACCOUNT_ADMINISTRATOR,
   self: 'the control panel user whose token it is',
   self_or_account_administrator: `the control panel user themselves, ${ACCOUNT_ADMINISTRATOR}`,
 }

@@ -175,6 +175,28 @@ export interface ControlPanelUserToken {
   advice: string[];
 }
 
+/** A session of a control panel user in the control panel, without its secret. */
+export interface Session {
+  /** Identifies the session without revealing it. */
+  id: string;
+  /** When the user logged in. */
+  createdAt:
+    | Date
+    | undefined;
+  /** When it was last used, to the minute. */
+  lastUsedAt:
+    | Date
+    | undefined;
+  /** When it ends at the latest. It ends sooner if it is not used. */
+  endsAt:
+    | Date
+    | undefined;
+  /** IP address that the user logged in from. */
+  address: string;
+  /** What the browser said of itself. */
+  client: string;
+}
+
 /** The revocation of a token. */
 export interface Revocation {
   /** The id of the revoked token. */
@@ -581,6 +603,56 @@ export interface ReissueControlPanelUserTokenRequest {
 export interface ReissueControlPanelUserTokenResponse {
   /** The new token. */
   token: ControlPanelUserToken | undefined;
+}
+
+/** Whom to invite. */
+export interface CreateInvitationRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the control panel user. */
+  userName: string;
+}
+
+/** The invitation. */
+export interface CreateInvitationResponse {
+  /** The secret. The link is the URL of the page with `#/invitation?secret=` and this after it. No other call returns it. */
+  secret: string;
+  /** When it ends. */
+  expiresAt: Date | undefined;
+}
+
+/** Selects a page of the list. */
+export interface ListSessionsRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the control panel user. */
+  userName: string;
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
+  pageSize: number;
+  /** `next_page_token` of the previous answer. Empty: the first page. */
+  pageToken: string;
+}
+
+/** A page of the sessions, newest first. Those that have ended are not included. */
+export interface ListSessionsResponse {
+  /** At most `page_size` sessions. */
+  sessions: Session[];
+  /** For the next request. Empty: there are no more. */
+  nextPageToken: string;
+}
+
+/** Identifies the session to end. */
+export interface EndSessionRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the control panel user. */
+  userName: string;
+  /** `id` of the session. */
+  id: string;
+}
+
+/** The session has ended. */
+export interface EndSessionResponse {
 }
 
 /** The static token to create. */
@@ -1486,6 +1558,107 @@ export const ControlPanelUserToken: MessageFns<ControlPanelUserToken> = {
             }
 
             message.advice.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSession(): Session {
+  return { id: "", createdAt: undefined, lastUsedAt: undefined, endsAt: undefined, address: "", client: "" };
+}
+
+export const Session: MessageFns<Session> = {
+  encode(message: Session, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(18).fork()).join();
+    }
+    if (message.lastUsedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(26).fork()).join();
+    }
+    if (message.endsAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.endsAt), writer.uint32(34).fork()).join();
+    }
+    if (message.address !== "") {
+      writer.uint32(42).string(message.address);
+    }
+    if (message.client !== "") {
+      writer.uint32(50).string(message.client);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Session {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSession();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.endsAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.client = reader.string();
             continue;
           }
         }
@@ -4329,6 +4502,359 @@ export const ReissueControlPanelUserTokenResponse: MessageFns<ReissueControlPane
   },
 };
 
+function createBaseCreateInvitationRequest(): CreateInvitationRequest {
+  return { account: "", userName: "" };
+}
+
+export const CreateInvitationRequest: MessageFns<CreateInvitationRequest> = {
+  encode(message: CreateInvitationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.userName !== "") {
+      writer.uint32(18).string(message.userName);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateInvitationRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateInvitationRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userName = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreateInvitationResponse(): CreateInvitationResponse {
+  return { secret: "", expiresAt: undefined };
+}
+
+export const CreateInvitationResponse: MessageFns<CreateInvitationResponse> = {
+  encode(message: CreateInvitationResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secret !== "") {
+      writer.uint32(10).string(message.secret);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateInvitationResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateInvitationResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secret = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListSessionsRequest(): ListSessionsRequest {
+  return { account: "", userName: "", pageSize: 0, pageToken: "" };
+}
+
+export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
+  encode(message: ListSessionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.userName !== "") {
+      writer.uint32(18).string(message.userName);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSessionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSessionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListSessionsResponse(): ListSessionsResponse {
+  return { sessions: [], nextPageToken: "" };
+}
+
+export const ListSessionsResponse: MessageFns<ListSessionsResponse> = {
+  encode(message: ListSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.sessions) {
+      Session.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSessionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSessionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sessions.push(Session.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEndSessionRequest(): EndSessionRequest {
+  return { account: "", userName: "", id: "" };
+}
+
+export const EndSessionRequest: MessageFns<EndSessionRequest> = {
+  encode(message: EndSessionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.userName !== "") {
+      writer.uint32(18).string(message.userName);
+    }
+    if (message.id !== "") {
+      writer.uint32(26).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndSessionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndSessionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEndSessionResponse(): EndSessionResponse {
+  return {};
+}
+
+export const EndSessionResponse: MessageFns<EndSessionResponse> = {
+  encode(_: EndSessionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndSessionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndSessionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCreateStaticTokenRequest(): CreateStaticTokenRequest {
   return { account: "", userName: "", name: "" };
 }
@@ -5479,6 +6005,47 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ReissueControlPanelUserTokenResponse =>
       ReissueControlPanelUserTokenResponse.decode(value),
   },
+  /**
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
+   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
+   * passkeys and one-time code. Account administrators may do this; callers only with the right `everything`. An owner is
+   * invited by owners and operators.
+   */
+  createInvitation: {
+    path: "/portcullis.v1.DirectoryService/CreateInvitation" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CreateInvitationRequest): Buffer =>
+      Buffer.from(CreateInvitationRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CreateInvitationRequest => CreateInvitationRequest.decode(value),
+    responseSerialize: (value: CreateInvitationResponse): Buffer =>
+      Buffer.from(CreateInvitationResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CreateInvitationResponse => CreateInvitationResponse.decode(value),
+  },
+  /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
+  listSessions: {
+    path: "/portcullis.v1.DirectoryService/ListSessions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListSessionsRequest): Buffer => Buffer.from(ListSessionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListSessionsRequest => ListSessionsRequest.decode(value),
+    responseSerialize: (value: ListSessionsResponse): Buffer =>
+      Buffer.from(ListSessionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListSessionsResponse => ListSessionsResponse.decode(value),
+  },
+  /**
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
+   * by owners and operators.
+   */
+  endSession: {
+    path: "/portcullis.v1.DirectoryService/EndSession" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: EndSessionRequest): Buffer => Buffer.from(EndSessionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): EndSessionRequest => EndSessionRequest.decode(value),
+    responseSerialize: (value: EndSessionResponse): Buffer => Buffer.from(EndSessionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): EndSessionResponse => EndSessionResponse.decode(value),
+  },
   /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
   createStaticToken: {
     path: "/portcullis.v1.DirectoryService/CreateStaticToken" as const,
@@ -5644,6 +6211,20 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
     ReissueControlPanelUserTokenRequest,
     ReissueControlPanelUserTokenResponse
   >;
+  /**
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
+   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
+   * passkeys and one-time code. Account administrators may do this; callers only with the right `everything`. An owner is
+   * invited by owners and operators.
+   */
+  createInvitation: handleUnaryCall<CreateInvitationRequest, CreateInvitationResponse>;
+  /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
+  listSessions: handleUnaryCall<ListSessionsRequest, ListSessionsResponse>;
+  /**
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
+   * by owners and operators.
+   */
+  endSession: handleUnaryCall<EndSessionRequest, EndSessionResponse>;
   /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
   createStaticToken: handleUnaryCall<CreateStaticTokenRequest, CreateStaticTokenResponse>;
   /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
@@ -6071,6 +6652,62 @@ export interface DirectoryServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
+   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
+   * passkeys and one-time code. Account administrators may do this; callers only with the right `everything`. An owner is
+   * invited by owners and operators.
+   */
+  createInvitation(
+    request: CreateInvitationRequest,
+    callback: (error: ServiceError | null, response: CreateInvitationResponse) => void,
+  ): ClientUnaryCall;
+  createInvitation(
+    request: CreateInvitationRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CreateInvitationResponse) => void,
+  ): ClientUnaryCall;
+  createInvitation(
+    request: CreateInvitationRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CreateInvitationResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
+  listSessions(
+    request: ListSessionsRequest,
+    callback: (error: ServiceError | null, response: ListSessionsResponse) => void,
+  ): ClientUnaryCall;
+  listSessions(
+    request: ListSessionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListSessionsResponse) => void,
+  ): ClientUnaryCall;
+  listSessions(
+    request: ListSessionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListSessionsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
+   * by owners and operators.
+   */
+  endSession(
+    request: EndSessionRequest,
+    callback: (error: ServiceError | null, response: EndSessionResponse) => void,
+  ): ClientUnaryCall;
+  endSession(
+    request: EndSessionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: EndSessionResponse) => void,
+  ): ClientUnaryCall;
+  endSession(
+    request: EndSessionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: EndSessionResponse) => void,
   ): ClientUnaryCall;
   /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
   createStaticToken(

@@ -1,0 +1,60 @@
+/** Operations on how control panel users log in: invitations and sessions. */
+import type { NewLink } from '../../authority/control-panel/links.ts'
+import type { PanelSession } from '../../authority/control-panel/sessions.ts'
+import type { AccountRequest } from './accounts.ts'
+import { operation } from './operation.ts'
+import { type Listed, type PageRequest, paged } from './paging.ts'
+
+/** A control panel user, by their name. */
+export interface PanelUserRequest extends AccountRequest {
+  readonly userName: string
+}
+
+export interface SessionRequest extends PanelUserRequest {
+  readonly id: string
+}
+
+export interface SessionListRequest extends PanelUserRequest, PageRequest {}
+
+export const SESSION_OPERATIONS = {
+  createInvitation: operation<PanelUserRequest, NewLink>({
+    need: 'inviter',
+    secret: true,
+    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    forOwners: { user: (user) => user.owner },
+    work: async ({ administration, actor }, { account, userName }) => {
+      const { links } = await administration.controlPanel()
+      return links.create(actor, account, userName, 'invitation')
+    },
+  }),
+  listSessions: operation<SessionListRequest, Listed<PanelSession>>({
+    need: 'self_or_account_administrator',
+    reads: true,
+    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    work: ({ administration }, request) =>
+      paged(
+        request,
+        async ({ after, size }) => {
+          const { sessions } = await administration.controlPanel()
+          const listed = await sessions.list(request.account, request.userName)
+          return listed.filter((session) => after === '' || keyOf(session) < after).slice(0, size)
+        },
+        keyOf,
+      ),
+  }),
+  endSession: operation<SessionRequest, void>({
+    need: 'self_or_account_administrator',
+    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    revokes: () => true,
+    forOwners: { user: (user) => user.owner },
+    work: async ({ administration, actor }, { account, userName, id }) => {
+      const { sessions } = await administration.controlPanel()
+      await sessions.end(actor, account, userName, id)
+    },
+  }),
+} as const
+
+/** Rises with the time: newer sessions come first in a list. */
+function keyOf({ createdAtMs, id }: PanelSession): string {
+  return `${String(createdAtMs).padStart(15, '0')} ${id}`
+}
