@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import type { Engine } from '../../engine/index.ts'
 import { commandLine } from '../authority/actor.ts'
 import type { Administration } from '../authority/administration/administration.ts'
+import { newPassword } from '../authority/password.ts'
 import { takenAddressOf } from '../base/address.ts'
 import { hasPage, packageVersion } from '../base/package.ts'
+import { Secret } from '../base/secret.ts'
 import { columns } from '../base/text-table.ts'
 import { DEFAULT_ADDRESS } from '../client/address.ts'
 import type { Config } from '../config/config.ts'
@@ -23,6 +25,12 @@ export interface Demo {
   readonly project: string
   readonly serviceUser: { readonly name: string; readonly password: string }
   readonly staticToken: string
+  readonly owner: {
+    readonly name: string
+    readonly password: string
+    /** Secret of a link that logs in once. */
+    readonly linkSecret: string
+  }
 }
 
 export interface DemoSidecar {
@@ -67,7 +75,12 @@ export async function prepareDemo(
   }
   const quiet: Config = {
     ...config,
-    http: { ...config.http, connect: true, console: hasPage() },
+    http: {
+      ...config.http,
+      connect: true,
+      console: hasPage(),
+      ...(hasPage() && { control_panel: config.http.control_panel ?? {} }),
+    },
     data,
     log: { ...config.log, level: 'warn' },
   }
@@ -107,7 +120,7 @@ async function populate(administration: Administration): Promise<Demo> {
         account,
         projects: [PROJECT],
         service_users: [{ name: SERVICE_USER, permissions: [{ scope: 'account' }] }],
-        control_panel_users: [{ name: CONTROL_PANEL_USER, static_tokens: ['demo'] }],
+        control_panel_users: [{ name: CONTROL_PANEL_USER, owner: true, static_tokens: ['demo'] }],
       },
     ],
   })
@@ -118,13 +131,31 @@ async function populate(administration: Administration): Promise<Demo> {
     project: PROJECT,
     serviceUser: { name: SERVICE_USER, password: secretOf('password') },
     staticToken: secretOf('static_token'),
+    owner: { name: CONTROL_PANEL_USER, ...(await loginOf(administration, account)) },
   }
+}
+
+/** A password for the owner of the demo account, and a link that logs in as them. */
+async function loginOf(
+  administration: Administration,
+  account: string,
+): Promise<{ password: string; linkSecret: string }> {
+  const { links, logIn, sessions } = await administration.controlPanel()
+  const [actor, password] = [commandLine(), newPassword()]
+  const linkOf = async (purpose: 'invitation' | 'login') =>
+    (await links.create(actor, account, CONTROL_PANEL_USER, purpose)).secret.reveal()
+  const { session } = await logIn.byInvitation(await linkOf('invitation'), new Secret(password), {
+    origin: { protocol: 'command line', address: 'this machine' },
+    ...{ from: { source: { type: 'this_machine' } }, client: '', replaces: undefined, spend: () => {} },
+  })
+  await sessions.end(actor, account, CONTROL_PANEL_USER, session.id)
+  return { password, linkSecret: await linkOf('login') }
 }
 
 function welcome(
   serving: Serving,
   engine: Engine,
-  { account, project, serviceUser, staticToken }: Demo,
+  { account, project, serviceUser, staticToken, owner }: Demo,
   data: { readonly path: string; readonly isRemoved: boolean },
 ): string {
   const elsewhere =
@@ -150,9 +181,10 @@ ${paint('bold', `Demo account ${account} with project ${project}.`)} Its secrets
 
 ${columns([
   ['  service user', serviceUser.name, 'password', serviceUser.password],
-  ['  control panel user', CONTROL_PANEL_USER, 'static token', staticToken],
+  ['  control panel user', owner.name, 'static token', staticToken],
+  ['', '', 'password', owner.password],
 ])}
-
+${controlPanelLine(serving, owner.linkSecret)}
 ${matrixTable(engine)}
 
 ${paint('bold', 'Try it, in another terminal:')}
@@ -170,4 +202,11 @@ ${[
   .map((line) => `  ${line}`)
   .join('\n')}
 `
+}
+
+/** Passkeys belong to the name of a host, so the link has one. */
+function controlPanelLine({ httpAddress }: Serving, secret: string): string {
+  if (httpAddress === undefined || !hasPage()) return ''
+  const port = httpAddress.slice(httpAddress.lastIndexOf(':') + 1)
+  return `\n  control panel  http://localhost:${port}/console/#/link?secret=${secret}\n`
 }

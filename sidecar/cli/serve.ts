@@ -176,6 +176,10 @@ function workersOf(text: string): number {
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-function demoJson({ account, project, serviceUser, staticToken }: Demo): object {
-  return { account, project, service_user: serviceUser, static_token: staticToken }
+function demoJson({ account, project, serviceUser, staticToken, owner }: Demo): object {
+  const { name, password, linkSecret } = owner
+  return {
+    ...{ account, project, service_user: serviceUser, static_token: staticToken },
+    control_panel_user: { name, password, link_secret: linkSecret },
+  }
 }

@@ -54,13 +54,16 @@ function isAllowedOrigin(
 
 /**
  * Whether a request comes from our own page: as the request names the server, or as `http.public_url` does, where a proxy may say
- * https and another host.
+ * https and another host. A page that came over http from a host that is reached by https is not ours.
  */
 export function isOwnOrigin(
   origin: string,
   host: string | undefined,
   { secure, publicUrl }: PageAddress,
 ): boolean {
+  const known = publicUrl === undefined ? undefined : new URL(publicUrl)
+  if (origin === known?.origin) return true
   const named = `${secure ? 'https' : 'http'}://${host}`.toLowerCase()
-  return origin.toLowerCase() === named || (publicUrl !== undefined && origin === new URL(publicUrl).origin)
+  const byProxy = known?.protocol === 'https:' && !secure && new URL(named).hostname === known.hostname
+  return origin.toLowerCase() === named && !byProxy
 }

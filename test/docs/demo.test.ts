@@ -3,13 +3,25 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { Browser, SESSION } from '../support/control-panel.ts'
 import { startDemo } from '../support/demo.ts'
 import { ROOT } from '../support/sources.ts'
 
-test('the commands that a development sidecar suggests do what is said beside them', async () => {
+test('a development sidecar lets its owner log in, and the commands that it suggests do what is said beside them', async () => {
   const launcher = join(ROOT, 'sidecar/portcullis.js')
-  const demo = await startDemo(['--grpc', '127.0.0.1:0', '--http', 'off'])
+  const demo = await startDemo(['--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0'])
   try {
+    const [, port, secret] =
+      /^ {2}control panel {2}http:\/\/localhost:(\d+)\/console\/#\/link\?secret=(\S+)$/m.exec(
+        demo.output,
+      ) ?? ['', '', '']
+    const follow = () => new Browser(Number(port)).post(`${SESSION}/link`, { secret })
+    expect(await follow()).toMatchObject({ status: 200, json: { who: { name: 'demo-owner', owner: true } } })
+    expect(await follow()).toMatchObject({ status: 401 })
+    const [, account] = /Demo account (\d+)/.exec(demo.output) ?? []
+    const [, password] = /^ +password {2,}(\S+)$/m.exec(demo.output) ?? []
+    const login = { account, user: 'demo-owner', password }
+    expect(await new Browser(Number(port)).post(`${SESSION}/login`, login)).toMatchObject({ status: 200 })
     const commands = demo.output.split('Try it, in another terminal:')[1]?.trim().split('\n') ?? []
     const script = commands
       .map((line) => line.trim().replaceAll('npx portcullis', `'${process.execPath}' '${launcher}'`))

@@ -24,6 +24,11 @@ test('the ready line has exactly these keys', async () => {
       account: expect.stringMatching(/^\d{6}$/),
       project: 'demo-project',
       service_user: { name: 'demo', password: expect.stringMatching(/^[\w-]{24}$/) },
+      control_panel_user: {
+        name: 'demo-owner',
+        password: expect.stringMatching(/^[\w-]{24}$/),
+        link_secret: expect.stringMatching(/^[\w-]{43}$/),
+      },
       static_token: expect.stringMatching(/^pcst_[0-9A-Za-z]{49}$/),
     },
   })
