@@ -250,6 +250,19 @@ const ROWS: readonly ContractRow[] = [
     makes: ['panelToken', 'token', 'value'],
   },
   {
+    what: 'an invitation',
+    method: 'CreateInvitation',
+    input: () => ({ account: ACCOUNT, userName: 'owner' }),
+    headers: asOperator,
+    makes: ['newInvitation', 'secret'],
+  },
+  {
+    what: 'sessions',
+    method: 'ListSessions',
+    input: () => ({ account: ACCOUNT, userName: 'owner' }),
+    headers: asOperator,
+  },
+  {
     what: 'static tokens',
     method: 'ListStaticTokens',
     input: () => ({ account: ACCOUNT, userName: 'owner' }),

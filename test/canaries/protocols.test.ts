@@ -5,6 +5,7 @@ import { rowsOver } from './contract.ts'
 import { ENVOY_ROWS, RAW_ROWS } from './grpc.ts'
 import { HTTP_ROWS } from './http.ts'
 import { BYTE_ROWS, EGRESS_ROWS, HEALTH_ROWS } from './listeners.ts'
+import { PANEL_ROWS } from './panel.ts'
 import { type Row, textOf } from './rows.ts'
 import { shownIn } from './search.ts'
 import { startStage } from './stage.ts'
@@ -13,7 +14,7 @@ const OVER_GRPC: readonly Row[] = [...rowsOver('gRPC'), ...RAW_ROWS, ...ENVOY_RO
 /** What does not depend on the transport of gRPC is asked once. */
 const OVER_HTTP: readonly Row[] = [
   ...FORMS.flatMap(rowsOver),
-  ...[HTTP_ROWS, BYTE_ROWS, EGRESS_ROWS, HEALTH_ROWS].flat(),
+  ...[HTTP_ROWS, PANEL_ROWS, BYTE_ROWS, EGRESS_ROWS, HEALTH_ROWS].flat(),
 ]
 
 describe.each<['sockets' | 'grpc-js', readonly Row[]]>([

@@ -49,6 +49,7 @@ export interface Stage {
 const CHOSEN = [
   ...['callerToken', 'proxySecret', 'upstreamPassword', 'validatorPassword', 'otlpAuthorization'],
   ...['passwordOfCommand', 'passwordOfVariable', 'wrongPassword', 'stalePassword', 'otlpKey'],
+  'panelPassword',
 ] as const
 
 export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stage> {
@@ -182,6 +183,7 @@ function configOf(
   const ofUpstream = { ...profile, upstream: 'central' }
   return {
     http: {
+      ...{ console: true, control_panel: {} },
       ...{ authorize: true, authzen: true, connect: true, jwks: true, trusted_proxies: ['127.0.0.1'] },
       proxy_secret_file: newFile(chosen.proxySecret),
       compatibility: { unscoped_login: true, token_method: 'any', list_scopes: true },
