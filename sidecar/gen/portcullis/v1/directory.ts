@@ -5695,6 +5695,9 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
  *   account and its users with the role `iam.admin`. They administer their own account. A control panel user may make some
  *   calls about themselves.
  *
+ * Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that returns a secret
+ * needs a proof of who it is that is not older than ten minutes.
+ *
  * Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction. The right to
  * make a change is checked again when the change is made. Every change is recorded in the audit trail. Lists are returned by
  * page: `page_size` is at most 1,000 (default 100), and `page_token` is the `next_page_token` of the previous answer.
