@@ -48,6 +48,14 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         { static_tokens: count, pepper: pepperFile },
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
       ),
+    onUsesUnwritten: (error) => {
+      if (error === undefined) log.info('the days of last use of static tokens are written again')
+      else
+        log.warn(
+          { err: error },
+          'the days of last use of static tokens cannot be written; they are kept, up to 10,000, and tried again at least once an hour',
+        )
+    },
   }
 }
 

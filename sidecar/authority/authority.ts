@@ -47,6 +47,8 @@ export interface CredentialOrigin {
   readonly connection?: object | undefined
   /** Whether a token that expired in the last 48 hours is accepted. */
   readonly acceptExpired?: boolean | undefined
+  /** Whether the credential is only looked up, for example to revoke it. Then it is not used, and no day of use is noted. */
+  readonly lookedUp?: boolean | undefined
 }
 
 /** Says which credentials are genuine. */

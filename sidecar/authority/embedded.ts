@@ -35,6 +35,7 @@ import { canBeName } from './names.ts'
 import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
 import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
+import { NEVER_USED, type StaticTokenUses } from './static-token-uses.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 
 export interface EmbeddedAuthorityParts {
@@ -46,6 +47,7 @@ export interface EmbeddedAuthorityParts {
   readonly pepper: KeyObject
   readonly passwords: Passwords
   readonly failedLogins: LoginThrottle
+  readonly staticTokenUses: StaticTokenUses
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -61,11 +63,14 @@ interface CachedStaticToken {
   readonly token: VerifiedToken
   readonly status: TokenStatus
   readonly version: number
+  /** The last day of its use that is known or waits to be written, in days since the epoch, or `NEVER_USED`. */
+  usedDay: number
 }
 
 export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
+  readonly #uses: StaticTokenUses
   /** Every call still compares the expiry with the clock and the version with the directory's. */
   readonly #iamTokens: SeenIamTokens
   /** By SHA-256 of the token. */
@@ -77,6 +82,7 @@ export class EmbeddedAuthority implements Authority {
   constructor(parts: EmbeddedAuthorityParts) {
     this.#parts = parts
     this.#directory = parts.store.verification
+    this.#uses = parts.staticTokenUses
     this.#iamTokens = new SeenIamTokens(parts.signer, parts.turns, CACHED_TOKENS_MAX)
   }
 
@@ -95,7 +101,7 @@ export class EmbeddedAuthority implements Authority {
     kinds: ReadonlyMap<string, TokenKind>,
     from: CredentialOrigin = UNKNOWN,
   ): Verification | Promise<Verification> {
-    if (looksLikeStaticToken(value)) return this.#verifyStatic(value, from.clientAddress)
+    if (looksLikeStaticToken(value)) return this.#verifyStatic(value, from)
     if (!looksLikeIamToken(value)) return INVALID
     const seen = this.#iamTokens.find(value, from.connection)
     return seen instanceof Promise
@@ -259,12 +265,16 @@ export class EmbeddedAuthority implements Authority {
     })
   }
 
-  #verifyStatic(value: string, clientAddress: string | undefined): Verification | Promise<Verification> {
+  #verifyStatic(value: string, from: CredentialOrigin): Verification | Promise<Verification> {
     const version = this.#directory.version()
     const digest = hash('sha256', value, 'base64')
     const known = this.#staticTokens.get(digest)
-    if (known !== undefined && known.version === version)
-      return verificationOf(known.token, known.status, clientAddress)
+    if (known !== undefined && known.version === version) {
+      const verification = verificationOf(known.token, known.status, from.clientAddress)
+      if (known.usedDay < this.#uses.today && isUse(verification, from))
+        known.usedDay = this.#uses.note(known.token.tokenId, known.usedDay)
+      return verification
+    }
     if (!isWellFormedStaticToken(value)) return INVALID
     const record = this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper))
     return andThen(record, (found) => {
@@ -277,8 +287,11 @@ export class EmbeddedAuthority implements Authority {
         issuedAtMs: found.createdAtMs,
         expiresAtMs: undefined,
       }
-      if (version !== undefined) this.#staticTokens.set(digest, { token, status: found, version })
-      return verificationOf(token, found, clientAddress)
+      const verification = verificationOf(token, found, from.clientAddress)
+      const knownDay = found.lastUsedDay ?? NEVER_USED
+      const usedDay = isUse(verification, from) ? this.#uses.note(found.id, knownDay) : knownDay
+      if (version !== undefined) this.#staticTokens.set(digest, { token, status: found, version, usedDay })
+      return verification
     })
   }
 }
@@ -297,6 +310,11 @@ function verificationOf(
   if (!status.active) return { ok: false, reason: 'CREDENTIAL_REVOKED', token }
   if (!isAllowed(clientAddress, status.addresses)) return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
   return { ok: true, token }
+}
+
+/** Whether a credential that was verified is used: it is accepted from there, and not only looked up. */
+function isUse({ ok }: Verification, { lookedUp = false }: CredentialOrigin): boolean {
+  return ok && !lookedUp
 }
 
 /** A missing permission and a missing project get the same message, so that it does not reveal which projects exist. */

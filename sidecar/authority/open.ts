@@ -15,7 +15,10 @@ import {
 import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open.ts'
+import type { DirectoryStore } from '../directory/store.ts'
+import { trusted } from './actor.ts'
 import { Administration } from './administration/administration.ts'
+import { changeDirectory } from './administration/change.ts'
 import type { ControlPanel } from './control-panel/control-panel.ts'
 import type { PanelParts, SessionLimits } from './control-panel/parts.ts'
 import { EmbeddedAuthority } from './embedded.ts'
@@ -24,6 +27,7 @@ import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing, type SigningKey } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
 import { fingerprintOf, pepperOf } from './static-token.ts'
+import { StaticTokenUses } from './static-token-uses.ts'
 import type { LoginThrottle } from './throttle.ts'
 
 export interface OpenedAuthority {
@@ -92,6 +96,8 @@ export interface AuthorityEvents {
   readonly onExposed?: (path: string, problem: string) => void
   /** Some active static tokens were hashed with another pepper. This host cannot recognise them and denies them. */
   readonly onForeignStaticTokens: (foreign: ForeignStaticTokens) => void
+  /** The days of last use of static tokens cannot be written, for this reason, or can be again, with none. */
+  readonly onUsesUnwritten?: (error: unknown) => void
 }
 
 export interface ForeignStaticTokens {
@@ -132,7 +138,11 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const count = await store.records.staticTokensOfOtherPeppers(fingerprintOf(pepper))
   if (count > 0) options.onForeignStaticTokens({ count, pepperFile })
   const passwords = new Passwords(passwordLimits)
-  const authority = new EmbeddedAuthority({ store, signer, turns, pepper, passwords, failedLogins, now })
+  const staticTokenUses = usesWrittenTo(store, options)
+  opening.defer(() => staticTokenUses.close())
+  const authority = new EmbeddedAuthority({
+    ...{ store, signer, turns, pepper, passwords, failedLogins, staticTokenUses, now },
+  })
   const limits = options.sessionLimits ?? SESSION_LIMITS
   const controlPanel = lazyControlPanel({ store, passwords, failedLogins, limits, now })
   const open = opening.move()
@@ -158,6 +168,18 @@ function lazyControlPanel(parts: Omit<PanelParts, 'factors'>): () => Promise<Con
     opened ??= import('./control-panel/control-panel.ts').then(({ ControlPanel }) => new ControlPanel(parts))
     return opened
   }
+}
+
+/** Who writes down when static tokens were used. */
+const USES = trusted('use of static tokens', 'users')
+
+function usesWrittenTo(
+  store: DirectoryStore,
+  { onUsesUnwritten = () => {}, now }: Pick<OpenOptions, 'onUsesUnwritten' | 'now'>,
+): StaticTokenUses {
+  const write = (days: ReadonlyMap<string, number>) =>
+    changeDirectory(store, USES, (change) => change.raiseLastUsedDays(days))
+  return new StaticTokenUses({ write, onUnwritten: onUsesUnwritten, now })
 }
 
 function isMissingOrEmpty(file: string): boolean {

@@ -11,6 +11,7 @@ import type {
   UserRecord,
   UserType,
 } from './directory.ts'
+import { raiseLastUsedDays } from './last-used-days.ts'
 import { DirectoryRecords } from './records.ts'
 import { number, optionalNumber, text } from './rows.ts'
 import { AUDIT_PROTECTION, type Dialect } from './schema.ts'
@@ -252,6 +253,14 @@ export class DirectoryChange {
     })
     await this.writer.record('static_token.create', user.account, id, { user: user.name, name: token.name })
     return id
+  }
+
+  /**
+   * Raises the days on which static tokens were last used, by the ids of the tokens. A day decides nothing and is known from use, so
+   * the audit trail has no record of it.
+   */
+  async raiseLastUsedDays(days: ReadonlyMap<string, number>): Promise<void> {
+    await raiseLastUsedDays(this.#queries, days)
   }
 
   async setPanelToken(user: UserRecord, projectId: string, claims: string, tokenId: string): Promise<void> {

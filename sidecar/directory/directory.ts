@@ -84,6 +84,8 @@ export interface StaticToken extends TokenStatus {
   readonly kind: string
   readonly account: string
   readonly createdAtMs: number
+  /** On which day it was last used, in days since the epoch (UTC); `undefined`: never, or before that was recorded. */
+  readonly lastUsedDay: number | undefined
   readonly holder: { readonly id: string; readonly name: string }
 }
 
@@ -135,6 +137,8 @@ export interface StaticTokenRecord {
   readonly name: string
   readonly createdAtMs: number
   readonly revokedAtMs: number | undefined
+  /** On which day it was last used, in days since the epoch (UTC); `undefined`: never, or before that was recorded. */
+  readonly lastUsedDay: number | undefined
 }
 
 export interface RevocationRecord {

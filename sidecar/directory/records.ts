@@ -252,7 +252,8 @@ const SINCE_CREATED = `
   AND sequence >= (SELECT COALESCE(MAX(sequence), 0) FROM audit WHERE account = :account AND action = 'account.create')`
 
 const STATIC_TOKENS = `
-  SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms
+  SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms,
+    last_used_day
   FROM static_tokens JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id`
 
 function accountOf(row: Row): AccountRecord {
@@ -293,5 +294,6 @@ function staticTokenOf(row: Row): StaticTokenRecord {
     name: text(row.name),
     createdAtMs: number(row.created_at_ms),
     revokedAtMs: optionalNumber(row.revoked_at_ms),
+    lastUsedDay: optionalNumber(row.last_used_day),
   }
 }

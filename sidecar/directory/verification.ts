@@ -10,7 +10,7 @@ import {
   type StaticToken,
   type TokenStatus,
 } from './directory.ts'
-import { flag, lines, NEWLINE, number, text } from './rows.ts'
+import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
 
 export class DirectoryVerification implements Directory {
   readonly #database: Database
@@ -35,7 +35,8 @@ export class DirectoryVerification implements Directory {
 
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined> {
     return this.#first(
-      `SELECT static_tokens.id, kind, static_tokens.created_at_ms, account, user_id, users.name, ${ADDRESSES} AS addresses,
+      `SELECT static_tokens.id, kind, static_tokens.created_at_ms, last_used_day, account, user_id, users.name,
+              ${ADDRESSES} AS addresses,
               CASE WHEN static_tokens.revoked_at_ms IS NULL AND ${ENABLED}
                      AND NOT EXISTS (SELECT 1 FROM revocations WHERE token_id = static_tokens.id) THEN 1 ELSE 0 END AS active
        FROM static_tokens
@@ -49,6 +50,7 @@ export class DirectoryVerification implements Directory {
           kind: text(row.kind),
           account: text(row.account),
           createdAtMs: number(row.created_at_ms),
+          lastUsedDay: optionalNumber(row.last_used_day),
           holder: { id: text(row.user_id), name: text(row.name) },
           active: flag(row.active),
           addresses: lines(row.addresses),

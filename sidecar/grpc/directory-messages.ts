@@ -1,4 +1,5 @@
 /** Records of the directory: values → wire, and permissions back. */
+import { isoDate } from '../base/day.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
 import type {
   AccountRecord,
@@ -77,6 +78,7 @@ export function staticTokenMessage({
   name,
   createdAtMs,
   revokedAtMs,
+  lastUsedDay,
 }: StaticTokenRecord): wire.StaticToken {
   return {
     tokenId: id,
@@ -85,6 +87,7 @@ export function staticTokenMessage({
     name,
     createdAt: new Date(createdAtMs),
     revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
+    lastUsedDay: lastUsedDay === undefined ? undefined : isoDate(lastUsedDay),
   }
 }
 

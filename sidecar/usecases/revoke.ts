@@ -76,7 +76,7 @@ async function revokeByValue(
   const isStatic = authority.recognize(value.reveal()) === 'control_panel'
   if (unknown && (presented || isStatic))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
-  const from = { connection: credentials.connection }
+  const from = { connection: credentials.connection, lookedUp: true }
   const { token } = await verifier.verify(value.reveal(), engine.tokenKinds, from)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const { tokenId, scope, subject } = token

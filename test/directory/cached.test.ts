@@ -25,6 +25,7 @@ const STATIC: StaticToken = {
   kind: 'static_token',
   account: '123456',
   createdAtMs: 1,
+  lastUsedDay: undefined,
   holder: { id: 'user', name: 'name' },
 }
 

@@ -128,6 +128,7 @@ export function recordsContract(subject: () => Subject): void {
       name: 'key',
       createdAtMs: clock.nowMs,
       revokedAtMs: undefined,
+      lastUsedDay: undefined,
     }
     expect(await store.records.activeStaticToken(user.id, 'key')).toEqual(made)
     expect(await store.records.staticTokens(user.id, { after: '', size: 10 })).toEqual([made])

@@ -349,6 +349,7 @@ class World {
       pepper: undefined as never,
       passwords,
       failedLogins: { admit: async () => () => {} },
+      staticTokenUses: undefined as never,
       now: () => this.#subject.clock.nowMs,
     })
   }

@@ -146,7 +146,14 @@ export interface StaticToken {
     | Date
     | undefined;
   /** When it was revoked. Unset: it is not revoked. */
-  revokedAt: Date | undefined;
+  revokedAt:
+    | Date
+    | undefined;
+  /**
+   * The day (UTC) on which a sidecar last accepted it as genuine and active, for example `2026-11-22`. It is written down within
+   * a minute or so. Unset: never, or before this was recorded.
+   */
+  lastUsedDay?: string | undefined;
 }
 
 /** An IAM token of a control panel user. */
@@ -1341,7 +1348,15 @@ export const ControlPanelUser: MessageFns<ControlPanelUser> = {
 };
 
 function createBaseStaticToken(): StaticToken {
-  return { tokenId: "", account: "", userName: "", name: "", createdAt: undefined, revokedAt: undefined };
+  return {
+    tokenId: "",
+    account: "",
+    userName: "",
+    name: "",
+    createdAt: undefined,
+    revokedAt: undefined,
+    lastUsedDay: undefined,
+  };
 }
 
 export const StaticToken: MessageFns<StaticToken> = {
@@ -1363,6 +1378,9 @@ export const StaticToken: MessageFns<StaticToken> = {
     }
     if (message.revokedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.revokedAt), writer.uint32(50).fork()).join();
+    }
+    if (message.lastUsedDay !== undefined) {
+      writer.uint32(58).string(message.lastUsedDay);
     }
     return writer;
   },
@@ -1426,6 +1444,14 @@ export const StaticToken: MessageFns<StaticToken> = {
             }
 
             message.revokedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.lastUsedDay = reader.string();
             continue;
           }
         }
