@@ -17,10 +17,24 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly none?: boolean
   readonly allowExcludingRequester?: boolean
   readonly page?: string
+  readonly actor?: string
+  readonly action?: string
+  readonly subject?: string
+  readonly since?: Date
+  readonly until?: Date
+  readonly newestFirst?: boolean
 }
 
 /** Options that only some of the commands have. */
-export type Flag = 'permission' | 'role' | 'owner' | 'project' | 'none' | 'allow-excluding-requester' | 'page'
+export type Flag =
+  | 'permission'
+  | 'role'
+  | 'owner'
+  | 'project'
+  | 'none'
+  | 'allow-excluding-requester'
+  | 'page'
+  | 'audit-filters'
 
 /** A call with the values of the arguments, in their order. */
 type Call<Result> = (
@@ -278,8 +292,22 @@ export const ROWS: readonly Row[] = [
   row(
     'audit list [account]',
     'List who changed what, and when, oldest first. All accounts, as an operator, where none is given.',
-    (directory, [account = '']) =>
-      everyPage((page) => directory.listAuditRecords({ ...page, account }), 'records'),
+    (directory, [account = ''], { actor, action, subject, since, until, newestFirst }) =>
+      everyPage(
+        (page) =>
+          directory.listAuditRecords({
+            ...page,
+            account,
+            ...(actor !== undefined && { actor }),
+            ...(action !== undefined && { action }),
+            ...(subject !== undefined && { subject }),
+            ...(since !== undefined && { since }),
+            ...(until !== undefined && { until }),
+            ...(newestFirst !== undefined && { newestFirst }),
+          }),
+        'records',
+      ),
+    { flags: ['audit-filters'] },
   ),
 ]
 

@@ -160,6 +160,40 @@ export interface AuditRecord {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** What records of the audit trail are searched for. A record matches if it does in everything that is set. */
+export interface AuditFilter {
+  /** Texts that it contains literally; letters of ASCII match in both cases. Empty: any. */
+  readonly actor?: string
+  readonly action?: string
+  readonly subject?: string
+  /** Not before this time, in milliseconds since the epoch. */
+  readonly sinceMs?: number | undefined
+  /** Before this time. */
+  readonly untilMs?: number | undefined
+}
+
+/** Selects a part of the audit trail. */
+export interface AuditQuery {
+  /** Empty: all accounts. */
+  readonly account: string
+  /** Whether to include records of deleted accounts that had the same number; default: yes. */
+  readonly earlier?: boolean
+  /** Default: the oldest record comes first. */
+  readonly newestFirst?: boolean
+  /** Number of the last record before the page; default: the page is the first one. */
+  readonly after?: number | undefined
+  readonly filter?: AuditFilter | undefined
+  /** Most records of the page. */
+  readonly size: number
+}
+
+/** A part of the audit trail. With a filter it may have fewer records than were asked for, although there are more. */
+export interface AuditPage {
+  readonly records: readonly AuditRecord[]
+  /** `after` of the next page; `undefined`: that was all. */
+  readonly next: number | undefined
+}
+
 /** Selects a part of a list: at most `size` entries that come after `after`. */
 export interface Page {
   readonly after: string

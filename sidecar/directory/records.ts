@@ -1,9 +1,11 @@
 /** Reads the directory's records for administration: single records, and lists by page. */
 
-import { invalidArgument } from '../base/call-error.ts'
+import type { AuditTrail } from './audit-trail.ts'
 import type { Queries } from './database.ts'
 import type {
   AccountRecord,
+  AuditPage,
+  AuditQuery,
   AuditRecord,
   IamTokenQuery,
   Page,
@@ -23,6 +25,7 @@ type Row = Record<string, unknown>
 /** Reads records. Deleted records are not returned, except in the audit trail. */
 export class DirectoryRecords {
   readonly #queries: Queries
+  #auditTrail: AuditTrail | undefined
 
   constructor(queries: Queries) {
     this.#queries = queries
@@ -197,30 +200,16 @@ export class DirectoryRecords {
     return rows.map((row) => ({ tokenId: text(row.token_id), revokedAtMs: number(row.revoked_at_ms) }))
   }
 
-  /**
-   * Lists the audit trail, oldest record first.
-   *
-   * @param account empty: all accounts
-   * @param earlier whether to include records of deleted accounts that had the same number
-   */
-  async audit(account: string, { after, size }: Page, earlier = true): Promise<AuditRecord[]> {
-    if (!/^\d{0,15}$/.test(after))
-      throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
-    const rows = await this.#queries.all(
-      `SELECT sequence, at_ms, actor, action, account, subject, details FROM audit
-       WHERE sequence > :after ${account === '' ? '' : 'AND account = :account'} ${earlier ? '' : SINCE_CREATED}
-       ORDER BY sequence LIMIT :size`,
-      { ...(account !== '' && { account }), after: Number(after), size },
-    )
-    return rows.map((row) => ({
-      sequence: number(row.sequence),
-      atMs: number(row.at_ms),
-      actor: text(row.actor),
-      action: text(row.action),
-      account: text(row.account),
-      subject: text(row.subject),
-      details: JSON.parse(text(row.details)) as Record<string, unknown>,
-    }))
+  /** Lists the audit trail, oldest record first. @param account empty: all accounts */
+  async audit(account: string, { after, size }: Page): Promise<readonly AuditRecord[]> {
+    const { records } = await this.auditPage({ account, after: Number(after), size })
+    return records
+  }
+
+  async auditPage(query: AuditQuery): Promise<AuditPage> {
+    const { AuditTrail } = await import('./audit-trail.ts')
+    this.#auditTrail ??= new AuditTrail(this.#queries)
+    return this.#auditTrail.page(query)
   }
 }
 
@@ -247,9 +236,6 @@ const USER_COLUMNS = `SELECT ${USER_VALUES} FROM ${USER_TABLES}`
 
 const USERS = `${USER_COLUMNS}
   WHERE account = :account AND users.type = :type AND accounts.deleted_at_ms IS NULL AND users.deleted_at_ms IS NULL`
-
-const SINCE_CREATED = `
-  AND sequence >= (SELECT COALESCE(MAX(sequence), 0) FROM audit WHERE account = :account AND action = 'account.create')`
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms,

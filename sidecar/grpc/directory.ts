@@ -196,7 +196,12 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
     encode: ({ items, nextPageToken }) => ({ revocations: items.map(revocationMessage), nextPageToken }),
   },
   listAuditRecords: {
-    decode: ({ account, pageSize, pageToken }) => ({ account: account || undefined, pageSize, pageToken }),
+    decode: ({ account, since, until, ...request }) => ({
+      ...request,
+      account: account || undefined,
+      sinceMs: since?.getTime(),
+      untilMs: until?.getTime(),
+    }),
     encode: ({ items, nextPageToken }) => ({ records: items.map(auditMessage), nextPageToken }),
   },
 }

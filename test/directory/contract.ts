@@ -1,6 +1,7 @@
 /** The contract of every store of the directory. The same tests run on SQLite and on PostgreSQL. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { auditContract } from './contract/audit.ts'
+import { auditPagesContract } from './contract/audit-pages.ts'
 import { lastUsedDaysContract } from './contract/last-used-days.ts'
 import { namesContract } from './contract/names.ts'
 import { panelContract } from './contract/panel.ts'
@@ -46,6 +47,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('what was revoked', () => revokedContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))
+  describe('parts of the audit trail', () => auditPagesContract(subject))
   describe('days of last use', () => lastUsedDaysContract(subject))
   describe('several processes', () => processesContract(subject))
 }

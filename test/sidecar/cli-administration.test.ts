@@ -37,6 +37,36 @@ describe('commands with far-reaching effects', () => {
   })
 })
 
+describe('audit list', () => {
+  const subjects = async (...options: string[]) => {
+    const { records } = JSON.parse(await done('audit', 'list', '780', ...options, '--json')) as {
+      records: { action: string; subject: string; at: string }[]
+    }
+    return records.map(({ action, subject }) => `${action} ${subject}`)
+  }
+
+  test('takes what records contain, times, and the direction', async () => {
+    await done('account', 'create', '780')
+    for (const name of ['alpha', 'beta']) await done('project', 'create', '780', name)
+    const all = ['account.create 780', 'project.create alpha', 'project.create beta']
+    expect(await subjects()).toEqual(all)
+    expect(await subjects('--newest-first')).toEqual(all.toReversed())
+    expect(await subjects('--action', 'PROJECT', '--subject', 'alp')).toEqual(['project.create alpha'])
+    expect(await subjects('--actor', 'nobody')).toEqual([])
+    expect(await subjects('--since', '2020-01-01', '--until', '9999-01-01T00:00+01:00')).toEqual(all)
+    expect(await subjects('--until', '2020-01-01T10:00:00.5Z')).toEqual([])
+  })
+
+  test.each(['yesterday', '2026-11-22T10:00', '2026-13-01', '22.11.2026'])('%s is no time', async (text) => {
+    expect(await portcullis('audit', 'list', '--since', text)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'portcullis: --since: expected a day, or a time with its zone, for example 2026-11-22T10:00:00Z\n',
+    })
+  })
+})
+
 test.each(['project', 'service-user', 'control-panel-user'])(
   'an account without a %s has an empty list, and an unknown account is NOT_FOUND',
   async (group) => {

@@ -1,6 +1,9 @@
 /** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
 import type {
   AccountRecord,
+  AuditFilter,
+  AuditPage,
+  AuditQuery,
   AuditRecord,
   Page,
   Permission,
@@ -31,6 +34,7 @@ import { UserAdministration } from './users.ts'
 /** The records, for use cases, which never see the directory itself. */
 export type {
   AccountRecord,
+  AuditFilter,
   AuditRecord,
   Page,
   Permission,
@@ -67,13 +71,14 @@ export class Administration {
     this.controlPanel = parts.controlPanel
   }
 
-  /**
-   * The audit trail, oldest first; of one account, or of all where it is empty.
-   *
-   * @param earlier whether those of accounts that had this number before are among them
-   */
-  audit(account: string, page: Page, earlier = true): Promise<readonly AuditRecord[]> {
-    return this.#store.records.audit(account, page, earlier)
+  /** The audit trail, oldest first; of one account, or of all where it is empty. */
+  audit(account: string, page: Page): Promise<readonly AuditRecord[]> {
+    return this.#store.records.audit(account, page)
+  }
+
+  /** A part of the audit trail, from either end, of records that match. */
+  auditPage(query: AuditQuery): Promise<AuditPage> {
+    return this.#store.records.auditPage(query)
   }
 
   /** Moves the records of the audit trail that are older than that to files. Returns the files. */

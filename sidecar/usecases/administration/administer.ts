@@ -9,6 +9,7 @@ import {
 } from '../requester.ts'
 import type { CallServices } from '../services.ts'
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
+import { AUDIT_OPERATIONS } from './audit.ts'
 import { authorize, authorizeAsOwner, expectConfirmed } from './authorize.ts'
 import type { Operation } from './operation.ts'
 import { SESSION_OPERATIONS } from './sessions.ts'
@@ -22,6 +23,7 @@ export const OPERATIONS = {
   ...CONTROL_PANEL_USER_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...SESSION_OPERATIONS,
+  ...AUDIT_OPERATIONS,
 } as const
 
 export type OperationName = keyof typeof OPERATIONS

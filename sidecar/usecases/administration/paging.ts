@@ -22,19 +22,35 @@ export const PAGE_SIZE_MAX = 1000
 
 /** One page, and the token of the next: the key of the last record, as base64url. @throws CallError */
 export async function paged<T>(
-  { pageSize, pageToken }: PageRequest,
+  request: PageRequest,
   list: (page: Page) => Promise<readonly T[]>,
   keyOf: (record: T) => string,
 ): Promise<Listed<T>> {
-  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX)
-    throw invalidArgument({ field: 'page_size', expected: `0 (the default) to ${PAGE_SIZE_MAX}` })
-  const after = Buffer.from(pageToken, 'base64url').toString()
-  if (Buffer.from(after).toString('base64url') !== pageToken)
-    throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
-  const size = pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize
+  const size = sizeOf(request)
+  const after = keyIn(request.pageToken)
   // One more than asked for tells whether there is more.
   const records = await list({ after, size: size + 1 })
   const last = records[size - 1]
   if (records.length <= size || last === undefined) return { items: records, nextPageToken: '' }
-  return { items: records.slice(0, size), nextPageToken: Buffer.from(keyOf(last)).toString('base64url') }
+  return { items: records.slice(0, size), nextPageToken: tokenOf(keyOf(last)) }
+}
+
+/** How many records are asked for. @throws CallError */
+export function sizeOf({ pageSize }: PageRequest): number {
+  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX)
+    throw invalidArgument({ field: 'page_size', expected: `0 (the default) to ${PAGE_SIZE_MAX}` })
+  return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize
+}
+
+/** The page token of a key. */
+export function tokenOf(key: string): string {
+  return Buffer.from(key).toString('base64url')
+}
+
+/** The key of a page token. @throws CallError where no token is so written */
+export function keyIn(pageToken: string): string {
+  const key = Buffer.from(pageToken, 'base64url').toString()
+  if (tokenOf(key) !== pageToken)
+    throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
+  return key
 }

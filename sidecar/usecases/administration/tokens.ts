@@ -1,10 +1,6 @@
-/** Operations on the tokens of control panel users, on revocations, and on the audit trail. */
+/** Operations on the tokens of control panel users, and on revocations. */
 import type { Engine } from '../../../engine/index.ts'
-import type {
-  AuditRecord,
-  RevocationRecord,
-  StaticTokenRecord,
-} from '../../authority/administration/administration.ts'
+import type { RevocationRecord, StaticTokenRecord } from '../../authority/administration/administration.ts'
 import type { IssuedToken, VerifiedToken } from '../../authority/authority.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { NamedRequest } from './accounts.ts'
@@ -42,11 +38,6 @@ export interface CreatedStaticToken {
   /** Request header to send it in. */
   readonly header: string
   readonly value: Secret
-}
-
-export interface AuditRequest extends PageRequest {
-  /** `undefined`: every account. */
-  readonly account: string | undefined
 }
 
 export const TOKEN_OPERATIONS = {
@@ -105,21 +96,6 @@ export const TOKEN_OPERATIONS = {
         (page) => administration.tokens.revocations(page),
         ({ tokenId }) => tokenId,
       ),
-  }),
-  listAuditRecords: operation<AuditRequest, Listed<AuditRecord>>({
-    need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
-    work: ({ administration, requester }, request) => {
-      // An account may have a number that another account had before: what happened there is not for its users.
-      const earlier =
-        requester.type === 'operator' && (requester.caller.rights.everything || requester.caller.rights.read)
-      return paged(
-        request,
-        (page) => administration.audit(request.account ?? '', page, earlier),
-        ({ sequence }) => String(sequence),
-      )
-    },
   }),
 } as const
 

@@ -220,9 +220,10 @@ export function auditContract(subject: () => Subject): void {
       await change.deleteAccount(first)
       await change.createAccount(first.account)
     })
-    const page = { after: '0', size: 100 }
-    const actions = async (earlier: boolean) =>
-      (await store.records.audit(first.account, page, earlier)).map(({ action }) => action)
+    const actions = async (earlier: boolean) => {
+      const { records } = await store.records.auditPage({ account: first.account, earlier, size: 100 })
+      return records.map(({ action }) => action)
+    }
     expect(await actions(true)).toEqual([
       'account.create',
       'project.create',

@@ -767,17 +767,40 @@ export interface ListRevocationsResponse {
   nextPageToken: string;
 }
 
-/** Selects a page of the audit trail. */
+/**
+ * Selects a page of the audit trail. A record is in it if it matches every filter that is set: `actor`, `action`, `subject`,
+ * `since` and `until`. Texts are compared literally. Only letters of ASCII match in upper and lower case alike, and no
+ * character is a wildcard. A text has at most 500 characters.
+ */
 export interface ListAuditRecordsRequest {
   /** Account number. Empty: all accounts, which only operators may list. */
   account: string;
   /** Maximum number of entries: 1 to 1,000. 0 means 100. */
   pageSize: number;
-  /** `next_page_token` of the previous answer. Empty: the first page. */
+  /** `next_page_token` of the previous answer, which had the same `newest_first`. Empty: the first page. */
   pageToken: string;
+  /** Text that `actor` of the record contains. Empty: any. */
+  actor: string;
+  /** Text that `action` of the record contains, for example `token.revoke`. Empty: any. */
+  action: string;
+  /** Text that `subject` of the record contains. Empty: any. */
+  subject: string;
+  /** Only changes at this time or later. Unset: from the first one on. */
+  since:
+    | Date
+    | undefined;
+  /** Only changes before this time. Unset: to the last one. */
+  until:
+    | Date
+    | undefined;
+  /** Whether the newest change comes first. */
+  newestFirst: boolean;
 }
 
-/** A page of the changes, oldest first. */
+/**
+ * A page of the changes, oldest first unless `newest_first` was set. With a filter, a call looks at 100,000 records at most.
+ * Its page may then have fewer records than `page_size`, or none at all, and still a `next_page_token`.
+ */
 export interface ListAuditRecordsResponse {
   /** At most `page_size` records. */
   records: AuditRecord[];
@@ -5588,7 +5611,17 @@ export const ListRevocationsResponse: MessageFns<ListRevocationsResponse> = {
 };
 
 function createBaseListAuditRecordsRequest(): ListAuditRecordsRequest {
-  return { account: "", pageSize: 0, pageToken: "" };
+  return {
+    account: "",
+    pageSize: 0,
+    pageToken: "",
+    actor: "",
+    action: "",
+    subject: "",
+    since: undefined,
+    until: undefined,
+    newestFirst: false,
+  };
 }
 
 export const ListAuditRecordsRequest: MessageFns<ListAuditRecordsRequest> = {
@@ -5601,6 +5634,24 @@ export const ListAuditRecordsRequest: MessageFns<ListAuditRecordsRequest> = {
     }
     if (message.pageToken !== "") {
       writer.uint32(26).string(message.pageToken);
+    }
+    if (message.actor !== "") {
+      writer.uint32(34).string(message.actor);
+    }
+    if (message.action !== "") {
+      writer.uint32(42).string(message.action);
+    }
+    if (message.subject !== "") {
+      writer.uint32(50).string(message.subject);
+    }
+    if (message.since !== undefined) {
+      Timestamp.encode(toTimestamp(message.since), writer.uint32(58).fork()).join();
+    }
+    if (message.until !== undefined) {
+      Timestamp.encode(toTimestamp(message.until), writer.uint32(66).fork()).join();
+    }
+    if (message.newestFirst !== false) {
+      writer.uint32(72).bool(message.newestFirst);
     }
     return writer;
   },
@@ -5640,6 +5691,54 @@ export const ListAuditRecordsRequest: MessageFns<ListAuditRecordsRequest> = {
             }
 
             message.pageToken = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.actor = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.subject = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.until = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.newestFirst = reader.bool();
             continue;
           }
         }
@@ -6154,8 +6253,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListRevocationsResponse => ListRevocationsResponse.decode(value),
   },
   /**
-   * Lists changes, oldest first: who changed what, and when. Account administrators may do this for their account. Only
-   * operators may do it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
+   * it for all accounts.
    */
   listAuditRecords: {
     path: "/portcullis.v1.DirectoryService/ListAuditRecords" as const,
@@ -6273,8 +6372,8 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: handleUnaryCall<ListRevocationsRequest, ListRevocationsResponse>;
   /**
-   * Lists changes, oldest first: who changed what, and when. Account administrators may do this for their account. Only
-   * operators may do it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
+   * it for all accounts.
    */
   listAuditRecords: handleUnaryCall<ListAuditRecordsRequest, ListAuditRecordsResponse>;
 }
@@ -6841,8 +6940,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListRevocationsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists changes, oldest first: who changed what, and when. Account administrators may do this for their account. Only
-   * operators may do it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
+   * it for all accounts.
    */
   listAuditRecords(
     request: ListAuditRecordsRequest,

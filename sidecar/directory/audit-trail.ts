@@ -1,0 +1,152 @@
+/**
+ * Reads the audit trail by page, from either end, with filters. No index knows what a record contains, so filters look at records
+ * one after the other, a bounded number in a call and a few at a time: SQLite blocks the process while it looks.
+ */
+import { setImmediate as otherWork } from 'node:timers/promises'
+import type { Queries } from './database.ts'
+import type { AuditFilter, AuditPage, AuditQuery, AuditRecord } from './directory.ts'
+import { number, text } from './rows.ts'
+
+/** How many records a statement looks at: some milliseconds of SQLite. */
+const RECORDS_AT_ONCE = 10_000
+
+/** Most statements of a page with a filter. A page that ends there is not full, and the next one goes on. */
+const STATEMENTS_MAX = 10
+
+/** Most accounts of which it is remembered where their records begin. */
+const ACCOUNTS_MAX = 1_000
+
+/** The records between two numbers, without these two. */
+interface Range {
+  readonly low: number
+  readonly high: number
+}
+
+export class AuditTrail {
+  readonly #queries: Queries
+  /** Numbers of the records that created accounts, by the ids of these accounts. Such a record never changes. */
+  readonly #creations = new Map<string, number>()
+
+  constructor(queries: Queries) {
+    this.#queries = queries
+  }
+
+  async page(query: AuditQuery): Promise<AuditPage> {
+    const { account, earlier = true, newestFirst = false, after, filter, size } = query
+    const first = earlier ? 0 : await this.#creationOf(account)
+    const range: Range = newestFirst
+      ? { low: first - 1, high: after ?? Number.MAX_SAFE_INTEGER }
+      : { low: Math.max(first - 1, after ?? 0), high: Number.MAX_SAFE_INTEGER }
+    if (filter !== undefined) return this.#filtered({ ...query, filter }, range)
+    // One more than asked for tells whether there is more.
+    return pageOf(await this.#list(query, range, size + 1), size)
+  }
+
+  /** Looks through one part of the range after the other, until the page is full or enough was looked at. */
+  async #filtered(query: AuditQuery, range: Range): Promise<AuditPage> {
+    const { newestFirst = false, size } = query
+    const found: AuditRecord[] = []
+    let { low, high } = range
+    for (let statements = 1; ; statements++) {
+      const end = await this.#endOfPart(query, { low, high })
+      const part =
+        end === undefined ? { low, high } : newestFirst ? { low: end - 1, high } : { low, high: end + 1 }
+      found.push(...(await this.#list(query, part, size + 1 - found.length)))
+      if (found.length > size || end === undefined) return pageOf(found, size)
+      if (found.length === size || statements === STATEMENTS_MAX) return { records: found, next: end }
+      if (newestFirst) high = end
+      else low = end
+      await otherWork()
+    }
+  }
+
+  /** Number of the last record of the next part of the range; `undefined`: the rest is no longer than a part. */
+  async #endOfPart(query: AuditQuery, range: Range): Promise<number | undefined> {
+    const [row] = await this.#queries.all(`SELECT sequence ${from(query)} LIMIT 1 OFFSET :others`, {
+      ...parametersOf(query, range),
+      others: RECORDS_AT_ONCE - 1,
+    })
+    return row && number(row.sequence)
+  }
+
+  async #list(query: AuditQuery, range: Range, size: number): Promise<AuditRecord[]> {
+    const { filter } = query
+    const rows = await this.#queries.all(
+      `SELECT sequence, at_ms, actor, action, account, subject, details ${from(query, filter && MATCHES)} LIMIT :size`,
+      { ...parametersOf(query, range), ...(filter && filterParameters(filter)), size },
+    )
+    return rows.map(auditRecordOf)
+  }
+
+  /** Number of the record that created the account which has this number now, or had it last; 0: it is in the archive. */
+  async #creationOf(account: string): Promise<number> {
+    const [live] = await this.#queries.all(
+      'SELECT id FROM accounts WHERE account = :account AND deleted_at_ms IS NULL',
+      { account },
+    )
+    const id = live && text(live.id)
+    const known = id === undefined ? undefined : this.#creations.get(id)
+    if (known !== undefined) return known
+    const creation = await this.#findCreation(account)
+    if (this.#creations.size >= ACCOUNTS_MAX) this.#creations.clear()
+    if (id !== undefined) this.#creations.set(id, creation)
+    return creation
+  }
+
+  async #findCreation(account: string): Promise<number> {
+    const filter = { action: 'account.create' }
+    for (let after: number | undefined; ; ) {
+      const { records, next } = await this.page({ account, newestFirst: true, after, filter, size: 1 })
+      const [creation] = records
+      if (creation !== undefined || next === undefined) return creation?.sequence ?? 0
+      after = next
+    }
+  }
+}
+
+function pageOf(found: readonly AuditRecord[], size: number): AuditPage {
+  return { records: found.slice(0, size), next: found.length > size ? found[size - 1]?.sequence : undefined }
+}
+
+function from({ account, newestFirst = false }: AuditQuery, condition = ''): string {
+  return `
+    FROM audit WHERE sequence > :low AND sequence < :high ${account === '' ? '' : 'AND account = :account'} ${condition}
+    ORDER BY sequence ${newestFirst ? 'DESC' : 'ASC'}`
+}
+
+function parametersOf({ account }: AuditQuery, { low, high }: Range) {
+  return { low, high, ...(account !== '' && { account }) }
+}
+
+/** `lower` changes letters of ASCII alone: in SQLite always, in PostgreSQL because these columns have the collation C. */
+const MATCHES = `
+  AND at_ms >= :since AND at_ms < :until AND lower(actor) LIKE :actor ESCAPE '!'
+  AND lower(action) LIKE :action ESCAPE '!' AND lower(subject) LIKE :subject ESCAPE '!'`
+
+function filterParameters({ actor, action, subject, sinceMs, untilMs }: AuditFilter) {
+  return {
+    since: sinceMs ?? Number.MIN_SAFE_INTEGER,
+    until: untilMs ?? Number.MAX_SAFE_INTEGER,
+    actor: containing(actor),
+    action: containing(action),
+    subject: containing(subject),
+  }
+}
+
+/** The pattern of what contains the text literally. */
+function containing(part = ''): string {
+  const lower = part.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return `%${lower.replace(/[!%_]/g, '!$&')}%`
+}
+
+function auditRecordOf(row: Record<string, unknown>): AuditRecord {
+  return {
+    sequence: number(row.sequence),
+    atMs: number(row.at_ms),
+    actor: text(row.actor),
+    action: text(row.action),
+    account: text(row.account),
+    subject: text(row.subject),
+    details: JSON.parse(text(row.details)) as Record<string, unknown>,
+  }
+}

@@ -1,0 +1,91 @@
+/** The operation on the audit trail. */
+import type { AuditFilter, AuditRecord } from '../../authority/administration/administration.ts'
+import { type FieldViolation, invalidArgument } from '../../base/call-error.ts'
+import { operation } from './operation.ts'
+import { keyIn, type Listed, type PageRequest, sizeOf, tokenOf } from './paging.ts'
+
+/** Which part of the trail: the records that match everything that is set. */
+export interface AuditRequest extends PageRequest {
+  /** `undefined`: every account. */
+  readonly account: string | undefined
+  /** Texts that they contain; empty: any. */
+  readonly actor: string
+  readonly action: string
+  readonly subject: string
+  /** Since this time, in milliseconds since the epoch; `undefined`: since the beginning. */
+  readonly sinceMs: number | undefined
+  /** Before this time; `undefined`: until now. */
+  readonly untilMs: number | undefined
+  readonly newestFirst: boolean
+}
+
+export const AUDIT_OPERATIONS = {
+  listAuditRecords: operation<AuditRequest, Listed<AuditRecord>>({
+    need: 'account_administrator',
+    reads: true,
+    about: ({ account }) => ({ account }),
+    work: async ({ administration, requester }, request) => {
+      const { account = '', newestFirst } = request
+      const size = sizeOf(request)
+      const after = positionIn(request)
+      expectFilter(request)
+      // An account may have a number that another account had before: what happened there is not for its users.
+      const earlier =
+        requester.type === 'operator' && (requester.caller.rights.everything || requester.caller.rights.read)
+      const filter = hasFilter(request) ? request : undefined
+      const query = { account, earlier, newestFirst, after, filter, size }
+      const { records, next } = await administration.auditPage(query)
+      return { items: records, nextPageToken: tokenAt(next, newestFirst) }
+    },
+  }),
+} as const
+
+/** Most characters of a text that records are searched for. */
+const TEXT_LENGTH_MAX = 500
+
+const TEXT = `at most ${TEXT_LENGTH_MAX} characters without NUL`
+const TIME = 'a time between the years 1970 and 9999'
+const TIME_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** @throws CallError that names every field with a fault */
+function expectFilter(request: AuditRequest): void {
+  const { sinceMs, untilMs } = request
+  const violations: FieldViolation[] = []
+  for (const field of ['actor', 'action', 'subject'] as const)
+    if (request[field].length > TEXT_LENGTH_MAX || request[field].includes('\0'))
+      violations.push({ field, expected: TEXT })
+  for (const [field, ms] of [
+    ['since', sinceMs],
+    ['until', untilMs],
+  ] as const)
+    if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) violations.push({ field, expected: TIME })
+  if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
+    violations.push({ field: 'until', expected: 'a time after `since`' })
+  if (violations.length > 0) throw invalidArgument(...violations)
+}
+
+function hasFilter({ actor, action, subject, sinceMs, untilMs }: AuditFilter): boolean {
+  return [actor, action, subject].some(Boolean) || sinceMs !== undefined || untilMs !== undefined
+}
+
+/** The token says in which direction it leads: the other way it would repeat one part of the trail and leave out another. */
+const NEWEST_FIRST = 'before '
+
+function tokenAt(sequence: number | undefined, newestFirst: boolean): string {
+  if (sequence === undefined) return ''
+  return tokenOf(newestFirst ? `${NEWEST_FIRST}${sequence}` : String(sequence))
+}
+
+/** The number of the last record before the page; `undefined`: it is the first page. @throws CallError */
+function positionIn({ pageToken, newestFirst }: AuditRequest): number | undefined {
+  if (pageToken === '') return undefined
+  const [, before, sequence] = /^(before )?(\d{1,15})$/.exec(keyIn(pageToken)) ?? []
+  if (sequence === undefined)
+    throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
+  if ((before === NEWEST_FIRST) !== newestFirst)
+    throw invalidArgument({
+      field: 'page_token',
+      expected: `a token of the same direction; this one is of a list with newest_first ${!newestFirst}`,
+    })
+  return Number(sequence)
+}
