@@ -73,6 +73,11 @@ function parsedRanges(ranges: readonly string[]): readonly ParsedRange[] {
   return parsed
 }
 
+/** An address in the one form that all addresses have here. `undefined`: it is none. */
+export function canonicalAddress(address: string): string | undefined {
+  return canonical(address)?.toString()
+}
+
 /** Parses an address. `::ffff:10.1.2.3` becomes 10.1.2.3, so that a rule for 10.0.0.0/8 applies to it. */
 function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // The library also accepts octal and hexadecimal IPv4, which other programs read as different addresses.

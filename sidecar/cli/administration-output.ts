@@ -36,25 +36,34 @@ const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
   2: 'projects',
 }
 
-/** A list as a table, a record as its fields. */
+/** A list as a table, a record as its fields, and what has both as fields with the table below. */
 function describe(answer: Shown): string {
-  const [[name, value] = ['', undefined], ...rest] = Object.entries(answer)
+  const entries = Object.entries(answer)
+  const [[name, value] = ['', undefined], ...rest] = entries
   if (Array.isArray(value) && rest.length === 0) {
     if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
-    const header = Object.keys(value[0])
-    return columns([
-      header.map((key) => paint('bold', key)),
-      ...value.map((record) => header.map((key) => cellOf(record[key]))),
-    ])
+    return tableOf(value)
   }
-  const fields = Object.entries(answer).flatMap(([key, field]) =>
-    typeof field === 'object' && field !== null && !Array.isArray(field)
-      ? Object.entries(field)
-      : [[key, field] as const],
+  // Beside a list, it has to be said whose fields they are.
+  const hasList = entries.some(([, field]) => Array.isArray(field))
+  const fields = entries.flatMap(([key, field]) => {
+    if (Array.isArray(field)) return field.length === 0 ? [[key, 'none'] as const] : []
+    if (typeof field !== 'object' || field === null) return [[key, field] as const]
+    return Object.entries(field).map(([each, part]) => [hasList ? `${key} ${each}` : each, part] as const)
+  })
+  if (fields.length === 0) return 'done'
+  const tables = entries.flatMap(([, field]) =>
+    Array.isArray(field) && field.length > 0 ? [tableOf(field)] : [],
   )
-  return fields.length === 0
-    ? 'done'
-    : columns(fields.map(([key, field]) => [paint('dim', String(key)), cellOf(field)]))
+  return [columns(fields.map(([key, field]) => [paint('dim', key), cellOf(field)])), ...tables].join('\n\n')
+}
+
+function tableOf(records: readonly Shown[]): string {
+  const header = Object.keys(records[0] ?? {})
+  return columns([
+    header.map((key) => paint('bold', key)),
+    ...records.map((record) => header.map((key) => cellOf(record[key]))),
+  ])
 }
 
 function cellOf(value: unknown): string {

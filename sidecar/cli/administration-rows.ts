@@ -282,6 +282,11 @@ export const ROWS: readonly Row[] = [
       },
     },
   ),
+  row(
+    'address-restriction preview <account> <range...>',
+    'Show who would be shut out by address ranges, as far as their addresses are known. Nothing is changed.',
+    (directory, [account = '', ...ranges]) => directory.previewAddressRestriction({ account, ranges }),
+  ),
 
   row(
     'revocation list',

@@ -135,5 +135,6 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   '<account>': 'account number',
   '[account]': 'account number',
   '<session>': 'id of the session',
+  '<range...>': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
   '[range...]': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
 }

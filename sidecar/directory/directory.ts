@@ -160,6 +160,22 @@ export interface AuditRecord {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** An address that a user came from. */
+export interface KnownAddress {
+  readonly userName: string
+  /** IP address, `unix socket`, or `gone` where the client had already disconnected. */
+  readonly address: string
+  /** Milliseconds since the epoch. */
+  readonly lastSeenMs: number
+}
+
+/** Addresses that the users of an account came from, the one that was seen last first. */
+export interface KnownAddresses {
+  readonly known: readonly KnownAddress[]
+  /** Whether there may be more. */
+  readonly truncated: boolean
+}
+
 /** What records of the audit trail are searched for. A record matches if it does in everything that is set. */
 export interface AuditFilter {
   /** Texts that it contains literally; letters of ASCII match in both cases. Empty: any. */

@@ -8,6 +8,7 @@ import type {
   AuditQuery,
   AuditRecord,
   IamTokenQuery,
+  KnownAddresses,
   Page,
   Permission,
   ProjectRecord,
@@ -190,6 +191,12 @@ export class DirectoryRecords {
       },
     )
     return rows.map((row) => text(row.cidr))
+  }
+
+  /** Addresses that the users of an account came from lately. @param nowMs milliseconds since the epoch */
+  async knownAddresses(account: AccountRecord, nowMs: number): Promise<KnownAddresses> {
+    const { knownAddresses } = await import('./known-addresses.ts')
+    return knownAddresses(this.#queries, account, nowMs)
   }
 
   async revocations({ after, size }: Page): Promise<RevocationRecord[]> {

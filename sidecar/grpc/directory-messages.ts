@@ -1,6 +1,7 @@
 /** Records of the directory: values → wire, and permissions back. */
 import { isoDate } from '../base/day.ts'
 import * as wire from '../gen/portcullis/v1/directory.ts'
+import type { AddressPreview } from '../usecases/administration/accounts.ts'
 import type {
   AccountRecord,
   AuditRecord,
@@ -119,6 +120,18 @@ export function sessionMessage({
     endsAt: new Date(endsAtMs),
     address,
     client,
+  }
+}
+
+export function addressPreviewMessage({
+  requester,
+  others,
+  truncated,
+}: AddressPreview): wire.PreviewAddressRestrictionResponse {
+  return {
+    requester: { ...requester },
+    others: others.map(({ lastSeenMs, ...known }) => ({ ...known, lastSeen: new Date(lastSeenMs) })),
+    truncated,
   }
 }
 

@@ -14,6 +14,7 @@ import { forCall, type Services } from '../usecases/services.ts'
 import { type Handlers, type Method, methodsOf, type UnaryMethod } from './call.ts'
 import {
   accountMessage,
+  addressPreviewMessage,
   auditMessage,
   controlPanelUserMessage,
   panelTokenMessage,
@@ -189,6 +190,10 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   setAddressRestriction: {
     decode: ({ account, ranges, allowExcludingRequester }) => ({ account, ranges, allowExcludingRequester }),
     encode: ({ ranges }) => ({ ranges: [...ranges] }),
+  },
+  previewAddressRestriction: {
+    decode: ({ account, ranges }) => ({ account, ranges }),
+    encode: addressPreviewMessage,
   },
 
   listRevocations: {

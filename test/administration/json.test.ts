@@ -85,6 +85,7 @@ const COMMANDS: readonly (readonly [line: string, answer: string])[] = [
 
   ['address-restriction set 1 10.0.0.0/8 2001:db8::/32', 'SetAddressRestrictionResponse'],
   ['address-restriction show 1', 'GetAddressRestrictionResponse'],
+  ['address-restriction preview 1 127.0.0.1 10.0.0.0/8', 'PreviewAddressRestrictionResponse'],
 
   ['revocation list', 'ListRevocationsResponse'],
   ['audit list 1', 'ListAuditRecordsResponse'],

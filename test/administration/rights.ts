@@ -74,7 +74,7 @@ const FOR_OWNERS: readonly Entitled[] = ['operator', 'caller who administers the
 
 /** Whether the call changes nothing and gives out no secret. */
 export function reads(method: Method): boolean {
-  return /^(get|list)/.test(method)
+  return /^(get|list|preview)/.test(method)
 }
 
 export const RIGHTS: Readonly<Record<Method, Right>> = {
@@ -139,6 +139,11 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
     need: 'account_administrator',
     about: 'the account',
     forOwners: () => true,
+    ownersFromAnywhere: true,
+  },
+  previewAddressRestriction: {
+    need: 'account_administrator',
+    about: 'the account',
     ownersFromAnywhere: true,
   },
 

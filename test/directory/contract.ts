@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { auditContract } from './contract/audit.ts'
 import { auditPagesContract } from './contract/audit-pages.ts'
+import { knownAddressesContract } from './contract/known-addresses.ts'
 import { lastUsedDaysContract } from './contract/last-used-days.ts'
 import { namesContract } from './contract/names.ts'
 import { panelContract } from './contract/panel.ts'
@@ -49,5 +50,6 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('the audit trail', () => auditContract(subject))
   describe('parts of the audit trail', () => auditPagesContract(subject))
   describe('days of last use', () => lastUsedDaysContract(subject))
+  describe('known addresses', () => knownAddressesContract(subject))
   describe('several processes', () => processesContract(subject))
 }

@@ -37,6 +37,32 @@ describe('commands with far-reaching effects', () => {
   })
 })
 
+test('a preview of an address restriction shows oneself first, and others in a table', async () => {
+  await done('account', 'create', '781')
+  const preview = () => done('address-restriction', 'preview', '781', '10.0.0.0/8')
+  const own = 'requester address  127.0.0.1\nrequester allowed  true\n'
+  expect(await preview()).toBe(`${own}others             none\ntruncated          false\n`)
+  const { password } = JSON.parse(
+    await done(
+      'service-user',
+      'create',
+      '781',
+      'admin',
+      '--role',
+      'iam.admin',
+      '--permission',
+      'account',
+      '--json',
+    ),
+  ) as { password: string }
+  process.env.PORTCULLIS_PASSWORD = password
+  const { stdout } = await portcullis('issue', '--account', '781', '--user', 'admin')
+  await done('project', 'create', '781', 'theirs', '--iam-token-file', newFile(stdout))
+  expect(await preview()).toMatch(
+    /\ntruncated +false\n\nwho +address +last_seen +allowed\nadmin +127\.0\.0\.1 +\S+ +false\n$/,
+  )
+})
+
 describe('audit list', () => {
   const subjects = async (...options: string[]) => {
     const { records } = JSON.parse(await done('audit', 'list', '780', ...options, '--json')) as {

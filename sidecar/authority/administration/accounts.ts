@@ -1,9 +1,9 @@
 /** Administration of accounts, and of the address ranges that they restrict their tokens to. */
 import { invalidArgument } from '../../base/call-error.ts'
-import type { AccountRecord, Page } from '../../directory/directory.ts'
+import type { AccountRecord, KnownAddress, KnownAddresses, Page } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
-import { readRange } from '../addresses.ts'
+import { canonicalAddress, readRange } from '../addresses.ts'
 import { checkAccountNumber } from '../names.ts'
 import { changeDirectory } from './change.ts'
 import { accountIn } from './found.ts'
@@ -14,9 +14,12 @@ const ADDRESS_RANGES_MAX = 1000
 /** Every method throws `CallError` where there is no answer. */
 export class AccountAdministration {
   readonly #store: DirectoryStore
+  readonly #now: () => number
 
-  constructor(store: DirectoryStore) {
+  /** @param now wall clock, in milliseconds since the epoch */
+  constructor(store: DirectoryStore, now: () => number) {
     this.#store = store
+    this.#now = now
   }
 
   async create(actor: Actor, account: string): Promise<AccountRecord> {
@@ -62,6 +65,20 @@ export class AccountAdministration {
   async addressRestriction(account: string): Promise<readonly string[]> {
     const { records } = this.#store
     return records.addressRules((await accountIn(records, account)).id)
+  }
+
+  /** Where the users of the account came from lately, each IP address in its canonical form. The one that was seen last is first. */
+  async knownAddresses(account: string): Promise<KnownAddresses> {
+    const { records } = this.#store
+    const record = await accountIn(records, account)
+    const { known, truncated } = await records.knownAddresses(record, this.#now())
+    const byUser = new Map<string, KnownAddress>()
+    for (const seen of known) {
+      const address = seen.address === 'unix socket' ? '127.0.0.1' : canonicalAddress(seen.address)
+      const key = JSON.stringify([seen.userName, address])
+      if (address !== undefined && !byUser.has(key)) byUser.set(key, { ...seen, address })
+    }
+    return { known: [...byUser.values()], truncated }
   }
 
   /** Restricts the account's tokens to these ranges (CIDR, IPv4 and IPv6); none: no restriction (§1). */

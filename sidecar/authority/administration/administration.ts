@@ -64,7 +64,7 @@ export class Administration {
   constructor(parts: AdministrationParts) {
     this.#store = parts.store
     this.#secrets = new SecretMaker(parts)
-    this.accounts = new AccountAdministration(parts.store)
+    this.accounts = new AccountAdministration(parts.store, parts.now)
     this.projects = new ProjectAdministration(parts.store)
     this.users = new UserAdministration(parts.store, this.#secrets)
     this.tokens = new TokenAdministration(parts, this.#secrets)

@@ -1,6 +1,7 @@
 /** Operations on accounts, their projects and their address restrictions. */
 
-import { isAllowed } from '../../authority/addresses.ts'
+import { setImmediate as otherWork } from 'node:timers/promises'
+import { canonicalAddress, isAllowed } from '../../authority/addresses.ts'
 import { canonicalRanges } from '../../authority/administration/accounts.ts'
 import type { AccountRecord, ProjectRecord } from '../../authority/administration/administration.ts'
 import { callError } from '../../base/call-error.ts'
@@ -44,6 +45,23 @@ export interface AddressRestriction {
 export interface AddressRestrictionRequest extends AccountRequest, AddressRestriction {
   /** Whether the ranges may exclude the address that the request comes from. */
   readonly allowExcludingRequester: boolean
+}
+
+/** Ranges that are not set yet. */
+export interface AddressPreviewRequest extends AccountRequest, AddressRestriction {}
+
+/** Who could still use the account's tokens from where they are. */
+export interface AddressPreview {
+  /** Where the request comes from; empty: no address is known. */
+  readonly requester: { readonly address: string; readonly allowed: boolean }
+  readonly others: readonly {
+    readonly who: string
+    readonly address: string
+    readonly lastSeenMs: number
+    readonly allowed: boolean
+  }[]
+  /** Whether there may be more of the others. */
+  readonly truncated: boolean
 }
 
 export const ACCOUNT_OPERATIONS = {
@@ -143,7 +161,33 @@ export const ACCOUNT_OPERATIONS = {
       return { ranges: await administration.accounts.setAddressRestriction(actor, account, ranges) }
     },
   }),
+  previewAddressRestriction: operation<AddressPreviewRequest, AddressPreview>({
+    need: 'account_administrator',
+    reads: true,
+    about: ({ account }) => ({ account }),
+    ownersFromAnywhere: true,
+    work: async ({ administration, requester }, request) => {
+      const ranges = canonicalRanges(request.ranges)
+      const { known, truncated } = await administration.accounts.knownAddresses(request.account)
+      const own = ownAddress(requester)
+      const others: AddressPreview['others'][number][] = []
+      for (const { userName: who, address, lastSeenMs } of known) {
+        if (requester.type === 'user' && requester.user.name === who && address === own) continue
+        others.push({ who, address, lastSeenMs, allowed: isAllowed(address, ranges) })
+        // A thousand addresses in a thousand ranges take a while.
+        if (others.length % 20 === 0) await otherWork()
+      }
+      const allowed = requester.type === 'operator' || isAllowed(own, ranges)
+      return { requester: { address: own ?? '', allowed }, others, truncated }
+    },
+  }),
 } as const
+
+/** Where the requester is. */
+function ownAddress(requester: Requester): string | undefined {
+  const address = requester.type === 'operator' ? requester.from.address : requester.clientAddress
+  return address === undefined ? undefined : canonicalAddress(address)
+}
 
 /** @throws CallError where the ranges exclude the requester. A restriction does not apply to an operator. */
 function expectInside(requester: Requester, ranges: readonly string[]): void {

@@ -751,6 +751,48 @@ export interface SetAddressRestrictionResponse {
   ranges: string[];
 }
 
+/** The ranges to try. */
+export interface PreviewAddressRestrictionRequest {
+  /** Account number. */
+  account: string;
+  /** IPv4 and IPv6 addresses and ranges (CIDR), as in `SetAddressRestriction`. Empty: there is no restriction. */
+  ranges: string[];
+}
+
+/** Where the request comes from. */
+export interface RequesterAddress {
+  /** IP address in canonical form. Empty: none is known, for example because an operator is on a Unix socket. */
+  address: string;
+  /** Whether the ranges allow it. For an operator it is always true, because address restrictions do not apply to caller tokens. */
+  allowed: boolean;
+}
+
+/** An address that a user of the account came from. */
+export interface KnownAddress {
+  /** Name of the user. */
+  who: string;
+  /** IP address in canonical form. */
+  address: string;
+  /** When the user was last seen there. */
+  lastSeen:
+    | Date
+    | undefined;
+  /** Whether the ranges allow it. */
+  allowed: boolean;
+}
+
+/** Who could still use the tokens of the account from where they are. */
+export interface PreviewAddressRestrictionResponse {
+  /** The requester. */
+  requester:
+    | RequesterAddress
+    | undefined;
+  /** At most 1,000 known addresses, the one that was seen last first. Each user and address is there once. */
+  others: KnownAddress[];
+  /** Whether there may be more. At most 50,000 changes are looked at, from the newest one on. */
+  truncated: boolean;
+}
+
 /** Selects a page of the list. */
 export interface ListRevocationsRequest {
   /** Maximum number of entries: 1 to 1,000. 0 means 100. */
@@ -5496,6 +5538,267 @@ export const SetAddressRestrictionResponse: MessageFns<SetAddressRestrictionResp
   },
 };
 
+function createBasePreviewAddressRestrictionRequest(): PreviewAddressRestrictionRequest {
+  return { account: "", ranges: [] };
+}
+
+export const PreviewAddressRestrictionRequest: MessageFns<PreviewAddressRestrictionRequest> = {
+  encode(message: PreviewAddressRestrictionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    for (const v of message.ranges) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PreviewAddressRestrictionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePreviewAddressRestrictionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.ranges.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRequesterAddress(): RequesterAddress {
+  return { address: "", allowed: false };
+}
+
+export const RequesterAddress: MessageFns<RequesterAddress> = {
+  encode(message: RequesterAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.address !== "") {
+      writer.uint32(10).string(message.address);
+    }
+    if (message.allowed !== false) {
+      writer.uint32(16).bool(message.allowed);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequesterAddress {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequesterAddress();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.allowed = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseKnownAddress(): KnownAddress {
+  return { who: "", address: "", lastSeen: undefined, allowed: false };
+}
+
+export const KnownAddress: MessageFns<KnownAddress> = {
+  encode(message: KnownAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.who !== "") {
+      writer.uint32(10).string(message.who);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    if (message.lastSeen !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastSeen), writer.uint32(26).fork()).join();
+    }
+    if (message.allowed !== false) {
+      writer.uint32(32).bool(message.allowed);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KnownAddress {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKnownAddress();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.who = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.lastSeen = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.allowed = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePreviewAddressRestrictionResponse(): PreviewAddressRestrictionResponse {
+  return { requester: undefined, others: [], truncated: false };
+}
+
+export const PreviewAddressRestrictionResponse: MessageFns<PreviewAddressRestrictionResponse> = {
+  encode(message: PreviewAddressRestrictionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requester !== undefined) {
+      RequesterAddress.encode(message.requester, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.others) {
+      KnownAddress.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.truncated !== false) {
+      writer.uint32(24).bool(message.truncated);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PreviewAddressRestrictionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePreviewAddressRestrictionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requester = RequesterAddress.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.others.push(KnownAddress.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.truncated = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseListRevocationsRequest(): ListRevocationsRequest {
   return { pageSize: 0, pageToken: "" };
 }
@@ -6240,6 +6543,24 @@ export const DirectoryServiceService = {
       Buffer.from(SetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetAddressRestrictionResponse => SetAddressRestrictionResponse.decode(value),
   },
+  /**
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
+   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
+   * among them. Account administrators may do this. An owner may do it from any address.
+   */
+  previewAddressRestriction: {
+    path: "/portcullis.v1.DirectoryService/PreviewAddressRestriction" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PreviewAddressRestrictionRequest): Buffer =>
+      Buffer.from(PreviewAddressRestrictionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PreviewAddressRestrictionRequest =>
+      PreviewAddressRestrictionRequest.decode(value),
+    responseSerialize: (value: PreviewAddressRestrictionResponse): Buffer =>
+      Buffer.from(PreviewAddressRestrictionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PreviewAddressRestrictionResponse =>
+      PreviewAddressRestrictionResponse.decode(value),
+  },
   /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: {
     path: "/portcullis.v1.DirectoryService/ListRevocations" as const,
@@ -6369,6 +6690,12 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   getAddressRestriction: handleUnaryCall<GetAddressRestrictionRequest, GetAddressRestrictionResponse>;
   /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
   setAddressRestriction: handleUnaryCall<SetAddressRestrictionRequest, SetAddressRestrictionResponse>;
+  /**
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
+   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
+   * among them. Account administrators may do this. An owner may do it from any address.
+   */
+  previewAddressRestriction: handleUnaryCall<PreviewAddressRestrictionRequest, PreviewAddressRestrictionResponse>;
   /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: handleUnaryCall<ListRevocationsRequest, ListRevocationsResponse>;
   /**
@@ -6922,6 +7249,26 @@ export interface DirectoryServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
+   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
+   * among them. Account administrators may do this. An owner may do it from any address.
+   */
+  previewAddressRestriction(
+    request: PreviewAddressRestrictionRequest,
+    callback: (error: ServiceError | null, response: PreviewAddressRestrictionResponse) => void,
+  ): ClientUnaryCall;
+  previewAddressRestriction(
+    request: PreviewAddressRestrictionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PreviewAddressRestrictionResponse) => void,
+  ): ClientUnaryCall;
+  previewAddressRestriction(
+    request: PreviewAddressRestrictionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PreviewAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
   /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations(
