@@ -47,15 +47,18 @@ function describe(answer: Shown): string {
   // Beside a list, it has to be said whose fields they are.
   const hasList = entries.some(([, field]) => Array.isArray(field))
   const fields = entries.flatMap(([key, field]) => {
-    if (Array.isArray(field)) return field.length === 0 ? [[key, 'none'] as const] : []
+    if (isListOfRecords(field)) return []
+    if (Array.isArray(field)) return [[key, field.length === 0 ? 'none' : field] as const]
     if (typeof field !== 'object' || field === null) return [[key, field] as const]
     return Object.entries(field).map(([each, part]) => [hasList ? `${key} ${each}` : each, part] as const)
   })
   if (fields.length === 0) return 'done'
-  const tables = entries.flatMap(([, field]) =>
-    Array.isArray(field) && field.length > 0 ? [tableOf(field)] : [],
-  )
+  const tables = entries.flatMap(([, field]) => (isListOfRecords(field) ? [tableOf(field)] : []))
   return [columns(fields.map(([key, field]) => [paint('dim', key), cellOf(field)])), ...tables].join('\n\n')
+}
+
+function isListOfRecords(field: unknown): field is readonly Shown[] {
+  return Array.isArray(field) && typeof field[0] === 'object'
 }
 
 function tableOf(records: readonly Shown[]): string {
