@@ -3,9 +3,10 @@ import { render } from 'preact'
 import type { Matrix } from '../engine/index.ts'
 import { type Mode, rulesOf } from './model/rules.ts'
 import { CHECK_PATH, checkBody, verdictOf } from './model/verify.ts'
-import { texts } from './texts/en.ts'
+import { texts } from './texts/en/explorer.ts'
 import { App } from './ui/app.tsx'
-import type { Verify } from './ui/page.ts'
+import type { LoadControlPanel, Verify } from './ui/page.ts'
+import { hideSecret } from './ui/secret.ts'
 
 /** What the page shows, as JSON: `rules.json` of a sidecar, or a part of a page that is one file. */
 interface Given {
@@ -13,6 +14,27 @@ interface Given {
   readonly mode: Mode
   /** Whether the sidecar answers `Check` over HTTP. */
   readonly verify: boolean
+  /** Whether the sidecar has the control panel. */
+  readonly controlPanel?: boolean
+}
+
+/** Whether this is built for a sidecar: a page that is one file has no trace of the control panel. */
+declare const SERVED: boolean
+
+const loadPanel: LoadControlPanel = async (takeSecret) => {
+  const [{ openControlPanel }] = await Promise.all([import('./panel/index.tsx'), loadStyle('panel-style')])
+  return openControlPanel(takeSecret)
+}
+
+/** Loads the style whose address the page names, before what needs it is drawn. */
+function loadStyle(name: string): Promise<void> {
+  return new Promise((resolve) => {
+    const link = document.createElement('link')
+    link.rel = 'stylesheet'
+    link.href = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
+    link.onload = link.onerror = () => resolve()
+    document.head.append(link)
+  })
 }
 
 const verifyHere: Verify = async (api, headers, circumstances) => {
@@ -39,9 +61,14 @@ async function given(): Promise<Given> {
 
 async function start(place: HTMLElement): Promise<void> {
   document.documentElement.lang = texts.language
+  hideSecret()
   try {
-    const { matrix, mode, verify } = await given()
-    render(<App rules={rulesOf(matrix, mode)} verify={verify ? verifyHere : undefined} />, place)
+    const { matrix, mode, verify, controlPanel } = await given()
+    const panel = SERVED && controlPanel ? loadPanel : undefined
+    render(
+      <App rules={rulesOf(matrix, mode)} verify={verify ? verifyHere : undefined} loadPanel={panel} />,
+      place,
+    )
   } catch {
     render(
       <main class="task">

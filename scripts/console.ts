@@ -42,7 +42,8 @@ export async function buildConsole(output: string): Promise<BuiltConsole> {
   const template = readFileSync(join(ROOT, 'console/page.html'), 'utf8')
   const { metafile } = await build({
     ...COMMON,
-    entryPoints: ['console/main.tsx', 'console/styles/page.css'],
+    entryPoints: ['console/main.tsx', 'console/styles/page.css', 'console/styles/panel.css'],
+    define: { SERVED: 'true' },
     outdir: assets,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -56,15 +57,16 @@ export async function buildConsole(output: string): Promise<BuiltConsole> {
   }
   const served = filled(template, {
     policy: '',
-    style: `<link rel="stylesheet" href="${named('console/styles/page.css')}">`,
+    style: [
+      `<link rel="stylesheet" href="${named('console/styles/page.css')}">`,
+      // Loaded with the control panel.
+      `<meta name="panel-style" content="${named('console/styles/panel.css')}">`,
+    ].join('\n    '),
     rules: '',
     script: `<script type="module" src="${named('console/main.tsx')}"></script>`,
   })
   replaceFile(join(output, 'index.html'), served)
-  replaceFile(
-    join(output, 'explorer.html'),
-    await oneFile(template, licensesOf(Object.keys(metafile.inputs))),
-  )
+  replaceFile(join(output, 'explorer.html'), await oneFile(template))
   const made = new Set(Object.keys(metafile.outputs).map((path) => basename(path)))
   for (const name of readdirSync(assets)) if (!made.has(name)) rmSync(join(assets, name), { force: true })
   return { inputs: Object.keys(metafile.inputs) }
@@ -76,10 +78,10 @@ function replaceFile(path: string, text: string): void {
   renameSync(written, path)
 }
 
-/** @param licenses of what is in it of others */
-async function oneFile(template: string, licenses: string): Promise<string> {
-  const [script, style] = await Promise.all([
-    inline({ entryPoints: ['console/main.tsx'], format: 'iife' }),
+/** The explorer alone: nothing in it asks a sidecar. */
+async function oneFile(template: string): Promise<string> {
+  const [{ text: script, inputs }, { text: style }] = await Promise.all([
+    inline({ entryPoints: ['console/main.tsx'], format: 'iife', define: { SERVED: 'false' } }),
     inline({ entryPoints: ['console/styles/page.css'] }),
   ])
   // What a browser would take for a comment, or for the place of the rules.
@@ -100,13 +102,20 @@ async function oneFile(template: string, licenses: string): Promise<string> {
     rules: '<script type="application/json" id="rules"><!--rules--></script>',
     script: `<script type="module">${script}</script>`,
     // Two hyphens would end the comment in some readers.
-    licenses: `<!--\n${licenses.replaceAll('--', '- -')}\n-->`,
+    licenses: `<!--\n${licensesOf(inputs).replaceAll('--', '- -')}\n-->`,
   })
 }
 
-async function inline(options: BuildOptions): Promise<string> {
-  const { outputFiles = [] } = await build({ ...COMMON, ...options, write: false, outdir: 'unused' })
-  return outputFiles.map(({ text }) => text).join('')
+/** @returns what it is built into, and the sources that are in that */
+async function inline(options: BuildOptions): Promise<{ text: string; inputs: string[] }> {
+  const { outputFiles, metafile } = await build({
+    ...{ ...COMMON, ...options },
+    ...{ write: false, metafile: true, outdir: 'unused' },
+  })
+  const inputs = Object.values(metafile.outputs).flatMap((output) =>
+    Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? path : [])),
+  )
+  return { text: outputFiles.map(({ text }) => text).join(''), inputs }
 }
 
 /** As a policy names what is inline. */

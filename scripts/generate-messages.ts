@@ -1,7 +1,7 @@
 /**
- * Generates `sidecar/gen` from the descriptors that `buf` compiled (`npm run gen`). It runs ts-proto's plugin as a compiler
- * would. It only needs the committed descriptors, so `npm test` can compare the result without `buf`. With a folder as its
- * argument, it writes there instead of into the checkout.
+ * Generates `sidecar/gen`, and `console/gen` for the page, from the descriptors that `buf` compiled (`npm run gen`). It runs the plugins
+ * of ts-proto and of protobuf-es as a compiler would. It only needs the committed descriptors, so `npm test` can compare the result without
+ * `buf`. With a folder as its argument, it writes there instead of into the checkout.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,40 +25,66 @@ const SOURCES: readonly (readonly [descriptors: string, wanted: RegExp])[] = [
   ['health.binpb', /^health\//],
 ]
 
-const OPTIONS = [
-  'outputServices=grpc-js',
-  'esModuleInterop=true',
-  'oneof=unions-value',
-  'enumsAsLiterals=true',
-  'env=node',
-  'importSuffix=.ts',
-  'outputJsonMethods=false',
-  'outputPartialMethods=false',
-  'useExactTypes=false',
-  'useDate=true',
-  'useOptionals=none',
+/** For the sidecar, its client and whoever tests them. */
+const TS_PROTO = {
+  plugin: 'ts-proto/protoc-gen-ts_proto',
+  options: [
+    'outputServices=grpc-js',
+    'esModuleInterop=true',
+    'oneof=unions-value',
+    'enumsAsLiterals=true',
+    'env=node',
+    'importSuffix=.ts',
+    'outputJsonMethods=false',
+    'outputPartialMethods=false',
+    'useExactTypes=false',
+    'useDate=true',
+    'useOptionals=none',
+  ],
+}
+
+/** For the page: connect-web reads the JSON of the contract by these descriptions, without code that is made while it runs. */
+const PROTOBUF_ES = {
+  plugin: '@bufbuild/protoc-gen-es/bin/protoc-gen-es',
+  options: ['target=ts', 'import_extension=ts', 'erasable_syntax=true'],
+}
+
+/** What the page asks: the directory, and the reasons of errors. */
+const FOR_THE_PAGE: readonly (readonly [descriptors: string, wanted: RegExp])[] = [
+  ['portcullis.binpb', /^portcullis\/v1\/(directory|decision)\.proto$/],
+  ['google_rpc.binpb', /^google\/rpc\/error_details\.proto$/],
 ]
 
-const output = join(process.argv[2] ?? ROOT, 'sidecar', 'gen')
-rmSync(output, { recursive: true, force: true })
-for (const [descriptors, wanted] of SOURCES) {
-  const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(join(ROOT, 'proto', descriptors)))
-  for (const { name, content } of generateMessages(file, wanted)) {
-    const path = join(output, name)
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, withoutClients(content))
+const root = process.argv[2] ?? ROOT
+generate(SOURCES, TS_PROTO, join(root, 'sidecar', 'gen'), withoutClients)
+generate(FOR_THE_PAGE, PROTOBUF_ES, join(root, 'console', 'gen'), (content) => content)
+
+/** Generates a whole folder anew. */
+function generate(
+  sources: typeof SOURCES,
+  generator: typeof TS_PROTO,
+  output: string,
+  changed: (content: string) => string,
+): void {
+  rmSync(output, { recursive: true, force: true })
+  for (const [descriptors, wanted] of sources) {
+    const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(join(ROOT, 'proto', descriptors)))
+    for (const { name, content } of filesOf(file, wanted, generator)) {
+      const path = join(output, name)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, changed(content))
+    }
   }
 }
 
 /** Returns the files that the plugin generates. */
-function generateMessages(protoFile: FileDescriptorProto[], wanted: RegExp) {
+function filesOf(protoFile: FileDescriptorProto[], wanted: RegExp, { plugin, options }: typeof TS_PROTO) {
   const request = create(CodeGeneratorRequestSchema, {
     fileToGenerate: protoFile.map(({ name }) => name).filter((name) => wanted.test(name)),
-    parameter: OPTIONS.join(','),
+    parameter: options.join(','),
     protoFile,
   })
-  const plugin = createRequire(import.meta.url).resolve('ts-proto/protoc-gen-ts_proto')
-  const response = execFileSync(process.execPath, [plugin], {
+  const response = execFileSync(process.execPath, [createRequire(import.meta.url).resolve(plugin)], {
     input: toBinary(CodeGeneratorRequestSchema, request),
     maxBuffer: 64 * 1024 * 1024,
   })

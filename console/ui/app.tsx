@@ -1,15 +1,18 @@
 /** The page: what is on top of every view, and the view. */
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Route } from '../model/routes.ts'
 import type { Mode, Rules } from '../model/rules.ts'
 import { hashOf, PAGES } from '../model/view.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { type Chosen, ComparePage } from './compare-page.tsx'
 import { Icon } from './icons.tsx'
 import { MatrixPage } from './matrix-page.tsx'
 import { OtherMatrix } from './other-matrix.tsx'
-import type { PageProps, Verify } from './page.ts'
+import type { ControlPanel, LoadControlPanel, PageProps, Verify } from './page.ts'
 import { Choice } from './parts.tsx'
 import { PlanPage } from './plan-page.tsx'
+import { takeSecret } from './secret.ts'
 import { Settings } from './settings.tsx'
 import { useSingleKeys, useTheme } from './stored.ts'
 import { TryPage } from './try-page.tsx'
@@ -19,10 +22,13 @@ import { type Go, useView } from './use-view.ts'
 interface AppProps {
   readonly rules: Rules
   readonly verify: Verify | undefined
+  /** `undefined`: there is no control panel here. */
+  readonly loadPanel: LoadControlPanel | undefined
 }
 
-export function App({ rules, verify }: AppProps) {
-  const [view, go] = useView()
+export function App({ rules, verify, loadPanel }: AppProps) {
+  const [view, go, route] = useView(loadPanel !== undefined)
+  const panel = useControlPanel(loadPanel, route)
   const [singleKeys, setSingleKeys] = useSingleKeys()
   const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
@@ -30,9 +36,10 @@ export function App({ rules, verify }: AppProps) {
   const mode = view.mode ?? rules.mode
   const engine = useMemo(() => rules.engine(mode), [rules, mode])
   const openHelp = useCallback(() => setHelp(true), [])
+  const title = route === undefined ? texts.pages[view.page] : (panel?.titleOf(route) ?? texts.panel)
   useEffect(() => {
-    document.title = `${texts.pages[view.page]} · ${texts.name}`
-  }, [view.page])
+    document.title = `${title} · ${texts.name}`
+  }, [title])
   useKeys({ go, singleKeys, openHelp })
 
   const props: PageProps = { rules, mode, engine, view, go, verify }
@@ -41,14 +48,15 @@ export function App({ rules, verify }: AppProps) {
       <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
         {texts.skip}
       </button>
-      <Top view={view} mode={mode} modeInForce={rules.mode} go={go} openHelp={openHelp} />
-      <OtherMatrix view={view} engine={engine} go={go} />
+      <Top view={view} mode={mode} modeInForce={rules.mode} go={go} openHelp={openHelp} route={route}>
+        {panel && <panel.Menu route={route} />}
+      </Top>
+      {route === undefined && <OtherMatrix view={view} engine={engine} go={go} />}
       <main id="content" tabIndex={-1}>
-        {view.page === 'matrix' && <MatrixPage {...props} />}
-        {view.page === 'try' && <TryPage {...props} />}
-        {view.page === 'plan' && <PlanPage {...props} />}
-        {view.page === 'compare' && <ComparePage {...props} chosen={chosen} choose={choose} />}
+        {route !== undefined && panel && <panel.View route={route} />}
+        {route === undefined && <Explorer {...props} chosen={chosen} choose={choose} />}
       </main>
+      {panel && <panel.Over />}
       {help && (
         <Settings
           close={() => setHelp(false)}
@@ -62,12 +70,56 @@ export function App({ rules, verify }: AppProps) {
   )
 }
 
+interface ExplorerProps extends PageProps {
+  readonly chosen: Chosen | undefined
+  readonly choose: (chosen: Chosen | undefined) => void
+}
+
+function Explorer({ chosen, choose, ...props }: ExplorerProps) {
+  const { page } = props.view
+  if (page === 'matrix') return <MatrixPage {...props} />
+  if (page === 'try') return <TryPage {...props} />
+  if (page === 'plan') return <PlanPage {...props} />
+  return <ComparePage {...props} chosen={chosen} choose={choose} />
+}
+
+/** Loads the control panel: at once for a page of it, and else when the first view is drawn. */
+function useControlPanel(
+  load: LoadControlPanel | undefined,
+  route: Route | undefined,
+): ControlPanel | undefined {
+  const [panel, setPanel] = useState<ControlPanel | undefined>(undefined)
+  const wanted = useRef(false)
+  const isPage = route !== undefined
+  useEffect(() => {
+    if (load === undefined || wanted.current) return
+    const start = () => {
+      if (wanted.current) return
+      wanted.current = true
+      load(takeSecret).then((loaded) => setPanel(() => loaded))
+    }
+    if (isPage) {
+      start()
+      return
+    }
+    const timer = setTimeout(start, LOADED_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [load, isPage])
+  return panel
+}
+
+/** The first view of the explorer comes first. */
+const LOADED_AFTER_MS = 300
+
 interface TopProps extends Pick<PageProps, 'view' | 'go' | 'mode'> {
+  readonly route: Route | undefined
+  /** In the upper right corner. */
+  readonly children: ComponentChildren
   readonly modeInForce: Mode
   readonly openHelp: () => void
 }
 
-function Top({ view, go, mode, modeInForce, openHelp }: TopProps) {
+function Top({ view, go, mode, modeInForce, openHelp, route, children }: TopProps) {
   return (
     <header class="top">
       <p class="brand">
@@ -79,23 +131,25 @@ function Top({ view, go, mode, modeInForce, openHelp }: TopProps) {
           <a
             key={page}
             href={hashOf({ ...view, page, opened: undefined })}
-            aria-current={page === view.page ? 'page' : undefined}
+            aria-current={route === undefined && page === view.page ? 'page' : undefined}
             onClick={(event) => follow(event, go, page)}
           >
             {texts.pages[page]}
           </a>
         ))}
       </nav>
-      <Choice
-        label={texts.mode.label}
-        options={(['resolved', 'strict'] as const).map((each) => ({
-          value: each,
-          text: texts.mode[each],
-          hint: each === 'strict' ? texts.mode.strictHint : texts.mode.resolvedHint,
-        }))}
-        chosen={mode}
-        choose={(chosen) => go({ mode: chosen === modeInForce ? undefined : chosen })}
-      />
+      {route === undefined && (
+        <Choice
+          label={texts.mode.label}
+          options={(['resolved', 'strict'] as const).map((each) => ({
+            value: each,
+            text: texts.mode[each],
+            hint: each === 'strict' ? texts.mode.strictHint : texts.mode.resolvedHint,
+          }))}
+          chosen={mode}
+          choose={(chosen) => go({ mode: chosen === modeInForce ? undefined : chosen })}
+        />
+      )}
       <button
         type="button"
         class="quiet settings-button"
@@ -105,6 +159,7 @@ function Top({ view, go, mode, modeInForce, openHelp }: TopProps) {
       >
         <Icon name="settings" />
       </button>
+      {children}
     </header>
   )
 }

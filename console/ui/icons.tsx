@@ -1,6 +1,6 @@
 /** The few signs of the page. Each stands beside words, or has words of its own for those who do not see it. */
 import type { CellState } from '../model/table.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 
 type Name =
   | 'check'
@@ -15,6 +15,9 @@ type Name =
   | 'settings'
   | 'plus'
   | 'file'
+  | 'person'
+  | 'down'
+  | 'menu'
 
 const PATHS: Readonly<Record<Name, string>> = {
   check: 'M3 8.5 6.5 12 13 4.5',
@@ -28,6 +31,9 @@ const PATHS: Readonly<Record<Name, string>> = {
   gate: 'M2.5 14V6.5a5.5 5.5 0 0 1 11 0V14M6 2v12M10 2v12M2.5 6.5h11M2.5 10.5h11',
   settings: 'M2 4.5h7M13 4.5h1M11 3v3M2 11.5h1M7 11.5h7M5 10v3',
   plus: 'M8 3v10M3 8h10',
+  person: 'M8 2.5a2.75 2.75 0 1 0 0 5.5 2.75 2.75 0 0 0 0-5.5ZM2.5 14a5.5 5.5 0 0 1 11 0',
+  down: 'M4.5 6.5 8 10l3.5-3.5',
+  menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
   file: 'M4 1.5h5L12.5 5v9.5h-8.5ZM9 1.5V5h3.5',
 }
 

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { rowsFitting, tableOf } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { CellPanel } from './cell-panel.tsx'
 import { Grid } from './grid.tsx'
 import { Overview } from './overview.tsx'

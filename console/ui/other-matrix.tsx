@@ -1,7 +1,7 @@
 /** Says that a link was made with another matrix than the one that is shown. */
 import type { Engine } from '../../engine/index.ts'
 import { shortDigest, type View } from '../model/view.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import type { Go } from './use-view.ts'
 
 interface OtherMatrixProps {

@@ -2,7 +2,7 @@
 import type { Conflict } from '../../engine/index.ts'
 import { isOpen, type Table } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { Icon, Mark } from './icons.tsx'
 import type { PageProps } from './page.ts'
 import { CopyButton, headline, Section } from './parts.tsx'

@@ -1,5 +1,7 @@
-/** What every page of the explorer is given. */
+/** What every page of the explorer is given, and what the control panel gives to the page. */
+import type { ComponentType } from 'preact'
 import type { Engine } from '../../engine/index.ts'
+import type { Route } from '../model/routes.ts'
 import type { Mode, Rules } from '../model/rules.ts'
 import type { Circumstances, Headers, Verdict } from '../model/verify.ts'
 import type { View } from '../model/view.ts'
@@ -18,3 +20,17 @@ export interface PageProps {
   /** `undefined`: no sidecar served the page, or it answers no calls over HTTP. */
   readonly verify: Verify | undefined
 }
+
+/** The control panel, loaded with its first view or after the first view of the explorer. */
+export interface ControlPanel {
+  /** In the upper right corner. @param route absent: the explorer is shown */
+  readonly Menu: ComponentType<{ readonly route: Route | undefined }>
+  /** A page of it, with what stands beside it. */
+  readonly View: ComponentType<{ readonly route: Route }>
+  /** Dialogs and messages over whatever is shown. */
+  readonly Over: ComponentType
+  readonly titleOf: (route: Route) => string
+}
+
+/** Loads the control panel; absent where there is none. @param takeSecret the secret of the link that led here */
+export type LoadControlPanel = (takeSecret: () => string | undefined) => Promise<ControlPanel>

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Engine } from '../../engine/index.ts'
 import { piecesOf } from '../model/search.ts'
 import { hashOf, sharedView, type View } from '../model/view.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { Icon } from './icons.tsx'
 
 /** How long a button says that it has copied, in milliseconds. */

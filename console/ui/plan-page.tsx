@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import type { TokenKind } from '../../engine/index.ts'
 import { type PlannedTokenView, planView } from '../model/plan.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { ApiPicker } from './api-picker.tsx'
 import { Steps } from './cell-panel.tsx'
 import { Icon } from './icons.tsx'

@@ -1,6 +1,6 @@
 /** What its user may set, and the keys of the page, in a dialog of the browser's own. */
 import { useEffect, useRef } from 'preact/hooks'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { Icon } from './icons.tsx'
 import { Choice } from './parts.tsx'
 import { THEMES, type Theme } from './stored.ts'

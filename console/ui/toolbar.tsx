@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Filters, Table } from '../model/table.ts'
 import type { View } from '../model/view.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { Icon } from './icons.tsx'
 import { headline } from './parts.tsx'
 import type { Go } from './use-view.ts'

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type Candidate, credentialHeaders, readPasted, type Trial, tryHeaders } from '../model/try.ts'
 import { NO_CIRCUMSTANCES } from '../model/verify.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { ApiPicker } from './api-picker.tsx'
 import type { PageProps } from './page.ts'
 import { headline, Message, VerdictBox } from './parts.tsx'

@@ -1,6 +1,8 @@
-/** The view in the address: read from it, and written to it. */
+/** The view in the address, or the page of the control panel: read from it, and written to it. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { type Route, routeOf } from '../model/routes.ts'
 import { hashOf, type View, viewOf } from '../model/view.ts'
+import { hideSecret } from './secret.ts'
 
 /** Changes the view. `push`: the way back leads to the view before. */
 export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void
@@ -8,14 +10,22 @@ export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void
 /** Browsers refuse an address that changes with every key. */
 const WRITTEN_AFTER_MS = 300
 
-export function useView(): readonly [View, Go] {
+/** @param withPanel whether there is a control panel; without one its links lead to the first view */
+export function useView(withPanel: boolean): readonly [View, Go, Route | undefined] {
+  const routeHere = useCallback(() => (withPanel ? routeOf(location.hash) : undefined), [withPanel])
   const [view, setView] = useState(() => viewOf(location.hash))
+  const [route, setRoute] = useState(routeHere)
   const current = useRef(view)
   const later = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
 
   useEffect(() => {
     const read = () => {
+      hideSecret()
       clearTimeout(later.current)
+      const found = routeHere()
+      setRoute(found)
+      // The explorer is as it was when somebody comes back to it from the control panel.
+      if (found !== undefined) return
       current.current = viewOf(location.hash)
       setView(current.current)
     }
@@ -25,22 +35,28 @@ export function useView(): readonly [View, Go] {
       removeEventListener('hashchange', read)
       removeEventListener('popstate', read)
     }
-  }, [])
+  }, [routeHere])
 
-  const go = useCallback<Go>((change, how = 'push') => {
-    const before = hashOf(current.current)
-    current.current = { ...current.current, ...change }
-    setView(current.current)
-    clearTimeout(later.current)
-    const hash = hashOf(current.current)
-    if (how === 'replace')
-      later.current = setTimeout(() => history.replaceState(null, '', hash), WRITTEN_AFTER_MS)
-    else if (hash !== before) {
-      // What is not written yet belongs to the view before.
-      history.replaceState(null, '', before)
-      history.pushState(null, '', hash)
-    }
-  }, [])
+  const go = useCallback<Go>(
+    (change, how = 'push') => {
+      const fromPanel = routeHere() !== undefined
+      const before = hashOf(current.current)
+      current.current = { ...current.current, ...change }
+      setView(current.current)
+      setRoute(undefined)
+      clearTimeout(later.current)
+      const hash = hashOf(current.current)
+      if (fromPanel) history.pushState(null, '', hash)
+      else if (how === 'replace')
+        later.current = setTimeout(() => history.replaceState(null, '', hash), WRITTEN_AFTER_MS)
+      else if (hash !== before) {
+        // What is not written yet belongs to the view before.
+        history.replaceState(null, '', before)
+        history.pushState(null, '', hash)
+      }
+    },
+    [routeHere],
+  )
 
-  return [view, go]
+  return [view, go, route]
 }

@@ -1,7 +1,7 @@
 /** Verifying pasted headers with the sidecar that served the page, as a service would ask it. */
 import { useRef, useState } from 'preact/hooks'
 import type { Circumstances, Verdict } from '../model/verify.ts'
-import { texts } from '../texts/en.ts'
+import { texts } from '../texts/en/explorer.ts'
 import { Message, VerdictBox } from './parts.tsx'
 
 const FIELDS = ['account', 'project', 'clientAddress'] as const

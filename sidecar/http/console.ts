@@ -13,6 +13,8 @@ import { PAGE } from './host.ts'
 export interface ConsoleOptions {
   /** Whether the page may ask `Check` of this server. */
   readonly verify: boolean
+  /** Whether the control panel is on. The page has no trace of it where it is not. */
+  readonly controlPanel: boolean
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -54,7 +56,7 @@ const NEVER_ASKS = 'public, max-age=31536000, immutable'
 export function addConsoleRoutes(
   server: FastifyInstance,
   { rules }: Pick<Services, 'rules'>,
-  { verify }: ConsoleOptions,
+  { verify, controlPanel }: ConsoleOptions,
 ): void {
   const page = pageFile('index.html')
   const version = hash('sha256', page, 'base64url')
@@ -68,9 +70,10 @@ export function addConsoleRoutes(
     const { matrix, engine } = rules
     if (matrix === undefined) return notFound(reply)
     prepared(reply, ASKS, 'application/json')
-    const body = () =>
-      Buffer.from(JSON.stringify({ matrix, mode: engine.strict ? 'strict' : 'resolved', verify }))
-    return sendIfChanged(reply, body, `${engine.rulesDigest} ${verify}`, headers['if-none-match'])
+    const mode = engine.strict ? 'strict' : 'resolved'
+    const body = () => Buffer.from(JSON.stringify({ matrix, mode, verify, controlPanel }))
+    const version = `${engine.rulesDigest} ${verify} ${controlPanel}`
+    return sendIfChanged(reply, body, version, headers['if-none-match'])
   })
   server.get<{ Params: { name: string } }>(`${PAGE}assets/:name`, async ({ params: { name } }, reply) => {
     const [, ending = ''] = ASSET.exec(name) ?? []

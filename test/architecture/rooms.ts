@@ -294,8 +294,29 @@ export const ROOMS: readonly Room[] = [
     imports: ['engine/', 'matrix/', 'console/texts/', 'console/model/', 'preact'],
   },
   {
+    room: 'console/gen/',
+    purpose: 'the messages of the contract as the page reads them, generated',
+    imports: ['@bufbuild/protobuf'],
+  },
+  {
+    room: 'console/panel/model/',
+    purpose: 'the state and the calls of the control panel, without a browser',
+    imports: [
+      ...['console/texts/', 'console/model/', 'console/gen/', '@bufbuild/protobuf'],
+      ...['@connectrpc/connect', '@connectrpc/connect-web'],
+    ],
+  },
+  {
+    room: 'console/panel/',
+    purpose: 'the pages of the control panel, loaded with the first of them',
+    imports: [
+      ...['console/texts/', 'console/model/', 'console/ui/', 'console/panel/model/', 'preact'],
+      '@simplewebauthn/browser',
+    ],
+  },
+  {
     room: 'console/main.tsx',
     purpose: 'starts the page',
-    imports: ['engine/', 'console/texts/', 'console/model/', 'console/ui/', 'preact'],
+    imports: ['engine/', 'console/texts/', 'console/model/', 'console/ui/', 'console/panel/', 'preact'],
   },
 ]

@@ -29,7 +29,10 @@ describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s',
 
   test('the rules are those in force, and are sent once to whoever keeps them', async () => {
     const { status, json, headers } = await ask({ path: '/console/rules.json' })
-    expect([status, json]).toEqual([200, { matrix: supportMatrix, mode: 'resolved', verify: true }])
+    expect([status, json]).toEqual([
+      200,
+      { matrix: supportMatrix, mode: 'resolved', verify: true, controlPanel: false },
+    ])
     const again = await ask({
       path: '/console/rules.json',
       headers: { 'If-None-Match': String(headers.etag) },

@@ -1,4 +1,4 @@
-/** Every text of the page in English. Another language is another file with the same shape. */
+/** The texts of the explorer, and of what is on top of every page, in English. Another language is another folder with the same files. */
 
 const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
@@ -9,6 +9,7 @@ export const texts = {
   skip: 'Skip to the content',
   pages: { matrix: 'Matrix', try: 'Try it', plan: 'Plan', compare: 'Compare' },
   navigation: 'Pages',
+  panel: 'Control panel',
   copy: 'Copy',
   copied: 'Copied',
   copyLink: 'Copy link',

@@ -1,0 +1,146 @@
+/** The control panel, as the page loads it: what stands in the upper right corner, and the page of a route. */
+import type { ComponentType } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { FIRST_ROUTE, linkTo, type PanelPage, type Route } from '../model/routes.ts'
+import { texts } from '../texts/en/panel.ts'
+import type { ControlPanel } from '../ui/page.ts'
+import { type Context, goTo, PanelProvider, RouteProvider, usePanelState } from './context.tsx'
+import { AccountMenu, SideMenu } from './menu.tsx'
+import { apiOver } from './model/api.ts'
+import { apiErrorOf } from './model/errors.ts'
+import { messageOf } from './model/messages.ts'
+import { accountOf, menuOf, OPEN_PAGES } from './model/pages.ts'
+import { panelIn, type Told, whoOf } from './model/panel.ts'
+import type { Who } from './model/wire.ts'
+import { InvitationPage } from './pages/invitation.tsx'
+import { LinkPage } from './pages/link.tsx'
+import { LoginPage } from './pages/login.tsx'
+import { PAGES, THERE } from './pages.ts'
+import { Page } from './parts/page.tsx'
+import { newToaster, Toasts } from './parts/toasts.tsx'
+import { SessionDialogs } from './session-dialogs.tsx'
+
+/** Opens it once. @param takeSecret the secret of the link that led here */
+export function openControlPanel(takeSecret: () => string | undefined): ControlPanel {
+  const channel = new BroadcastChannel('portcullis-session')
+  let tryNow: () => void = () => {}
+  const panel = panelIn({
+    fetch: (path, init) => fetch(path, init),
+    now: () => Date.now(),
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms)
+        tryNow = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
+    tell: (told) => channel.postMessage(told),
+  })
+  addEventListener('online', () => tryNow())
+  channel.onmessage = ({ data }: MessageEvent<Told>) => void panel.heard(data).catch(() => {})
+  const context: Context = {
+    ...{ panel, api: apiOver(panel.ask, location.origin), toaster: newToaster(), there: THERE },
+  }
+  void panel.open().catch(() => {})
+  return {
+    Menu: ({ route }) => (
+      <PanelProvider value={context}>
+        <AccountMenu route={route} />
+      </PanelProvider>
+    ),
+    View: ({ route }) => (
+      <PanelProvider value={context}>
+        <View route={route} takeSecret={takeSecret} />
+      </PanelProvider>
+    ),
+    Over: () => (
+      <PanelProvider value={context}>
+        <Offline tryNow={() => tryNow()} />
+        <Toasts toaster={context.toaster} />
+        <SessionDialogs />
+      </PanelProvider>
+    ),
+    titleOf: (route) => texts.pages[route.page],
+  }
+}
+
+interface ViewProps {
+  readonly route: Route
+  readonly takeSecret: () => string | undefined
+}
+
+function View({ route, takeSecret }: ViewProps) {
+  const { session } = usePanelState()
+  const who = whoOf(session)
+  const open = OPEN_PAGES.includes(route.page)
+  const lost = session !== undefined && who === undefined && !open
+  useEffect(() => {
+    if (lost) goTo({ page: 'login', given: afterOf(route) }, 'replace')
+  }, [lost, route])
+  if (route.page === 'link') return <LinkPage takeSecret={takeSecret} />
+  if (route.page === 'invitation') return <InvitationPage takeSecret={takeSecret} />
+  if (session === undefined) return <p class="waiting">{texts.loading}</p>
+  if (route.page === 'login')
+    return <LoginPage key={who === undefined ? 'nobody' : 'somebody'} route={route} />
+  if (who === undefined) return null
+  return (
+    <RouteProvider value={route}>
+      <div class="panel-frame">
+        <SideMenu who={who} route={route} />
+        <Inside key={`${who.type} ${who.name} ${accountOf(who, route) ?? ''}`} who={who} route={route} />
+      </div>
+    </RouteProvider>
+  )
+}
+
+/** Where to go after logging in. */
+function afterOf({ page, given }: Route): Route['given'] {
+  return page === FIRST_ROUTE.page ? {} : { after: linkTo(page, given) }
+}
+
+/** A page, loaded when it is opened. */
+function Inside({ who, route }: { readonly who: Who; readonly route: Route }) {
+  const [loaded, setLoaded] = useState<{ page: PanelPage; component: ComponentType } | undefined>()
+  const [problem, setProblem] = useState('')
+  const seen = useMemo(
+    () => menuOf(who, accountOf(who, route), THERE).some(({ pages }) => pages.includes(route.page)),
+    [who, route],
+  )
+  useEffect(() => {
+    setProblem('')
+    PAGES[route.page]?.().then(
+      (component) => setLoaded({ page: route.page, component }),
+      (error) => setProblem(messageOf(apiErrorOf(error), texts.broken)),
+    )
+  }, [route.page])
+  if (!seen) return <Missing />
+  if (problem !== '') return <p role="alert">{texts.broken}</p>
+  if (loaded?.page !== route.page) return <p class="waiting">{texts.loading}</p>
+  return <loaded.component key={route.page} />
+}
+
+function Missing() {
+  return (
+    <Page title={texts.missing.title} about={texts.missing.about}>
+      <p>
+        <a href={linkTo('overview')}>{texts.missing.back}</a>
+      </p>
+    </Page>
+  )
+}
+
+function Offline({ tryNow }: { readonly tryNow: () => void }) {
+  const { reachable } = usePanelState()
+  if (reachable) return null
+  return (
+    <div class="offline" role="alert">
+      <p>
+        <strong>{texts.offline.title}</strong> {texts.offline.about}
+      </p>
+      <button type="button" onClick={tryNow}>
+        {texts.offline.now}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,198 @@
+/** The account menu in the upper right corner (§4.2), and the pages beside a page. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
+import { texts } from '../texts/en/panel.ts'
+import { Icon } from '../ui/icons.tsx'
+import { goTo, useMaybeWho, usePanel } from './context.tsx'
+import { accountOf, type MenuGroup, menuOf } from './model/pages.ts'
+import type { Who } from './model/wire.ts'
+
+/** What stands in the upper right corner: the menu of whoever is logged in, or the way to log in. */
+export function AccountMenu({ route }: { readonly route: Route | undefined }) {
+  const who = useMaybeWho()
+  const [open, setOpen] = useState(false)
+  const box = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const close = (focus: boolean) => {
+    setOpen(false)
+    if (focus) button.current?.focus()
+  }
+  useClosing(box, open, close)
+  if (who === undefined)
+    return (
+      <a class="button account-button" href={linkTo('login')}>
+        {texts.menu.logIn}
+      </a>
+    )
+  return (
+    <div class="account-menu" ref={box}>
+      <button
+        ref={button}
+        type="button"
+        class="quiet account-button"
+        aria-expanded={open}
+        aria-controls="account-menu"
+        aria-label={`${texts.menu.label}: ${who.name}`}
+        onClick={() => setOpen(!open)}
+      >
+        <Icon name="person" />
+        <span class="account-name">{who.name}</span>
+        <Icon name="down" />
+      </button>
+      {open && <Menu who={who} route={route} close={close} />}
+    </div>
+  )
+}
+
+/** Closes with Esc, with a click elsewhere, and when the focus goes elsewhere. */
+function useClosing(
+  box: { readonly current: HTMLElement | null },
+  open: boolean,
+  close: (focus: boolean) => void,
+): void {
+  useEffect(() => {
+    if (!open) return
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') close(true)
+    }
+    const elsewhere = (event: Event) => {
+      if (event.target instanceof Node && !box.current?.contains(event.target)) close(false)
+    }
+    addEventListener('keydown', onKey)
+    addEventListener('pointerdown', elsewhere)
+    addEventListener('focusin', elsewhere)
+    return () => {
+      removeEventListener('keydown', onKey)
+      removeEventListener('pointerdown', elsewhere)
+      removeEventListener('focusin', elsewhere)
+    }
+  })
+}
+
+/** Where an entry of the menu leads: the first page of its group that somebody may see. */
+const ENTRIES: readonly (readonly [
+  name: keyof typeof texts.menu | undefined,
+  pages: readonly PanelPage[],
+])[] = [
+  ['overview', ['overview']],
+  ['profile', ['profile/access/keys', 'profile/security']],
+  ['iam', ['iam/service-users']],
+  [undefined, ['projects']],
+  [undefined, ['access-limits']],
+  [undefined, ['audit']],
+  [undefined, ['operator/accounts']],
+  [undefined, ['operator/callers']],
+  [undefined, ['operator/keys']],
+  [undefined, ['operator/decisions']],
+]
+
+interface MenuProps {
+  readonly who: Who
+  readonly route: Route | undefined
+  readonly close: (focus: boolean) => void
+}
+
+function Menu({ who, route, close }: MenuProps) {
+  const { panel, there } = usePanel()
+  const account = route && accountOf(who, route)
+  const seen = menuOf(who, account ?? (who.type === 'user' ? who.account : undefined), there).flatMap(
+    ({ pages }) => pages,
+  )
+  const list = useRef<HTMLUListElement>(null)
+  useEffect(() => list.current?.querySelector('a')?.focus(), [])
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0) return
+    event.preventDefault()
+    const all = [...(list.current?.parentElement?.querySelectorAll<HTMLElement>('a, button') ?? [])]
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    all[(at + step + all.length) % all.length]?.focus()
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrows move between the links in it, as Tab does
+    <div class="menu" id="account-menu" onKeyDown={onKeyDown}>
+      <p class="menu-who">
+        <strong>{who.name}</strong>
+        <span class="dim">{who.type === 'user' ? texts.account(who.account) : texts.operator}</span>
+      </p>
+      <ul ref={list}>
+        {ENTRIES.map(([name, pages]) => {
+          const page = pages.find((each) => seen.includes(each))
+          if (page === undefined) return null
+          return (
+            <li key={page}>
+              <a href={linkTo(page, givenOf(who, account))} onClick={() => close(false)}>
+                {name === undefined ? texts.pages[page] : (texts.menu[name] as string)}
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+      <button
+        type="button"
+        class="menu-out"
+        onClick={async () => {
+          close(false)
+          await panel.logOut()
+          goTo({ page: 'login', given: {} })
+        }}
+      >
+        {texts.menu.logOut}
+      </button>
+    </div>
+  )
+}
+
+/** An operator keeps the account that they chose. */
+function givenOf(who: Who, account: string | undefined): Route['given'] {
+  return who.type === 'operator' && account !== undefined ? { account } : {}
+}
+
+/** The pages beside a page; where there is less room, behind a button above it. */
+export function SideMenu({ who, route }: { readonly who: Who; readonly route: Route }) {
+  const { there } = usePanel()
+  const [open, setOpen] = useState(false)
+  const account = accountOf(who, route)
+  const groups = menuOf(who, account, there)
+  // Another page closes it.
+  useEffect(() => setOpen(false), [route.page])
+  return (
+    <nav class="side" aria-label={texts.menu.navigation} data-open={open}>
+      <button type="button" class="side-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name="menu" />
+        {texts.pages[route.page]}
+      </button>
+      <div class="side-groups">
+        {who.type === 'operator' && account !== undefined && (
+          <p class="side-account">{texts.account(account)}</p>
+        )}
+        {groups.map((group) => (
+          <SideGroup key={group.group} group={group} current={route.page} given={givenOf(who, account)} />
+        ))}
+      </div>
+    </nav>
+  )
+}
+
+interface SideGroupProps {
+  readonly group: MenuGroup
+  readonly current: PanelPage
+  readonly given: Route['given']
+}
+
+function SideGroup({ group: { group, pages }, current, given }: SideGroupProps) {
+  return (
+    <section>
+      <h2>{texts.groups[group]}</h2>
+      <ul>
+        {pages.map((page) => (
+          <li key={page}>
+            <a href={linkTo(page, given)} aria-current={page === current ? 'page' : undefined}>
+              {texts.pages[page]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

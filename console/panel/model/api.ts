@@ -1,0 +1,92 @@
+/** Every call of the control panel: the directory by the generated client of the contract, and the routes of the page itself. */
+import { type Client, createClient, type Transport } from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-web'
+import { DirectoryService } from '../../gen/portcullis/v1/directory_pb.ts'
+import type { Ask } from './calls.ts'
+import { jsonOf } from './panel.ts'
+import type {
+  Caller,
+  CertificateInUse,
+  Confirmation,
+  Factors,
+  Invitation,
+  LogIn,
+  NewCode,
+  Passkey,
+  Session,
+  SigningKey,
+} from './wire.ts'
+
+/** Calls that change nothing, by the beginnings of their names. */
+const READS = /\/(Get|List|Preview)[A-Z]\w*$/
+
+export type Directory = Client<typeof DirectoryService>
+
+/** The options of WebAuthn, as JSON: for the browser, not for us. */
+export interface Challenge {
+  readonly options: unknown
+}
+
+/** Calls whose every error is for whoever made them: nobody is asked to log in. */
+const PLAIN = { reads: false, plain: true } as const
+const READ = { reads: true } as const
+const WRITE = { reads: false } as const
+
+export type Api = ReturnType<typeof apiOver>
+
+/** @param origin where the sidecar is that served the page */
+export function apiOver(ask: Ask, origin: string) {
+  const json = async <T>(path: string, body: object | undefined, how: Parameters<Ask>[2]): Promise<T> => {
+    const response = await ask(`/console/${path}`, body === undefined ? {} : jsonOf(body), how)
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+  const post = <T>(path: string, body: object = {}) => json<T>(path, body, WRITE)
+  const plain = <T>(path: string, body: object = {}) => json<T>(path, body, PLAIN)
+  return {
+    directory: createClient(DirectoryService, transportOver(ask, origin)) as Directory,
+    session: {
+      logIn: (logIn: LogIn) => plain<Session>('session/login', logIn),
+      useLink: (secret: string) => plain<Session>('session/link', { secret }),
+      invitation: (secret: string) => plain<Invitation>('session/invitation', { secret }),
+      acceptInvitation: (secret: string, password: string) =>
+        plain<Session>('session/invitation/accept', { secret, password }),
+      operator: (token: string) => plain<Session>('session/operator', { token }),
+      passkeyChallenge: () => plain<Challenge>('session/passkey/challenge'),
+      passkey: (response: unknown) => plain<Session>('session/passkey', { response }),
+      confirm: (confirmation: Confirmation) => plain<Session>('session/confirm', confirmation),
+    },
+    factors: {
+      get: () => json<Factors>('factors', undefined, READ),
+      setPassword: (current: string, password: string) =>
+        post<void>('factors/password', { current, password }),
+      beginCode: () => post<NewCode>('factors/code/begin'),
+      addCode: (sealed: string, code: string) => post<void>('factors/code', { sealed, code }),
+      removeCode: () => post<void>('factors/code/delete'),
+      passkeyChallenge: () => post<Challenge>('factors/passkeys/challenge'),
+      addPasskey: (name: string, response: unknown) => post<Passkey>('factors/passkeys', { name, response }),
+      removePasskey: (id: string) => post<void>('factors/passkeys/delete', { id }),
+    },
+    operator: {
+      callers: () => json<{ readonly callers: readonly Caller[] }>('operator/callers', undefined, READ),
+      keys: () =>
+        json<{ readonly signing: readonly SigningKey[]; readonly certificates: readonly CertificateInUse[] }>(
+          'operator/keys',
+          undefined,
+          READ,
+        ),
+      /** Lines of JSON for as long as somebody listens. */
+      decisions: (signal: AbortSignal) => ask('/console/operator/decisions', { signal }, READ),
+    },
+  }
+}
+
+/** JSON, so that somebody who looks at the requests of the page can read them. */
+function transportOver(ask: Ask, origin: string): Transport {
+  return createConnectTransport({
+    baseUrl: origin,
+    fetch: (input, init = {}) => {
+      const { pathname } = new URL(String(input))
+      return ask(pathname, init, { reads: READS.test(pathname) })
+    },
+  })
+}

@@ -1,0 +1,148 @@
+/**
+ * The state of the control panel: who is logged in, which dialog a call waits for, and whether the sidecar answers. Needs no browser:
+ * what it does is handed in, and what it knows is a value that views subscribe to.
+ */
+import { type Ask, callsIn } from './calls.ts'
+import type { Session, SessionAnswer, Who } from './wire.ts'
+
+export interface PanelState {
+  /** `undefined`: not asked for yet. */
+  readonly session: SessionAnswer | undefined
+  /** The dialog over the page that calls wait for. */
+  readonly dialog: 'none' | 'login' | 'confirm'
+  readonly reachable: boolean
+  /** What the clock of the sidecar is ahead of this one, in milliseconds. */
+  readonly aheadMs: number
+}
+
+/** What one tab tells the others. */
+export type Told = 'in' | 'out'
+
+export interface Outside {
+  readonly fetch: typeof fetch
+  readonly wait: (ms: number) => Promise<void>
+  readonly now: () => number
+  readonly tell: (told: Told) => void
+}
+
+export interface Panel {
+  readonly state: () => PanelState
+  /** @returns ends the subscription */
+  readonly subscribe: (listener: () => void) => () => void
+  readonly ask: Ask
+  /** Asks who is logged in, unless that is known. */
+  readonly open: () => Promise<void>
+  /** Somebody logged in, or confirmed that it is them. */
+  readonly accept: (session: Session) => void
+  /** Ends the session, here and in the other tabs. */
+  readonly logOut: () => Promise<void>
+  /** Another tab told of itself. */
+  readonly heard: (told: Told) => Promise<void>
+  /** The dialog was closed without an answer. */
+  readonly giveUp: () => void
+  /** Milliseconds since the epoch, by the clock of the sidecar. */
+  readonly nowMs: () => number
+}
+
+const SESSION = '/console/session'
+
+export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
+  let state: PanelState = { session: undefined, dialog: 'none', reachable: true, aheadMs: 0 }
+  const listeners = new Set<() => void>()
+  const change = (changed: Partial<PanelState>): void => {
+    state = { ...state, ...changed }
+    for (const listener of listeners) listener()
+  }
+  let answer: ((done: boolean) => void) | undefined
+  const close = (done: boolean, changed: Partial<PanelState> = {}): void => {
+    const waiting = answer
+    answer = undefined
+    change({ ...changed, dialog: 'none' })
+    waiting?.(done)
+  }
+  const dialog = (which: 'login' | 'confirm'): Promise<boolean> => {
+    answer?.(false)
+    change({ dialog: which })
+    return new Promise((resolve) => {
+      answer = resolve
+    })
+  }
+  const signedOut = (): SessionAnswer => ({ signedIn: false, passkeys: state.session?.passkeys ?? false })
+
+  const take = (session: SessionAnswer): void => {
+    const aheadMs = session.signedIn ? session.nowMs - now() : state.aheadMs
+    const same = samePerson(whoOf(state.session), whoOf(session))
+    if (state.dialog === 'none' || !session.signedIn) change({ session, aheadMs })
+    // What was typed belongs to whoever typed it: another person does not send it.
+    else close(same, { session, aheadMs })
+  }
+  const read = async (): Promise<SessionAnswer> => {
+    const response = await ask(SESSION, {}, { reads: true, plain: state.session !== undefined })
+    return (await response.json()) as SessionAnswer
+  }
+  const logInAgain = async (): Promise<boolean> => {
+    const session = await read()
+    // Another tab may have logged in meanwhile.
+    if (session.signedIn) {
+      const same = samePerson(whoOf(state.session), session.who)
+      take(session)
+      return same
+    }
+    return dialog('login')
+  }
+  const ask = callsIn({
+    ...{ fetch, wait, logInAgain },
+    confirm: () => dialog('confirm'),
+    reachable: (reachable) => change({ reachable }),
+  })
+  let opening: Promise<void> | undefined
+  return {
+    state: () => state,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    ask,
+    open: () => {
+      opening ??= read()
+        .then(take)
+        .catch((error) => {
+          opening = undefined
+          throw error
+        })
+      return opening
+    },
+    accept: (session) => {
+      take(session)
+      tell('in')
+    },
+    logOut: async () => {
+      await ask(`${SESSION}/end`, jsonOf({}), { reads: false, plain: true })
+      close(false, { session: signedOut() })
+      tell('out')
+    },
+    heard: async (told) => {
+      if (told === 'out') close(false, { session: signedOut() })
+      else take(await read())
+    },
+    giveUp: () => close(false, state.dialog === 'login' ? { session: signedOut() } : {}),
+    nowMs: () => now() + state.aheadMs,
+  }
+}
+
+/** A POST with JSON. */
+export function jsonOf(body: object): RequestInit {
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
+}
+
+export function whoOf(session: SessionAnswer | undefined): Who | undefined {
+  return session?.signedIn ? session.who : undefined
+}
+
+/** Whether both are the same user, or the same operator. Rights may have changed. */
+export function samePerson(one: Who | undefined, other: Who | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  if (one.type === 'user')
+    return other.type === 'user' && one.account === other.account && one.name === other.name
+  return other.type === 'operator' && one.name === other.name
+}

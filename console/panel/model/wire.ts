@@ -1,0 +1,115 @@
+/** The JSON that the control panel and its sidecar exchange beside the contract: sessions, factors, and what operators look at. */
+
+/** Rights of an operator's caller. */
+export interface CallerRights {
+  readonly everything: boolean
+  readonly read: boolean
+  readonly revoke: boolean
+  /** Accounts that it administers. */
+  readonly administer: readonly string[]
+}
+
+export interface UserWho {
+  readonly type: 'user'
+  readonly account: string
+  readonly name: string
+  readonly owner: boolean
+  /** The owner, or a user with the role `iam.admin` (§5.1). */
+  readonly administrator: boolean
+  readonly roles: readonly string[]
+}
+
+export interface OperatorWho {
+  readonly type: 'operator'
+  readonly name: string
+  readonly rights: CallerRights
+}
+
+/** Who is logged in. */
+export type Who = UserWho | OperatorWho
+
+/** Times are milliseconds since the epoch, by the clock of the sidecar. */
+export interface Session {
+  readonly signedIn: true
+  readonly id: string
+  readonly who: Who
+  readonly address: string | null
+  readonly createdAtMs: number
+  /** Until then no password is asked for before a secret is shown. */
+  readonly confirmedUntilMs: number
+  readonly idleUntilMs: number
+  readonly endsAtMs: number
+  readonly nowMs: number
+  /** Whether passkeys are possible at this address. */
+  readonly passkeys: boolean
+}
+
+export interface NoSession {
+  readonly signedIn: false
+  readonly passkeys: boolean
+}
+
+export type SessionAnswer = Session | NoSession
+
+export interface LogIn {
+  readonly account: string
+  readonly user: string
+  readonly password: string
+  readonly code?: string
+}
+
+/** An invitation that can still be accepted. */
+export interface Invitation {
+  readonly account: string
+  readonly user: string
+  readonly endsAtMs: number
+}
+
+/** How somebody shows again that it is them. `passkey` is the browser's answer to a challenge. */
+export type Confirmation =
+  | { readonly password: string; readonly code?: string }
+  | { readonly passkey: unknown }
+  | { readonly token: string }
+
+export interface Passkey {
+  readonly id: string
+  readonly name: string
+  readonly createdAtMs: number
+  /** ISO date. */
+  readonly lastUsedDay: string | null
+}
+
+/** What a user logs in with. */
+export interface Factors {
+  readonly password: { readonly changedAtMs: number } | null
+  readonly code: { readonly createdAtMs: number } | null
+  readonly passkeys: readonly Passkey[]
+}
+
+/** A one-time code that is being set up. Nothing is stored until a code of it was sent. */
+export interface NewCode {
+  readonly secret: string
+  readonly uri: string
+  readonly sealed: string
+}
+
+export interface Caller {
+  readonly name: string
+  readonly rights: CallerRights
+  readonly profiles: readonly string[]
+  readonly identifiedBy: readonly ('token' | 'certificate')[]
+  readonly expiresAtMs: number | null
+  readonly expired: boolean
+}
+
+export interface SigningKey {
+  readonly id: string
+  readonly state: string
+  readonly createdAtMs: number | null
+}
+
+export interface CertificateInUse {
+  readonly what: string
+  readonly subject: string
+  readonly endsAtMs: number
+}

@@ -1,0 +1,68 @@
+/** A secret that is shown this once. */
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import { texts } from '../../texts/en/panel.ts'
+import { Icon } from '../../ui/icons.tsx'
+import { CopyButton } from '../../ui/parts.tsx'
+import { Dialog } from './dialog.tsx'
+
+interface SecretOnceProps {
+  readonly title: string
+  /** What it is for. */
+  readonly about?: ComponentChildren
+  readonly label: string
+  readonly value: string
+  /** Name of the file that it can be saved as. */
+  readonly fileName: string
+  readonly close: () => void
+  /** For example the command that uses it. */
+  readonly children?: ComponentChildren
+}
+
+/** It is in no storage and in no address, and stays until somebody says “I have saved it”. */
+export function SecretOnce({ title, about, label, value, fileName, close, children }: SecretOnceProps) {
+  const id = useId()
+  return (
+    <Dialog title={title} close={close} held wide>
+      <div class="stack">
+        {about && <p>{about}</p>}
+        <div class="secret">
+          <label for={id}>{label}</label>
+          <div class="secret-row">
+            <input
+              id={id}
+              type="text"
+              class="mono"
+              readOnly
+              value={value}
+              autocomplete="off"
+              spellcheck={false}
+              onFocus={(event) => event.currentTarget.select()}
+            />
+            <CopyButton text={() => value} label={texts.secret.copy} />
+            <button type="button" class="quiet" onClick={() => download(fileName, value)}>
+              <Icon name="file" />
+              {texts.secret.download}
+            </button>
+          </div>
+          <p class="hint">{texts.secret.once}</p>
+        </div>
+        {children}
+        <div class="actions">
+          <button type="button" class="primary" onClick={close}>
+            {texts.secret.saved}
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+function download(name: string, value: string): void {
+  const url = URL.createObjectURL(new Blob([`${value}\n`], { type: 'text/plain' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
+}

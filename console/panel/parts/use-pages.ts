@@ -1,0 +1,64 @@
+/** A list that comes page by page, as a hook. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { apiErrorOf } from '../model/errors.ts'
+import {
+  arrived,
+  type Fetched,
+  failed,
+  loading,
+  NOTHING_YET,
+  type Paged,
+  withFirst,
+  withRow,
+} from '../model/paging.ts'
+
+/** Rows that are asked for at once. */
+export const PAGE_SIZE = 200
+
+export interface Pages<T> {
+  readonly paged: Paged<T>
+  readonly more: () => void
+  readonly reload: () => void
+  /** Changes the rows that fit, or takes them away where `changed` returns `undefined`. */
+  readonly change: (which: (row: T) => boolean, changed: (row: T) => T | undefined) => void
+  readonly add: (row: T) => void
+}
+
+/**
+ * @param fetchPage keep it with `useCallback`: another function is another list
+ */
+export function usePages<T>(
+  fetchPage: (pageToken: string, pageSize: number, signal: AbortSignal) => Promise<Fetched<T>>,
+): Pages<T> {
+  const [paged, setPaged] = useState<Paged<T>>(NOTHING_YET)
+  const current = useRef(new AbortController())
+
+  const fetchNext = useCallback(
+    async (before: Paged<T>, { signal }: AbortController) => {
+      setPaged(loading(before))
+      try {
+        const page = await fetchPage(before.next ?? '', PAGE_SIZE, signal)
+        if (!signal.aborted) setPaged((now) => arrived(now, page))
+      } catch (error) {
+        if (!signal.aborted) setPaged((now) => failed(now, apiErrorOf(error)))
+      }
+    },
+    [fetchPage],
+  )
+  const reload = useCallback(() => {
+    current.current.abort()
+    current.current = new AbortController()
+    void fetchNext(NOTHING_YET, current.current)
+  }, [fetchNext])
+  useEffect(() => {
+    reload()
+    return () => current.current.abort()
+  }, [reload])
+  return {
+    paged,
+    reload,
+    more: () => void fetchNext(paged, current.current),
+    change: (which, changed) => setPaged((now) => withRow(now, which, changed)),
+    add: (row) => setPaged((now) => withFirst(now, row)),
+  }
+}

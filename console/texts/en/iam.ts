@@ -1,0 +1,3 @@
+/** The texts of IAM, projects, access limits and the audit trail. */
+
+export const texts = {}

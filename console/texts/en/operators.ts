@@ -1,0 +1,3 @@
+/** The texts of the pages of operators. */
+
+export const texts = {}

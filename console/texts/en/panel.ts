@@ -1,0 +1,218 @@
+/** The texts of the control panel that its pages share: logging in, the menu, forms, dialogs, lists. */
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+
+export const texts = {
+  language: 'en',
+  name: 'Control panel',
+  account: (account: string) => `Account ${account}`,
+  operator: 'Operator',
+
+  /** Names of pages, as the source has them (§4.2, §5.1). */
+  pages: {
+    login: 'Log in',
+    invitation: 'Accept an invitation',
+    link: 'Log in',
+    overview: 'Overview',
+    'profile/access/keys': 'API Keys',
+    'profile/access/tokens': 'IAM tokens',
+    'profile/security': 'Security',
+    'profile/sessions': 'Sessions',
+    'iam/service-users': 'Service Users',
+    'iam/users': 'Users',
+    projects: 'Projects',
+    'access-limits': 'Access limits',
+    audit: 'Audit trail',
+    'operator/accounts': 'Accounts',
+    'operator/callers': 'Callers',
+    'operator/keys': 'Keys',
+    'operator/decisions': 'Decisions',
+  },
+
+  groups: { account: 'Account', access: 'Access', profile: 'Profile', iam: 'IAM', operator: 'Operator' },
+
+  menu: {
+    label: 'Account menu',
+    navigation: 'Control panel',
+    profile: 'Profile',
+    iam: 'IAM',
+    overview: 'Overview',
+    logIn: 'Log in',
+    logOut: 'Log out',
+    pages: 'Pages',
+  },
+
+  login: {
+    title: 'Log in',
+    who: 'Who are you?',
+    user: 'User',
+    operator: 'Operator',
+    account: 'Account number',
+    name: 'Name',
+    password: 'Password',
+    code: 'One-time code',
+    codeHint: 'Six digits from your authenticator app.',
+    token: 'Caller token',
+    tokenHint: 'It is kept for this session by the sidecar, and not in this browser.',
+    button: 'Log in',
+    passkey: 'Log in with a passkey',
+    or: 'or',
+    failed: 'The account number, the name or the password is wrong.',
+    codeWrong: 'The code is wrong or has been used. Wait for the next one.',
+    needsCode: 'Enter the code of your authenticator app.',
+    needsPasskey: 'This user logs in with a passkey.',
+    passkeyRefused: 'The passkey was not accepted. Try again, or log in another way.',
+    passkeyCancelled: 'No passkey was chosen.',
+    passkeyElsewhere:
+      'Passkeys need a host name. Open this page at http://localhost with the same port to use one.',
+    tokenInvalid: 'This caller token is unknown, expired or withdrawn.',
+    noPassword: 'No password yet? Ask the owner of your account for an invitation.',
+    forgotten: 'Password forgotten? A new invitation replaces it.',
+    loggedOut: 'You are logged out.',
+  },
+
+  again: {
+    title: 'Log in again',
+    about: 'Your session has ended. Log in to go on. What you have typed is kept.',
+    leave: 'Log out',
+  },
+
+  confirm: {
+    title: 'Confirm that it is you',
+    about: 'This shows a secret or changes how you log in.',
+    button: 'Confirm',
+    passkey: 'Confirm with a passkey',
+    failed: 'The password is wrong.',
+  },
+
+  invitation: {
+    title: 'Choose your password',
+    welcome: (user: string, account: string) => `Welcome, ${user}. You were invited to account ${account}.`,
+    resets: 'This replaces a former password, and removes passkeys and one-time codes.',
+    until: 'The invitation ends',
+    password: 'Password',
+    again: 'Password again',
+    button: 'Set password and log in',
+    differs: 'The two passwords differ.',
+    invalid: 'This invitation cannot be used',
+    invalidHint: 'It is unknown, used or more than 24 hours old. Ask whoever invited you for a new one.',
+  },
+
+  password: {
+    hint: 'At least 12 characters. A short sentence is easy to remember and hard to guess.',
+    show: 'Show',
+    hide: 'Hide',
+    faults: {
+      short: 'expected at least 12 characters',
+      long: 'expected at most 1,024 characters',
+      repeated: 'expected more than one character repeated',
+      account: 'expected a password without the account number',
+      name: 'expected a password without your name',
+    },
+    strength: {
+      weak: 'Easy to guess. Add a word or two.',
+      fair: 'Fair. Another word makes it good.',
+      good: 'Good.',
+    },
+  },
+
+  link: {
+    title: 'Log in',
+    about: 'This link logs you in once.',
+    working: 'Logging in…',
+    invalid: 'This link cannot be used',
+    invalidHint:
+      'It works once, and for 24 hours. Whoever starts the sidecar for development gets a new one at each start.',
+    logIn: 'Log in another way',
+  },
+
+  overview: {
+    title: (name: string) => `Hello, ${name}`,
+    operatorTitle: (name: string) => `Operator ${name}`,
+    about: 'A program needs a token to use a product API. This is how it gets one.',
+    next: 'What to do next',
+    serviceUser: 'Create a service user',
+    serviceUserAbout: 'A program logs in as a service user and gets IAM tokens.',
+    key: 'Add an API key',
+    keyAbout: 'A static token of your own. It does not expire, and is shown once.',
+    request: 'Try a request',
+    requestAbout: 'Paste the token, choose an API, and see whether it is let in.',
+    matrix: 'See which API accepts which token',
+    matrixAbout: 'Every product API, and every kind of token.',
+    security: 'Secure your login',
+    securityAbout: 'Add a passkey or a one-time code.',
+    accounts: 'Choose an account',
+    accountsAbout: 'See its users, projects and audit trail.',
+    callers: 'Look at the callers',
+    callersAbout: 'Who may call this sidecar, and until when.',
+    decisions: 'Watch decisions',
+    decisionsAbout: 'What is let in and what is not, as it happens.',
+    session: 'This session',
+    since: 'Logged in',
+    from: 'From',
+    ends: 'Ends',
+    idle: 'Ends without use',
+  },
+
+  form: {
+    required: (label: string) => `${label}: expected a value`,
+    failed: 'It did not work',
+    busy: 'Working…',
+    optional: 'optional',
+  },
+
+  errors: {
+    unreachable: 'The sidecar does not answer. Look whether the change was made before you try again.',
+    throttled: (seconds: number) =>
+      `Too many attempts. Try again in ${counted(seconds, 'second', 'seconds')}.`,
+    busy: 'The sidecar is busy. Try again in a moment.',
+    internal: 'Something went wrong in the sidecar. Its log has the reason.',
+    notAllowed: 'You may not do this.',
+  },
+
+  offline: {
+    title: 'The sidecar does not answer.',
+    about: 'This page tries again by itself. Nothing that you typed is lost.',
+    now: 'Try now',
+  },
+
+  dialog: { cancel: 'Cancel', close: 'Close' },
+
+  typed: {
+    about: (name: string) => `Type ${name} to confirm.`,
+    label: 'Name',
+    differs: 'The name differs.',
+  },
+
+  secret: {
+    once: 'It is shown this once. Nobody can show it again.',
+    copy: 'Copy',
+    download: 'Save as a file',
+    saved: 'I have saved it',
+  },
+
+  toast: { label: 'Messages', undo: 'Undo', close: 'Close message' },
+
+  list: {
+    loading: 'Loading…',
+    failed: 'The list cannot be loaded.',
+    retry: 'Try again',
+    empty: 'There is nothing here yet.',
+    search: 'Search',
+    searchNone: 'Nothing fits the search.',
+    rows: (count: number, more: boolean) =>
+      more ? `${count.toLocaleString('en')} loaded, more below` : counted(count, 'entry', 'entries'),
+  },
+
+  time: { language: 'en-GB', now: 'just now', never: 'never', unknown: 'unknown' },
+
+  missing: {
+    title: 'This page is not for you',
+    about: 'It does not exist, or you may not see it.',
+    back: 'To the overview',
+  },
+
+  loading: 'Loading…',
+  broken: 'The control panel cannot be loaded. Load the page again.',
+}
