@@ -1,12 +1,13 @@
 /** The start of the page: finds the matrix, in the page itself or at the sidecar that served it, and draws the view. */
 import { render } from 'preact'
 import type { Matrix } from '../engine/index.ts'
+import { routeOf } from './model/link.ts'
 import { type Mode, rulesOf } from './model/rules.ts'
 import { CHECK_PATH, checkBody, verdictOf } from './model/verify.ts'
 import { texts } from './texts/en/explorer.ts'
 import { App } from './ui/app.tsx'
-import type { LoadControlPanel, Verify } from './ui/page.ts'
-import { hideSecret } from './ui/secret.ts'
+import type { PanelEntry, Verify } from './ui/page.ts'
+import { hideSecret, takeSecret } from './ui/secret.ts'
 
 /** What the page shows, as JSON: `rules.json` of a sidecar, or a part of a page that is one file. */
 interface Given {
@@ -21,9 +22,15 @@ interface Given {
 /** Whether this is built for a sidecar: a page that is one file has no trace of the control panel. */
 declare const SERVED: boolean
 
-const loadPanel: LoadControlPanel = async (takeSecret) => {
-  const [{ openControlPanel }] = await Promise.all([import('./panel/index.tsx'), loadStyle('panel-style')])
-  return openControlPanel(takeSecret)
+const entry: PanelEntry = {
+  load: async () => {
+    const [{ openControlPanel }] = await Promise.all([import('./panel/index.tsx'), loadStyle('panel-style')])
+    return openControlPanel(takeSecret)
+  },
+  routeHere: () => {
+    hideSecret()
+    return routeOf(location.hash)
+  },
 }
 
 /** Loads the style whose address the page names, before what needs it is drawn. */
@@ -61,12 +68,12 @@ async function given(): Promise<Given> {
 
 async function start(place: HTMLElement): Promise<void> {
   document.documentElement.lang = texts.language
-  hideSecret()
+  if (SERVED) hideSecret()
   try {
     const { matrix, mode, verify, controlPanel } = await given()
-    const panel = SERVED && controlPanel ? loadPanel : undefined
+    const panel = SERVED && controlPanel ? entry : undefined
     render(
-      <App rules={rulesOf(matrix, mode)} verify={verify ? verifyHere : undefined} loadPanel={panel} />,
+      <App rules={rulesOf(matrix, mode)} verify={verify ? verifyHere : undefined} entry={panel} />,
       place,
     )
   } catch {

@@ -2,10 +2,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
-import { Icon } from '../ui/icons.tsx'
 import { goTo, useMaybeWho, usePanel } from './context.tsx'
 import { accountOf, type MenuGroup, menuOf } from './model/pages.ts'
 import type { Who } from './model/wire.ts'
+import { PanelIcon } from './parts/icons.tsx'
 
 /** What stands in the upper right corner: the menu of whoever is logged in, or the way to log in. */
 export function AccountMenu({ route }: { readonly route: Route | undefined }) {
@@ -35,9 +35,9 @@ export function AccountMenu({ route }: { readonly route: Route | undefined }) {
         aria-label={`${texts.menu.label}: ${who.name}`}
         onClick={() => setOpen(!open)}
       >
-        <Icon name="person" />
+        <PanelIcon name="person" />
         <span class="account-name">{who.name}</span>
-        <Icon name="down" />
+        <PanelIcon name="down" />
       </button>
       {open && <Menu who={who} route={route} close={close} />}
     </div>
@@ -159,7 +159,7 @@ export function SideMenu({ who, route }: { readonly who: Who; readonly route: Ro
   return (
     <nav class="side" aria-label={texts.menu.navigation} data-open={open}>
       <button type="button" class="side-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <Icon name="menu" />
+        <PanelIcon name="menu" />
         {texts.pages[route.page]}
       </button>
       <div class="side-groups">

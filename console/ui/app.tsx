@@ -1,7 +1,7 @@
 /** The page: what is on top of every view, and the view. */
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Route } from '../model/routes.ts'
+import type { Route } from '../model/link.ts'
 import type { Mode, Rules } from '../model/rules.ts'
 import { hashOf, PAGES } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
@@ -9,10 +9,9 @@ import { type Chosen, ComparePage } from './compare-page.tsx'
 import { Icon } from './icons.tsx'
 import { MatrixPage } from './matrix-page.tsx'
 import { OtherMatrix } from './other-matrix.tsx'
-import type { ControlPanel, LoadControlPanel, PageProps, Verify } from './page.ts'
+import type { ControlPanel, PageProps, PanelEntry, Verify } from './page.ts'
 import { Choice } from './parts.tsx'
 import { PlanPage } from './plan-page.tsx'
-import { takeSecret } from './secret.ts'
 import { Settings } from './settings.tsx'
 import { useSingleKeys, useTheme } from './stored.ts'
 import { TryPage } from './try-page.tsx'
@@ -23,12 +22,12 @@ interface AppProps {
   readonly rules: Rules
   readonly verify: Verify | undefined
   /** `undefined`: there is no control panel here. */
-  readonly loadPanel: LoadControlPanel | undefined
+  readonly entry: PanelEntry | undefined
 }
 
-export function App({ rules, verify, loadPanel }: AppProps) {
-  const [view, go, route] = useView(loadPanel !== undefined)
-  const panel = useControlPanel(loadPanel, route)
+export function App({ rules, verify, entry }: AppProps) {
+  const [view, go, route] = useView(entry)
+  const panel = useControlPanel(entry, route)
   const [singleKeys, setSingleKeys] = useSingleKeys()
   const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
@@ -84,19 +83,16 @@ function Explorer({ chosen, choose, ...props }: ExplorerProps) {
 }
 
 /** Loads the control panel: at once for a page of it, and else when the first view is drawn. */
-function useControlPanel(
-  load: LoadControlPanel | undefined,
-  route: Route | undefined,
-): ControlPanel | undefined {
+function useControlPanel(entry: PanelEntry | undefined, route: Route | undefined): ControlPanel | undefined {
   const [panel, setPanel] = useState<ControlPanel | undefined>(undefined)
   const wanted = useRef(false)
   const isPage = route !== undefined
   useEffect(() => {
-    if (load === undefined || wanted.current) return
+    if (entry === undefined || wanted.current) return
     const start = () => {
       if (wanted.current) return
       wanted.current = true
-      load(takeSecret).then((loaded) => setPanel(() => loaded))
+      entry.load().then((loaded) => setPanel(() => loaded))
     }
     if (isPage) {
       start()
@@ -104,7 +100,7 @@ function useControlPanel(
     }
     const timer = setTimeout(start, LOADED_AFTER_MS)
     return () => clearTimeout(timer)
-  }, [load, isPage])
+  }, [entry, isPage])
   return panel
 }
 

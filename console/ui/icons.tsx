@@ -15,9 +15,6 @@ type Name =
   | 'settings'
   | 'plus'
   | 'file'
-  | 'person'
-  | 'down'
-  | 'menu'
 
 const PATHS: Readonly<Record<Name, string>> = {
   check: 'M3 8.5 6.5 12 13 4.5',
@@ -31,16 +28,18 @@ const PATHS: Readonly<Record<Name, string>> = {
   gate: 'M2.5 14V6.5a5.5 5.5 0 0 1 11 0V14M6 2v12M10 2v12M2.5 6.5h11M2.5 10.5h11',
   settings: 'M2 4.5h7M13 4.5h1M11 3v3M2 11.5h1M7 11.5h7M5 10v3',
   plus: 'M8 3v10M3 8h10',
-  person: 'M8 2.5a2.75 2.75 0 1 0 0 5.5 2.75 2.75 0 0 0 0-5.5ZM2.5 14a5.5 5.5 0 0 1 11 0',
-  down: 'M4.5 6.5 8 10l3.5-3.5',
-  menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
   file: 'M4 1.5h5L12.5 5v9.5h-8.5ZM9 1.5V5h3.5',
 }
 
 export function Icon({ name }: { readonly name: Name }) {
+  return <Sign name={name} path={PATHS[name]} />
+}
+
+/** A sign by what draws it, in a square of 16. */
+export function Sign({ name, path }: { readonly name: string; readonly path: string }) {
   return (
     <svg class="icon" data-icon={name} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} />
+      <path d={path} />
     </svg>
   )
 }

@@ -1,7 +1,7 @@
 /** What every page of the explorer is given, and what the control panel gives to the page. */
 import type { ComponentType } from 'preact'
 import type { Engine } from '../../engine/index.ts'
-import type { Route } from '../model/routes.ts'
+import type { Route } from '../model/link.ts'
 import type { Mode, Rules } from '../model/rules.ts'
 import type { Circumstances, Headers, Verdict } from '../model/verify.ts'
 import type { View } from '../model/view.ts'
@@ -32,5 +32,9 @@ export interface ControlPanel {
   readonly titleOf: (route: Route) => string
 }
 
-/** Loads the control panel; absent where there is none. @param takeSecret the secret of the link that led here */
-export type LoadControlPanel = (takeSecret: () => string | undefined) => Promise<ControlPanel>
+/** The way into the control panel, where there is one. */
+export interface PanelEntry {
+  readonly load: () => Promise<ControlPanel>
+  /** The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the address. */
+  readonly routeHere: () => Route | undefined
+}

@@ -1,8 +1,8 @@
 /** The view in the address, or the page of the control panel: read from it, and written to it. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { type Route, routeOf } from '../model/routes.ts'
+import type { Route } from '../model/link.ts'
 import { hashOf, type View, viewOf } from '../model/view.ts'
-import { hideSecret } from './secret.ts'
+import type { PanelEntry } from './page.ts'
 
 /** Changes the view. `push`: the way back leads to the view before. */
 export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void
@@ -10,9 +10,9 @@ export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void
 /** Browsers refuse an address that changes with every key. */
 const WRITTEN_AFTER_MS = 300
 
-/** @param withPanel whether there is a control panel; without one its links lead to the first view */
-export function useView(withPanel: boolean): readonly [View, Go, Route | undefined] {
-  const routeHere = useCallback(() => (withPanel ? routeOf(location.hash) : undefined), [withPanel])
+/** @param entry without one the links of the control panel lead to the first view */
+export function useView(entry: PanelEntry | undefined): readonly [View, Go, Route | undefined] {
+  const routeHere = useCallback(() => entry?.routeHere(), [entry])
   const [view, setView] = useState(() => viewOf(location.hash))
   const [route, setRoute] = useState(routeHere)
   const current = useRef(view)
@@ -20,7 +20,6 @@ export function useView(withPanel: boolean): readonly [View, Go, Route | undefin
 
   useEffect(() => {
     const read = () => {
-      hideSecret()
       clearTimeout(later.current)
       const found = routeHere()
       setRoute(found)

@@ -46,71 +46,78 @@ export interface Panel {
 
 const SESSION = '/console/session'
 
-export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
-  let state: PanelState = { session: undefined, dialog: 'none', reachable: true, aheadMs: 0 }
+/** A state that views subscribe to, and the dialog that calls wait for. */
+function storeOf(first: PanelState) {
+  let state = first
+  let answer: ((done: boolean) => void) | undefined
   const listeners = new Set<() => void>()
   const change = (changed: Partial<PanelState>): void => {
     state = { ...state, ...changed }
     for (const listener of listeners) listener()
   }
-  let answer: ((done: boolean) => void) | undefined
-  const close = (done: boolean, changed: Partial<PanelState> = {}): void => {
-    const waiting = answer
-    answer = undefined
-    change({ ...changed, dialog: 'none' })
-    waiting?.(done)
-  }
-  const dialog = (which: 'login' | 'confirm'): Promise<boolean> => {
-    answer?.(false)
-    change({ dialog: which })
-    return new Promise((resolve) => {
-      answer = resolve
-    })
-  }
-  const signedOut = (): SessionAnswer => ({ signedIn: false, passkeys: state.session?.passkeys ?? false })
-
-  const take = (session: SessionAnswer): void => {
-    const aheadMs = session.signedIn ? session.nowMs - now() : state.aheadMs
-    const same = samePerson(whoOf(state.session), whoOf(session))
-    if (state.dialog === 'none' || !session.signedIn) change({ session, aheadMs })
-    // What was typed belongs to whoever typed it: another person does not send it.
-    else close(same, { session, aheadMs })
-  }
-  const read = async (): Promise<SessionAnswer> => {
-    const response = await ask(SESSION, {}, { reads: true, plain: state.session !== undefined })
-    return (await response.json()) as SessionAnswer
-  }
-  const logInAgain = async (): Promise<boolean> => {
-    const session = await read()
-    // Another tab may have logged in meanwhile.
-    if (session.signedIn) {
-      const same = samePerson(whoOf(state.session), session.who)
-      take(session)
-      return same
-    }
-    return dialog('login')
-  }
-  const ask = callsIn({
-    ...{ fetch, wait, logInAgain },
-    confirm: () => dialog('confirm'),
-    reachable: (reachable) => change({ reachable }),
-  })
-  let opening: Promise<void> | undefined
   return {
+    change,
     state: () => state,
-    subscribe: (listener) => {
+    subscribe: (listener: () => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    ask,
-    open: () => {
-      opening ??= read()
+    /** Opens a dialog. @returns what it is closed with */
+    dialog: (which: 'login' | 'confirm'): Promise<boolean> => {
+      answer?.(false)
+      change({ dialog: which })
+      return new Promise((resolve) => {
+        answer = resolve
+      })
+    },
+    close: (done: boolean, changed: Partial<PanelState>): void => {
+      const waiting = answer
+      answer = undefined
+      change({ ...changed, dialog: 'none' })
+      waiting?.(done)
+    },
+  }
+}
+
+export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
+  const store = storeOf({ session: undefined, dialog: 'none', reachable: true, aheadMs: 0 })
+  const { state, close, dialog } = store
+  const signedOut = (): Partial<PanelState> => ({
+    session: { signedIn: false, passkeys: state().session?.passkeys ?? false },
+  })
+  const take = (session: SessionAnswer): boolean => {
+    const { session: before, aheadMs } = state()
+    const same = samePerson(whoOf(before), whoOf(session))
+    const changed = { session, aheadMs: session.signedIn ? session.nowMs - now() : aheadMs }
+    if (state().dialog === 'none' || !session.signedIn) store.change(changed)
+    // What was typed belongs to whoever typed it: another person does not send it.
+    else close(same, changed)
+    return same
+  }
+  const read = async (plain: boolean): Promise<SessionAnswer> => {
+    const response = await ask(SESSION, {}, { reads: true, plain })
+    return (await response.json()) as SessionAnswer
+  }
+  const ask = callsIn({
+    ...{ fetch, wait },
+    logInAgain: async () => {
+      const session = await read(true)
+      // Another tab may have logged in meanwhile.
+      return session.signedIn ? take(session) : dialog('login')
+    },
+    confirm: () => dialog('confirm'),
+    reachable: (reachable) => store.change({ reachable }),
+  })
+  let opening: Promise<unknown> | undefined
+  return {
+    ...{ state, ask, subscribe: store.subscribe },
+    open: async () => {
+      opening ??= read(false)
         .then(take)
-        .catch((error) => {
-          opening = undefined
-          throw error
+        .finally(() => {
+          if (state().session === undefined) opening = undefined
         })
-      return opening
+      await opening
     },
     accept: (session) => {
       take(session)
@@ -118,15 +125,15 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
     },
     logOut: async () => {
       await ask(`${SESSION}/end`, jsonOf({}), { reads: false, plain: true })
-      close(false, { session: signedOut() })
+      close(false, signedOut())
       tell('out')
     },
     heard: async (told) => {
-      if (told === 'out') close(false, { session: signedOut() })
-      else take(await read())
+      if (told === 'out') close(false, signedOut())
+      else take(await read(true))
     },
-    giveUp: () => close(false, state.dialog === 'login' ? { session: signedOut() } : {}),
-    nowMs: () => now() + state.aheadMs,
+    giveUp: () => close(false, state().dialog === 'login' ? signedOut() : {}),
+    nowMs: () => now() + state().aheadMs,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Logging in. */
 import { useEffect } from 'preact/hooks'
-import { FIRST_ROUTE, type Route, routeOf } from '../../model/routes.ts'
+import { routeOf } from '../../model/link.ts'
+import { FIRST_ROUTE, type Route } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'
 import { goTo, useMaybeWho } from '../context.tsx'
 import { OPEN_PAGES } from '../model/pages.ts'

@@ -7,6 +7,7 @@ import { apiErrorOf } from '../model/errors.ts'
 import type { Who } from '../model/wire.ts'
 import { FieldError, Form, needed, TextField, useForm } from './form.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
+import { CodeField, codeOf, useSecondFactor } from './second-factor.tsx'
 
 interface LoginFormsProps {
   /** Who was logged in before: they need not say who they are. */
@@ -40,7 +41,7 @@ interface Typed {
 function UserForm({ who }: LoginFormsProps) {
   const { panel, api } = usePanel()
   const { session } = usePanelState()
-  const [needsCode, setNeedsCode] = useState(false)
+  const { needsCode, checkCode, attempt } = useSecondFactor()
   const known = who?.type === 'user' ? who : undefined
   const form = useForm(
     { account: known?.account ?? '', name: known?.name ?? '', password: '', code: '' },
@@ -48,25 +49,12 @@ function UserForm({ who }: LoginFormsProps) {
       account: needed(account, texts.login.account),
       name: needed(name, texts.login.name),
       password: needed(password, texts.login.password),
-      code: needsCode ? needed(code, texts.login.code) : undefined,
+      code: checkCode(code),
     }),
   )
-  const submit = async ({ account, name, password, code }: Typed) => {
-    try {
-      const digits = code.replaceAll(/\s/g, '')
-      const user = { account: account.trim(), user: name.trim(), password }
-      panel.accept(await api.session.logIn({ ...user, ...(digits !== '' && { code: digits }) }))
-    } catch (error) {
-      const { reason, metadata } = apiErrorOf(error)
-      if (reason === 'SECOND_FACTOR_REQUIRED') {
-        if (!metadata.ways?.includes('code')) throw new FieldError('password', texts.login.needsPasskey)
-        setNeedsCode(true)
-        throw new FieldError('code', texts.login.needsCode)
-      }
-      if (reason === 'CODE_WRONG') throw new FieldError('code', texts.login.codeWrong)
-      if (reason === 'LOGIN_FAILED') throw new FieldError('password', texts.login.failed)
-      throw error
-    }
+  const submit = ({ account, name, password, code }: Typed) => {
+    const login = { account: account.trim(), user: name.trim(), password, ...codeOf(code) }
+    return attempt(async () => panel.accept(await api.session.logIn(login)), texts.login.failed)
   }
   return (
     <>
@@ -87,17 +75,7 @@ function UserForm({ who }: LoginFormsProps) {
           autocomplete="current-password"
           autofocus={known !== undefined}
         />
-        {needsCode && (
-          <TextField
-            form={form}
-            name="code"
-            label={texts.login.code}
-            hint={texts.login.codeHint}
-            autocomplete="one-time-code"
-            inputMode="numeric"
-            mono
-          />
-        )}
+        {needsCode && <CodeField form={form} />}
       </Form>
       {session?.passkeys ? (
         <PasskeyButton
@@ -113,10 +91,28 @@ function UserForm({ who }: LoginFormsProps) {
 
 function OperatorForm() {
   const { panel, api } = usePanel()
+  return (
+    <TokenForm
+      hint={texts.login.tokenHint}
+      button={texts.login.button}
+      send={async (token) => panel.accept(await api.session.operator(token))}
+    />
+  )
+}
+
+interface TokenFormProps {
+  readonly hint?: string
+  readonly button: string
+  readonly send: (token: string) => Promise<void>
+  readonly cancel?: () => void
+}
+
+/** Asks for a caller token. */
+export function TokenForm({ hint, button, send, cancel }: TokenFormProps) {
   const form = useForm({ token: '' }, ({ token }) => ({ token: needed(token, texts.login.token) }))
   const submit = async ({ token }: { readonly token: string }) => {
     try {
-      panel.accept(await api.session.operator(token.trim()))
+      await send(token.trim())
     } catch (error) {
       if (apiErrorOf(error).reason === 'CALLER_TOKEN_INVALID')
         throw new FieldError('token', texts.login.tokenInvalid)
@@ -124,12 +120,12 @@ function OperatorForm() {
     }
   }
   return (
-    <Form form={form} submit={submit} button={texts.login.button}>
+    <Form form={form} submit={submit} button={button} {...(cancel && { cancel })}>
       <TextField
         form={form}
         name="token"
         label={texts.login.token}
-        hint={texts.login.tokenHint}
+        hint={hint}
         type="password"
         autofocus
         mono

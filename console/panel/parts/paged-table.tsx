@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { drawnRows, moved } from '../../model/moves.ts'
 import { texts } from '../../texts/en/panel.ts'
+import type { ApiError } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
 import { wantsMore } from '../model/paging.ts'
 import type { Pages } from './use-pages.ts'
@@ -48,7 +49,7 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
   useEffect(() => {
     if (wantsMore({ ...paged, rows }, filter === undefined ? first + inSight : rows.length)) more()
   })
-  const isEmpty = rows.length === 0 && paged.next === undefined && !paged.loading
+  const whole = paged.next === undefined
   return (
     <div class="list">
       <div class="list-scroll" ref={box} onScroll={onScroll}>
@@ -56,7 +57,7 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
           ref={table}
           class="rows"
           aria-label={label}
-          aria-rowcount={paged.next === undefined ? rows.length + 1 : -1}
+          aria-rowcount={whole ? rows.length + 1 : -1}
           aria-busy={paged.loading}
           onKeyDown={onKeyDown}
         >
@@ -83,31 +84,42 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
             )}
           </tbody>
         </table>
-        {isEmpty && paged.error === undefined && (
-          <div class="nothing">
-            {filter === undefined ? (empty ?? texts.list.empty) : texts.list.searchNone}
-          </div>
-        )}
-        {paged.error !== undefined && (
-          <div class="nothing" role="alert">
-            <p>
-              <strong>{texts.list.failed}</strong> {messageOf(paged.error)}
-            </p>
-            <button type="button" onClick={rows.length === 0 ? reload : more}>
-              {texts.list.retry}
-            </button>
-          </div>
-        )}
+        <InsteadOfRows
+          error={paged.error}
+          retry={rows.length === 0 ? reload : more}
+          empty={rows.length === 0 && whole && !paged.loading}
+        >
+          {filter === undefined ? (empty ?? texts.list.empty) : texts.list.searchNone}
+        </InsteadOfRows>
       </div>
       <p class="list-foot" role="status">
-        {paged.loading
-          ? texts.list.loading
-          : isEmpty
-            ? ''
-            : texts.list.rows(rows.length, paged.next !== undefined)}
+        {paged.loading ? texts.list.loading : rows.length > 0 && texts.list.rows(rows.length, !whole)}
       </p>
     </div>
   )
+}
+
+interface InsteadOfRowsProps {
+  readonly error: ApiError | undefined
+  readonly retry: () => void
+  readonly empty: boolean
+  /** What is said of an empty list. */
+  readonly children: ComponentChildren
+}
+
+function InsteadOfRows({ error, retry, empty, children }: InsteadOfRowsProps) {
+  if (error !== undefined)
+    return (
+      <div class="nothing" role="alert">
+        <p>
+          <strong>{texts.list.failed}</strong> {messageOf(error)}
+        </p>
+        <button type="button" onClick={retry}>
+          {texts.list.retry}
+        </button>
+      </div>
+    )
+  return empty ? <div class="nothing">{children}</div> : null
 }
 
 function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }) {
