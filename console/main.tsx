@@ -23,25 +23,11 @@ interface Given {
 declare const SERVED: boolean
 
 const entry: PanelEntry = {
-  load: async () => {
-    const [{ openControlPanel }] = await Promise.all([import('./panel/index.tsx'), loadStyle('panel-style')])
-    return openControlPanel(takeSecret)
-  },
+  load: async () => (await import('./panel/index.tsx')).openControlPanel(takeSecret),
   routeHere: () => {
     hideSecret()
     return routeOf(location.hash)
   },
-}
-
-/** Loads the style whose address the page names, before what needs it is drawn. */
-function loadStyle(name: string): Promise<void> {
-  return new Promise((resolve) => {
-    const link = document.createElement('link')
-    link.rel = 'stylesheet'
-    link.href = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
-    link.onload = link.onerror = () => resolve()
-    document.head.append(link)
-  })
 }
 
 const verifyHere: Verify = async (api, headers, circumstances) => {

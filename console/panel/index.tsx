@@ -21,7 +21,8 @@ import { newToaster, Toasts } from './parts/toasts.tsx'
 import { SessionDialogs } from './session-dialogs.tsx'
 
 /** Opens it once. @param takeSecret the secret of the link that led here */
-export function openControlPanel(takeSecret: () => string | undefined): ControlPanel {
+export async function openControlPanel(takeSecret: () => string | undefined): Promise<ControlPanel> {
+  const styled = loadStyle('panel-style')
   const channel = new BroadcastChannel('portcullis-session')
   let tryNow: () => void = () => {}
   const panel = panelIn({
@@ -43,6 +44,7 @@ export function openControlPanel(takeSecret: () => string | undefined): ControlP
     ...{ panel, api: apiOver(panel.ask, location.origin), toaster: newToaster(), there: THERE },
   }
   void panel.open().catch(() => {})
+  await styled
   return {
     Menu: ({ route }) => (
       <PanelProvider value={context}>
@@ -63,6 +65,17 @@ export function openControlPanel(takeSecret: () => string | undefined): ControlP
     ),
     titleOf: (route) => texts.pages[route.page],
   }
+}
+
+/** Loads the style whose address the page names, before what needs it is drawn. */
+function loadStyle(name: string): Promise<void> {
+  return new Promise((resolve) => {
+    const link = document.createElement('link')
+    link.rel = 'stylesheet'
+    link.href = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
+    link.onload = link.onerror = () => resolve()
+    document.head.append(link)
+  })
 }
 
 interface ViewProps {

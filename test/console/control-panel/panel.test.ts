@@ -1,0 +1,60 @@
+/** Who is logged in, as the tabs of a browser know it, and by whose clock. */
+import { expect, test } from 'vitest'
+import { samePerson } from '../../../console/panel/model/panel.ts'
+import type { Who } from '../../../console/panel/model/wire.ts'
+import { AHEAD_MS, ANNA, fakePanel, NOW_MS, sessionOf } from '../../support/panel.ts'
+
+test('who is logged in is asked once, however many want to know', async () => {
+  const { panel, asked } = fakePanel(() => [200, sessionOf()])
+  expect(panel.state().session).toBe(undefined)
+  await Promise.all([panel.open(), panel.open()])
+  await panel.open()
+  expect(asked).toHaveLength(1)
+  expect(panel.state().session).toEqual(sessionOf())
+})
+
+test('times are those of the sidecar, whatever the clock of this machine says', async () => {
+  const { panel } = fakePanel(() => [200, sessionOf()])
+  expect(panel.nowMs()).toBe(NOW_MS)
+  await panel.open()
+  expect(panel.nowMs()).toBe(NOW_MS + AHEAD_MS)
+})
+
+test('logging in and out is told to the other tabs, and what they told is not told again', async () => {
+  const { panel, told } = fakePanel((path) => (path.endsWith('/end') ? [204] : [200, sessionOf()]))
+  panel.accept(sessionOf())
+  await panel.logOut()
+  expect(told).toEqual(['in', 'out'])
+  expect(panel.state().session).toEqual({ signedIn: false, passkeys: true })
+  await panel.heard('in')
+  expect(panel.state().session).toEqual(sessionOf())
+  await panel.heard('out')
+  expect(panel.state().session?.signedIn).toBe(false)
+  expect(told).toEqual(['in', 'out'])
+})
+
+test('a session that cannot be ended is not shown as ended', async () => {
+  const { panel, told } = fakePanel(() => [500, { reason: 'INTERNAL', message: '' }])
+  panel.accept(sessionOf())
+  await expect(panel.logOut()).rejects.toMatchObject({ reason: 'INTERNAL' })
+  expect([panel.state().session?.signedIn, told]).toEqual([true, ['in']])
+})
+
+const OPS: Who = {
+  type: 'operator',
+  name: 'anna',
+  rights: { everything: true, read: false, revoke: false, administer: [] },
+}
+
+test.each<[one: Who | undefined, other: Who | undefined, same: boolean]>([
+  [ANNA, { ...ANNA, owner: false } as Who, true],
+  [ANNA, { ...ANNA, name: 'ben' }, false],
+  [ANNA, { ...ANNA, account: '2' } as Who, false],
+  [ANNA, OPS, false],
+  [OPS, ANNA, false],
+  [OPS, OPS, true],
+  [undefined, ANNA, false],
+  [undefined, undefined, false],
+])('%j and %j: %s', (one, other, same) => {
+  expect(samePerson(one, other)).toBe(same)
+})
