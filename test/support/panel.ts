@@ -44,17 +44,19 @@ export function fakePanel(answer: (path: string, before: number, asked: Asked) =
   const panel = panelIn({
     fetch: async (input, init = {}) => {
       const path = String(input)
-      const body = init.body == null ? undefined : JSON.parse(String(init.body))
+      // Connect's client sends bytes.
+      const text = await new Response(init.body ?? null).text()
+      const body: unknown = text === '' ? undefined : JSON.parse(text)
       const request = { path, method: init.method ?? 'GET', headers: new Headers(init.headers), body }
       const given = answer(path, asked.filter((each) => each.path === path).length, request)
       asked.push(request)
       if (given === 'unreachable') throw new TypeError('Failed to fetch')
       const [status, json, retryAfter] = given
-      const headers = retryAfter === undefined ? undefined : { 'Retry-After': String(retryAfter) }
-      return new Response(json === undefined ? null : JSON.stringify(json), {
-        status,
-        ...(headers && { headers }),
-      })
+      const headers = {
+        'Content-Type': 'application/json',
+        ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+      }
+      return new Response(json === undefined ? null : JSON.stringify(json), { status, headers })
     },
     wait: async (ms) => {
       waited.push(ms)
