@@ -30,7 +30,7 @@ export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
     },
     authorize: http.authorize,
     jwks: http.jwks,
-    console: http.console ? { verify: http.connect, controlPanel: false } : undefined,
+    console: http.console ? { verify: http.connect } : undefined,
     authzen: http.authzen
       ? { callersOnly: !isForThisMachine({ grpc, http }), evaluationsMax: grpc.max_batch_length }
       : undefined,

@@ -13,8 +13,6 @@ import { PAGE } from './host.ts'
 export interface ConsoleOptions {
   /** Whether the page may ask `Check` of this server. */
   readonly verify: boolean
-  /** Whether the control panel is on. The page has no trace of it where it is not. */
-  readonly controlPanel: boolean
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -55,8 +53,8 @@ const NEVER_ASKS = 'public, max-age=31536000, immutable'
 /** @throws Error where a checkout has not built the page */
 export function addConsoleRoutes(
   server: FastifyInstance,
-  { rules }: Pick<Services, 'rules'>,
-  { verify, controlPanel }: ConsoleOptions,
+  { rules, controlPanel }: Pick<Services, 'rules' | 'controlPanel'>,
+  { verify }: ConsoleOptions,
 ): void {
   const page = pageFile('index.html')
   const version = hash('sha256', page, 'base64url')
@@ -71,8 +69,10 @@ export function addConsoleRoutes(
     if (matrix === undefined) return notFound(reply)
     prepared(reply, ASKS, 'application/json')
     const mode = engine.strict ? 'strict' : 'resolved'
-    const body = () => Buffer.from(JSON.stringify({ matrix, mode, verify, controlPanel }))
-    const version = `${engine.rulesDigest} ${verify} ${controlPanel}`
+    // Where it is off, the page has no trace of it.
+    const options = { verify, controlPanel: controlPanel !== undefined }
+    const body = () => Buffer.from(JSON.stringify({ matrix, mode, ...options }))
+    const version = `${engine.rulesDigest} ${JSON.stringify(options)}`
     return sendIfChanged(reply, body, version, headers['if-none-match'])
   })
   server.get<{ Params: { name: string } }>(`${PAGE}assets/:name`, async ({ params: { name } }, reply) => {
