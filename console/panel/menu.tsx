@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
 import { goTo, useMaybeWho, usePanel } from './context.tsx'
-import { accountOf, type MenuGroup, menuOf } from './model/pages.ts'
+import { accountOf, type MenuGroup, menuOf, OPEN_PAGES } from './model/pages.ts'
 import type { Who } from './model/wire.ts'
 import { PanelIcon } from './parts/icons.tsx'
 
@@ -18,6 +18,7 @@ export function AccountMenu({ route }: { readonly route: Route | undefined }) {
     if (focus) button.current?.focus()
   }
   useClosing(box, open, close)
+  if (who === undefined && route !== undefined && OPEN_PAGES.includes(route.page)) return null
   if (who === undefined)
     return (
       <a class="button account-button" href={linkTo('login')}>

@@ -151,7 +151,7 @@ function TableRow<T>({ index, row, columns, active, opened, select, open }: Tabl
     <tr
       aria-rowindex={index + 2}
       data-row={index}
-      class={opened ? 'opened' : open && 'opens'}
+      class={opened ? 'opened' : open && 'can-open'}
       tabIndex={active ? 0 : -1}
       onFocus={() => select(index)}
       onClick={(event) => {

@@ -54,7 +54,7 @@ export const texts = {
     code: 'One-time code',
     codeHint: 'Six digits from your authenticator app.',
     token: 'Caller token',
-    tokenHint: 'It is kept for this session by the sidecar, and not in this browser.',
+    tokenHint: 'It is sent once, and is not kept in this browser.',
     button: 'Log in',
     passkey: 'Log in with a passkey',
     or: 'or',
@@ -156,7 +156,7 @@ export const texts = {
   },
 
   form: {
-    required: (label: string) => `${label}: expected a value`,
+    required: (label: string) => `Enter the ${label.charAt(0).toLowerCase()}${label.slice(1)}.`,
     failed: 'It did not work',
     busy: 'Working…',
     optional: 'optional',
