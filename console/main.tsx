@@ -6,7 +6,8 @@ import { type Mode, rulesOf } from './model/rules.ts'
 import { CHECK_PATH, checkBody, verdictOf } from './model/verify.ts'
 import { texts } from './texts/en/explorer.ts'
 import { App } from './ui/app.tsx'
-import type { PanelEntry, Verify } from './ui/page.ts'
+import type { PanelEntry } from './ui/control-panel.ts'
+import type { Verify } from './ui/page.ts'
 import { hideSecret, takeSecret } from './ui/secret.ts'
 
 /** What the page shows, as JSON: `rules.json` of a sidecar, or a part of a page that is one file. */

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { buildConsole } from './console.ts'
-import { licensesOf } from './licenses.ts'
+import { licensesOf, statedLicense } from './licenses.ts'
 import { PACKAGES, type Package, packageIn, ROOT } from './packages.ts'
 
 const COMPILER = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
@@ -49,7 +49,9 @@ export async function buildPackage(built: Package, output: string): Promise<void
     metafile: true,
   })
   const page = built.page ? await buildConsole(join(output, 'console')) : undefined
-  const licenses = licensesOf([...Object.keys(metafile.inputs), ...(page?.inputs ?? [])])
+  const inputs = [...Object.keys(metafile.inputs), ...(page?.inputs ?? [])]
+  // Packages of Buf have no license file with them.
+  const licenses = licensesOf(inputs, (name) => statedLicense(name, inputs))
   if (licenses !== '') writeFileSync(join(output, 'third-party-licenses.txt'), licenses)
   copyDeclarations(built.folder, declarationsOf(built), output)
 }

@@ -11,7 +11,7 @@ import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { buildConsole } from './console.ts'
-import { licensesOf } from './licenses.ts'
+import { licensesOf, statedLicense } from './licenses.ts'
 import { installOnDemand } from './on-demand.ts'
 import { ROOT } from './packages.ts'
 import { writeBillOfMaterials } from './production.ts'
@@ -142,16 +142,4 @@ function nodeLicense(work: string): string {
   const [tarball = ''] = globSync('node-*.tgz', { cwd: work })
   const license = execFileSync('tar', ['-xzOf', join(work, tarball), 'package/LICENSE'], { encoding: 'utf8' })
   return `node ${version.slice(1)}\nMIT, and those of what it contains\n\n${license.trim()}\n`
-}
-
-/** What a package without a license file says of its license: in its manifest, and at the beginning of its sources. */
-function statedLicense(name: string, files: readonly string[]): string {
-  const manifest = JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
-  const notices = files
-    .filter((path) => path.startsWith(`node_modules/${name}/`))
-    .flatMap((path) => /^(?:\/\/.*\n)+/.exec(readFileSync(join(ROOT, path), 'utf8'))?.[0] ?? [])
-    .filter((notice) => notice.includes('Copyright'))
-  const author = manifest.author?.name ?? manifest.author
-  const stated = `License: ${manifest.license}${author === undefined ? '' : `, by ${author}`}`
-  return [stated, ...new Set(notices)].join('\n\n')
 }

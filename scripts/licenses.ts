@@ -80,6 +80,18 @@ function licenseOfPackage(folder: string, withoutFile: (name: string) => string)
   return { name: `${name} ${version}`, license, text }
 }
 
+/** What a package without a license file says of its license: in its manifest, and at the beginning of its sources. */
+export function statedLicense(name: string, files: readonly string[]): string {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
+  const notices = files
+    .filter((path) => path.startsWith(`node_modules/${name}/`))
+    .flatMap((path) => /^(?:\/\/.*\n)+/.exec(readFileSync(join(ROOT, path), 'utf8'))?.[0] ?? [])
+    .filter((notice) => notice.includes('Copyright'))
+  const author = manifest.author?.name ?? manifest.author
+  const stated = `License: ${manifest.license}${author === undefined ? '' : `, by ${author}`}`
+  return [stated, ...new Set(notices)].join('\n\n')
+}
+
 function refuse(name: string): never {
   throw new Error(`${name} becomes part of a package, but has no license file`)
 }

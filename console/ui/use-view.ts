@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
 import { hashOf, type View, viewOf } from '../model/view.ts'
-import type { PanelEntry } from './page.ts'
+import type { PanelEntry } from './control-panel.ts'
 
 /** Changes the view. `push`: the way back leads to the view before. */
 export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void

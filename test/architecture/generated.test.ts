@@ -13,12 +13,15 @@ import { printedApis, printedKinds } from '../support/oracle.ts'
 import { newFolder } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
-test('sidecar/gen is what ts-proto makes of the descriptors in proto/', { timeout: 120_000 }, () => {
+test('the messages are what the plugins make of the descriptors in proto/', { timeout: 120_000 }, () => {
   const output = newFolder()
   execFileSync(process.execPath, ['scripts/generate-messages.ts', output], { cwd: ROOT, stdio: 'pipe' })
-  const generated = filesIn(join(output, 'sidecar/gen'))
-  expect(generated.size).toBeGreaterThan(0)
-  expect(filesIn(join(ROOT, 'sidecar/gen'))).toEqual(generated)
+  // Those of the sidecar by ts-proto, and those of the page by protobuf-es.
+  for (const folder of ['sidecar/gen', 'console/gen']) {
+    const generated = filesIn(join(output, folder))
+    expect(generated.size).toBeGreaterThan(0)
+    expect(filesIn(join(ROOT, folder)), folder).toEqual(generated)
+  }
 })
 
 describe('the descriptors that reflection serves say what the files of proto/ say', () => {
