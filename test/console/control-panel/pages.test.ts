@@ -111,7 +111,7 @@ describe('passwords', () => {
     ['a'.repeat(20), 'repeated'],
     ['my number is 123456', 'account'],
     ['i am ANNA of the house', 'name'],
-    ['x'.repeat(1_023) + 'ab', 'long'],
+    [`${'x'.repeat(1_023)}ab`, 'long'],
     // Characters, and not what a computer counts them in.
     ['🙂'.repeat(11), 'short'],
   ])('%j: %s', (password, fault) => {
