@@ -1,6 +1,10 @@
 /** Links and sessions of the control panel: each ends with what it depends on, and a link works once. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
+import type { Passwords } from '../../../sidecar/authority/password.ts'
+import type { LoginOutcome } from '../../../sidecar/authority/throttle.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import { type NewSession, PanelChange, SESSIONS_MAX } from '../../../sidecar/directory/panel-change.ts'
 import { PanelRecords } from '../../../sidecar/directory/panel-records.ts'
@@ -199,6 +203,71 @@ export function panelContract(subject: () => Subject): void {
       ['control_panel_user.end_session', id],
       ['control_panel_user.log_out', other.id],
     ])
+  })
+
+  /** A control panel whose check of a password waits until the test opens the gate. */
+  const gated = () => {
+    const { store, clock } = subject()
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const checked: (string | undefined)[] = []
+    const outcomes: LoginOutcome[] = []
+    const verify = async (_claim: unknown, hash: string | undefined) => {
+      checked.push(hash)
+      reached.resolve()
+      await gate.promise
+      return hash !== undefined
+    }
+    const panel = new ControlPanel({
+      store,
+      passwords: { verify, isOutdated: () => false } as unknown as Passwords,
+      failedLogins: { admit: async () => (outcome) => void outcomes.push(outcome) },
+      limits: { idleMs: HOUR_MS, lifetimeMs: HOUR_MS },
+      now: () => clock.nowMs,
+    })
+    const logIn = (account: string, userName: string) =>
+      panel.logIn.byPassword({ account, userName, password: new Secret('a password') }, undefined, {
+        origin: { protocol: 'http', address: '192.0.2.1' },
+        ...{ from: { source: { type: 'this_machine' } }, client: '', replaces: undefined, spend: () => {} },
+      })
+    return { logIn, checked, outcomes, reached: reached.promise, open: gate.resolve }
+  }
+
+  const newPasswordHolder = async () => {
+    const scene = await newPanelUser(subject())
+    await changing(subject(), (change) => new PanelChange(change).acceptInvitation(scene.user, PASSWORD_HASH))
+    return {
+      ...scene,
+      user: await theUser(subject().store.records, scene.account, 'person', 'control_panel_user'),
+    }
+  }
+
+  // After an account is enabled again its users log in as before.
+  const lasting = LOSSES.filter(([claim]) => claim !== 'is in an account that is disabled and enabled again')
+  test.each(lasting)('no session begins by the password of a user who meanwhile %s', async (_claim, lose) => {
+    const scene = await newPasswordHolder()
+    const { logIn, outcomes, reached, open } = gated()
+    const outcome = Promise.allSettled([logIn(scene.account.account, scene.user.name)])
+    await reached
+    await lose(subject(), scene)
+    open()
+    expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason: 'LOGIN_FAILED' } }])
+    expect(outcomes).toEqual(['failed'])
+    expect(await records().sessions(scene.user)).toEqual([])
+  })
+
+  test('a password is checked for everybody alike, whether there is such a user or not', async () => {
+    const { account, user } = await newPasswordHolder()
+    const { logIn, checked, outcomes, open } = gated()
+    open()
+    await logIn(account.account, user.name)
+    for (const [number, name] of [
+      [account.account, 'nobody'],
+      ['no such account', user.name],
+      ['\u0000', '\u0000'],
+    ] as const)
+      await expect(logIn(number, name)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
+    expect(checked).toEqual([PASSWORD_HASH, undefined, undefined, undefined])
+    expect(outcomes).toEqual(['succeeded', 'failed', 'failed', 'failed'])
   })
 
   test('all sessions of a user but one end at once', async () => {

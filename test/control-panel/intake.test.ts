@@ -1,0 +1,41 @@
+/** Who waits where many ask at once: the calls of operators with a session come first, and a hint gives nobody a right. */
+import { expect, test } from 'vitest'
+import { type Caller, Callers } from '../../sidecar/usecases/callers.ts'
+import { Intake } from '../../sidecar/usecases/intake.ts'
+
+const DIGEST = Buffer.alloc(32, 1)
+const [OF_OPERATOR, OF_NOBODY] = [Buffer.alloc(32, 2), Buffer.alloc(32, 3)]
+
+const CLERK: Caller = {
+  name: 'clerk',
+  tokenSha256: DIGEST.toString('hex'),
+  certificateName: undefined,
+  profiles: new Set(),
+  rights: { everything: true, revoke: false, read: false, administer: new Set() },
+  expiresAtMs: undefined,
+}
+
+/** How many of a thousand calls of strangers begin before the one with the session. */
+async function strangersBefore(session: Buffer, callers = new Callers([CLERK])): Promise<number> {
+  const known = { callerBefore: (hash: Buffer) => (hash.equals(OF_OPERATOR) ? DIGEST : undefined) }
+  const intake = new Intake(callers, known)
+  let strangers = 0
+  const begun = Array.from({ length: 1_000 }, async (_, index) => {
+    await intake.turn(`stranger ${index % 100}`, { session: OF_NOBODY })
+    strangers++
+  })
+  await intake.turn('page', { session })
+  const before = strangers
+  await Promise.all(begun)
+  return before
+}
+
+test('a call of an operator with a session begins before strangers who came earlier', async () => {
+  expect(await strangersBefore(OF_OPERATOR)).toBeLessThan(20)
+})
+
+test('so it does not where the caller was withdrawn; then connections take turns', async () => {
+  const withdrawn = await strangersBefore(OF_OPERATOR, new Callers([]))
+  expect(withdrawn).toBeGreaterThan(20)
+  expect(withdrawn).toBe(await strangersBefore(OF_NOBODY))
+})
