@@ -243,17 +243,25 @@ export function panelContract(subject: () => Subject): void {
 
   // After an account is enabled again its users log in as before.
   const lasting = LOSSES.filter(([claim]) => claim !== 'is in an account that is disabled and enabled again')
-  test.each(lasting)('no session begins by the password of a user who meanwhile %s', async (_claim, lose) => {
-    const scene = await newPasswordHolder()
-    const { logIn, outcomes, reached, open } = gated()
-    const outcome = Promise.allSettled([logIn(scene.account.account, scene.user.name)])
-    await reached
-    await lose(subject(), scene)
-    open()
-    expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason: 'LOGIN_FAILED' } }])
-    expect(outcomes).toEqual(['failed'])
-    expect(await records().sessions(scene.user)).toEqual([])
-  })
+  const replaced: (typeof LOSSES)[number] = [
+    'has another password in place of it',
+    (these, { user }) =>
+      changing(these, (change) => new PanelChange(change).rehashPassword(user, PASSWORD_HASH, 'another')),
+  ]
+  test.each([...lasting, replaced])(
+    'no session begins by the password of a user who meanwhile %s',
+    async (_claim, lose) => {
+      const scene = await newPasswordHolder()
+      const { logIn, outcomes, reached, open } = gated()
+      const outcome = Promise.allSettled([logIn(scene.account.account, scene.user.name)])
+      await reached
+      await lose(subject(), scene)
+      open()
+      expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason: 'LOGIN_FAILED' } }])
+      expect(outcomes).toEqual(['failed'])
+      expect(await records().sessions(scene.user)).toEqual([])
+    },
+  )
 
   test('a password is checked for everybody alike, whether there is such a user or not', async () => {
     const { account, user } = await newPasswordHolder()
