@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { auditContract } from './contract/audit.ts'
 import { auditPagesContract } from './contract/audit-pages.ts'
+import { factorsContract } from './contract/factors.ts'
 import { knownAddressesContract } from './contract/known-addresses.ts'
 import { lastUsedDaysContract } from './contract/last-used-days.ts'
 import { namesContract } from './contract/names.ts'
@@ -46,6 +47,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('requesters', () => requestersContract(subject))
   describe('the control panel', () => panelContract(subject))
   describe('what was revoked', () => revokedContract(subject))
+  describe('second factors', () => factorsContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))
   describe('parts of the audit trail', () => auditPagesContract(subject))
