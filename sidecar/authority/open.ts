@@ -20,7 +20,7 @@ import { trusted } from './actor.ts'
 import { Administration } from './administration/administration.ts'
 import { changeDirectory } from './administration/change.ts'
 import type { ControlPanel } from './control-panel/control-panel.ts'
-import type { PanelParts, SessionLimits } from './control-panel/parts.ts'
+import type { SessionLimits } from './control-panel/parts.ts'
 import { EmbeddedAuthority } from './embedded.ts'
 import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
@@ -144,7 +144,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     ...{ store, signer, turns, pepper, passwords, failedLogins, staticTokenUses, now },
   })
   const limits = options.sessionLimits ?? SESSION_LIMITS
-  const controlPanel = lazyControlPanel({ store, passwords, failedLogins, limits, now })
+  const controlPanel = lazyControlPanel({ store, passwords, pepper, failedLogins, limits, now })
   const open = opening.move()
   return {
     authority,
@@ -162,7 +162,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
 export const SESSION_LIMITS: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 }
 
 /** The control panel, loaded when something first needs it. */
-function lazyControlPanel(parts: Omit<PanelParts, 'factors'>): () => Promise<ControlPanel> {
+function lazyControlPanel(parts: ConstructorParameters<typeof ControlPanel>[0]): () => Promise<ControlPanel> {
   let opened: Promise<ControlPanel> | undefined
   return () => {
     opened ??= import('./control-panel/control-panel.ts').then(({ ControlPanel }) => new ControlPanel(parts))

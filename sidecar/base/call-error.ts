@@ -1,4 +1,5 @@
 /** Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer and not an error. */
+import { FACTOR_ERRORS } from './factor-errors.ts'
 import { filledTemplate, type PlaceholderOf } from './message-template.ts'
 
 /** Stable codes with gRPC's names. Each protocol translates them in one place. */
@@ -315,6 +316,8 @@ export const CALL_ERRORS = {
     message: 'this shows a secret or changes how somebody logs in; confirm who you are, and ask again',
     retry: false,
   },
+
+  ...FACTOR_ERRORS,
 } as const satisfies Readonly<Record<string, CallErrorRow>>
 
 /** Stable and machine-readable: the `reason` of `google.rpc.ErrorInfo`. */

@@ -68,12 +68,23 @@ export class PanelChange {
     await this.#all('UPDATE users SET generation = generation + 1 WHERE id = :user', { user: user.id })
     for (const table of ['passkeys', 'panel_codes', 'panel_links', 'panel_sessions'])
       await this.#all(`DELETE FROM ${table} WHERE user_id = :user`, { user: user.id })
+    await this.#setPassword(user, passwordHash)
+    await this.#writer.record('control_panel_user.accept_invitation', user.account, user.name)
+  }
+
+  /** Gives the user another password, and ends their sessions but the one in which they asked for it. */
+  async replacePassword(user: UserRecord, passwordHash: string, sessionId: string): Promise<void> {
+    await this.#setPassword(user, passwordHash)
+    await this.endSessionsOf(user.id, sessionId)
+    await this.#writer.record('control_panel_user.replace_password', user.account, user.name)
+  }
+
+  async #setPassword(user: UserRecord, passwordHash: string): Promise<void> {
     await this.#all(
       `INSERT INTO panel_passwords (user_id, hash, changed_at_ms) VALUES (:user, :hash, :now)
        ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at_ms = excluded.changed_at_ms`,
       { user: user.id, hash: passwordHash, now: this.#writer.nowMs },
     )
-    await this.#writer.record('control_panel_user.accept_invitation', user.account, user.name)
   }
 
   /** Stores a new hash of the same password, unless the password was replaced meanwhile. */

@@ -43,7 +43,10 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/authority/',
     purpose: 'passwords, tokens and keys: issues, verifies, revokes',
-    imports: ['engine/', 'sidecar/base/', 'sidecar/directory/', 'node:', 'ipaddr.js', 'lru-cache'],
+    imports: [
+      ...['engine/', 'sidecar/base/', 'sidecar/directory/', 'node:', 'ipaddr.js', 'lru-cache'],
+      ...['@simplewebauthn/server', 'otpauth'],
+    ],
   },
   {
     room: 'sidecar/matrix-file/',

@@ -1,21 +1,29 @@
 /** What the control panel is made of: how people and callers log in, and their sessions. Loaded only where it is used. */
+import type { KeyObject } from 'node:crypto'
+import { Factors } from './factors.ts'
 import { PanelLinks } from './links.ts'
 import { LogIn } from './log-in.ts'
 import type { PanelParts } from './parts.ts'
+import { PasswordReplacement } from './password-replacement.ts'
 import { PanelPasswords } from './passwords.ts'
-import { NO_SECOND_FACTORS } from './second-factors.ts'
 import { PanelSessions } from './sessions.ts'
 
 export class ControlPanel {
   readonly links: PanelLinks
   readonly sessions: PanelSessions
   readonly logIn: LogIn
+  readonly factors: Factors
+  readonly passwords: PasswordReplacement
 
-  constructor(given: Omit<PanelParts, 'factors'>) {
-    const parts: PanelParts = { ...given, factors: NO_SECOND_FACTORS }
+  constructor({ pepper, ...given }: Omit<PanelParts, 'factors'> & { readonly pepper: KeyObject }) {
+    const factors = new Factors({ ...given, pepper })
+    const parts: PanelParts = { ...given, factors }
     const { links, sessions } = { links: new PanelLinks(parts), sessions: new PanelSessions(parts) }
+    const passwords = new PanelPasswords(parts)
     this.links = links
     this.sessions = sessions
-    this.logIn = new LogIn(parts, { links, sessions, passwords: new PanelPasswords(parts) })
+    this.logIn = new LogIn(parts, { links, sessions, passwords })
+    this.factors = factors
+    this.passwords = new PasswordReplacement(parts, passwords)
   }
 }

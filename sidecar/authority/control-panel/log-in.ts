@@ -14,6 +14,7 @@ import { changeDirectory } from '../administration/change.ts'
 import type { Origin, PasswordRequester } from '../authority.ts'
 import { nameOfSource } from '../login-source.ts'
 import { actorOf } from './actor.ts'
+import type { PasskeyProof } from './factors.ts'
 import type { LiveLink, PanelLinks } from './links.ts'
 import type { PanelParts } from './parts.ts'
 import { checkPanelPassword, type PanelPasswords, type ProvenLogin } from './passwords.ts'
@@ -59,11 +60,14 @@ export class LogIn {
   byPassword(claim: PasswordRequester, code: string | undefined, request: LoginRequest): Promise<Begun> {
     return this.#panel.passwords.prove(claim, request.from, async (login) => {
       expectAddress(login, request.origin)
-      return this.#begin(actorOf(login.user, request.origin), request, 'password', async (change) => {
-        await expectSame(change, login)
-        await expectSecondFactor(this.#parts.factors, change, login.user, code)
-        return login.user
-      })
+      const { factors } = this.#parts
+      return factors.whileGuessed(login.user, code, () =>
+        this.#begin(actorOf(login.user, request.origin), request, 'password', async (change) => {
+          await expectSame(change, login)
+          await expectSecondFactor(factors, change, login.user, code)
+          return login.user
+        }),
+      )
     })
   }
 
@@ -99,22 +103,14 @@ export class LogIn {
     })
   }
 
-  /**
-   * By a passkey, or whatever else proves the user by itself.
-   *
-   * @param way for the audit trail
-   * @param prove says inside the transaction who it is, or throws
-   */
-  byProof(
-    user: UserRecord,
-    way: string,
-    request: LoginRequest,
-    prove: (change: DirectoryChange) => Promise<UserRecord>,
-  ): Promise<Begun> {
-    return this.#begin(actorOf(user, request.origin), request, way, async (change) => {
-      const proven = await prove(change)
-      const login = await new PanelRecords(change.records).login(proven.account, proven.name)
-      if (login?.user.id !== proven.id) throw callError('LOGIN_FAILED', {})
+  /** By a passkey, in place of the password and the code. */
+  async byPasskey({ userId, use }: PasskeyProof, request: LoginRequest): Promise<Begun> {
+    const user = await this.#parts.store.records.userById(userId)
+    if (user === undefined) throw callError('PASSKEY_REFUSED', {})
+    return this.#begin(actorOf(user, request.origin), request, 'passkey', async (change) => {
+      await use(change)
+      const login = await new PanelRecords(change.records).login(user.account, user.name)
+      if (login?.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
       expectAddress(login, request.origin)
       return login.user
     })
@@ -146,11 +142,26 @@ export class LogIn {
       if (session.holder !== 'user' || session.user.id !== login.user.id) throw sessionEnded()
       const actor = actorOf(login.user, request.origin)
       request.spend(actor)
-      return this.#panel.sessions.confirm(actor, session, async (change) => {
-        await expectSame(change, login)
-        await expectSecondFactor(this.#parts.factors, change, login.user, code)
-      })
+      const { factors } = this.#parts
+      return factors.whileGuessed(login.user, code, () =>
+        this.#panel.sessions.confirm(actor, session, async (change) => {
+          await expectSame(change, login)
+          await expectSecondFactor(factors, change, login.user, code)
+        }),
+      )
     })
+  }
+
+  /** The user of the session proves again who they are, with a passkey. */
+  async confirmByPasskey(
+    session: LiveSession,
+    { userId, use }: PasskeyProof,
+    { origin, spend }: Pick<LoginRequest, 'origin' | 'spend'>,
+  ): Promise<LiveSession> {
+    if (session.holder !== 'user' || session.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
+    const actor = actorOf(session.user, origin)
+    spend(actor)
+    return this.#panel.sessions.confirm(actor, session, use)
   }
 
   async #begin(
@@ -188,7 +199,10 @@ function expectAddress(
 }
 
 /** The password was right before the transaction, and counts only while it is the user's. @throws CallError */
-async function expectSame(change: DirectoryChange, { user, passwordHash }: ProvenLogin): Promise<void> {
+export async function expectSame(
+  change: DirectoryChange,
+  { user, passwordHash }: ProvenLogin,
+): Promise<void> {
   const now = await new PanelRecords(change.records).login(user.account, user.name)
   if (
     now?.user.id !== user.id ||

@@ -12,14 +12,13 @@ export interface SecondFactors {
   waysOf(records: DirectoryRecords, userId: string): Promise<readonly FactorWay[]>
   /** Uses a code up, inside the transaction of what it is for. @throws CallError `CODE_WRONG` */
   useCode(change: DirectoryChange, user: UserRecord, code: string): Promise<void>
-}
-
-/** Nobody has set up anything. */
-export const NO_SECOND_FACTORS: SecondFactors = {
-  waysOf: async () => [],
-  useCode: async () => {
-    throw callError('CODE_WRONG', {})
-  },
+  /**
+   * Does what a code is for. A wrong code counts for its user, wherever it comes from.
+   *
+   * @param code `undefined`: the user gave none, and nothing is counted
+   * @throws CallError `LOGIN_THROTTLED`, and what `work` throws
+   */
+  whileGuessed<T>(user: UserRecord, code: string | undefined, work: () => Promise<T>): Promise<T>
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Links and sessions of the control panel: each ends with what it depends on, and a link works once. */
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
 import type { Passwords } from '../../../sidecar/authority/password.ts'
@@ -219,6 +219,7 @@ export function panelContract(subject: () => Subject): void {
     }
     const panel = new ControlPanel({
       store,
+      pepper: createSecretKey(Buffer.alloc(32)),
       passwords: { verify, isOutdated: () => false } as unknown as Passwords,
       failedLogins: { admit: async () => (outcome) => void outcomes.push(outcome) },
       limits: { idleMs: HOUR_MS, lifetimeMs: HOUR_MS },

@@ -90,15 +90,14 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
   }
   const now = () => clock.nowMs
   const passwords = { hash } as unknown as Passwords
-  const controlPanel = new ControlPanel({ store, passwords, failedLogins: NO_LOGINS, limits: SESSIONS, now })
+  const pepper = createSecretKey(Buffer.alloc(32))
+  const parts = { store, passwords, pepper, now }
+  const controlPanel = new ControlPanel({ ...parts, failedLogins: NO_LOGINS, limits: SESSIONS })
   const administration = new Administration({
-    store,
-    passwords,
+    ...parts,
     signer: undefined as unknown as IamTokenSigner,
-    pepper: createSecretKey(Buffer.alloc(32)),
     controlPanel: () => Promise.resolve(controlPanel),
     tokenKinds: () => engine.tokenKinds.values(),
-    now,
   })
   const ask = <Name extends OperationName>(
     requester: Requester,

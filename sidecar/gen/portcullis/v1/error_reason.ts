@@ -132,6 +132,12 @@ export const ErrorReason = {
   ERROR_REASON_LINK_INVALID: 56,
   /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "this shows a secret or changes how somebody logs in; confirm who you are, and ask again". Do not retry. */
   ERROR_REASON_REAUTHENTICATION_REQUIRED: 57,
+  /** ERROR_REASON_CODE_UNREADABLE - FAILED_PRECONDITION: "this host has another pepper than the one that set up the one-time code; an invitation removes the code". Do not retry. */
+  ERROR_REASON_CODE_UNREADABLE: 58,
+  /** ERROR_REASON_PASSKEYS_NOT_POSSIBLE - FAILED_PRECONDITION: "browsers have no passkeys for `{origin}`; expected https with the name of a host, or `{local}`". Do not retry. */
+  ERROR_REASON_PASSKEYS_NOT_POSSIBLE: 59,
+  /** ERROR_REASON_PASSKEYS_FULL - FAILED_PRECONDITION: "a user has at most {max} passkeys; delete one first". Do not retry. */
+  ERROR_REASON_PASSKEYS_FULL: 60,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -196,5 +202,8 @@ export namespace ErrorReason {
   export type ERROR_REASON_PASSKEY_REFUSED = typeof ErrorReason.ERROR_REASON_PASSKEY_REFUSED;
   export type ERROR_REASON_LINK_INVALID = typeof ErrorReason.ERROR_REASON_LINK_INVALID;
   export type ERROR_REASON_REAUTHENTICATION_REQUIRED = typeof ErrorReason.ERROR_REASON_REAUTHENTICATION_REQUIRED;
+  export type ERROR_REASON_CODE_UNREADABLE = typeof ErrorReason.ERROR_REASON_CODE_UNREADABLE;
+  export type ERROR_REASON_PASSKEYS_NOT_POSSIBLE = typeof ErrorReason.ERROR_REASON_PASSKEYS_NOT_POSSIBLE;
+  export type ERROR_REASON_PASSKEYS_FULL = typeof ErrorReason.ERROR_REASON_PASSKEYS_FULL;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
