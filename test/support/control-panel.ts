@@ -97,6 +97,7 @@ export class Browser {
     const sent = Object.entries<Headers[string]>({
       'x-portcullis-console': '1',
       'sec-fetch-site': 'same-origin',
+      host: new URL(this.#origin).host,
       cookie: this.cookie,
       ...headers,
     }).filter((entry) => entry[1] !== undefined)

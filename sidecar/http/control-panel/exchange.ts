@@ -5,6 +5,7 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { Secret } from '../../base/secret.ts'
 import { escaped } from '../../base/visible-text.ts'
 import type { PanelCall, PanelServices } from '../../usecases/control-panel/call.ts'
+import type { FactorServices } from '../../usecases/control-panel/factors.ts'
 import { forCall, type Services } from '../../usecases/services.ts'
 import type { HttpError } from '../errors.ts'
 import { isObject, JsonBodies, sendJson } from '../json.ts'
@@ -13,7 +14,7 @@ import type { PageRequests } from './page-requests.ts'
 
 /** A request of our page. */
 export interface PanelExchange {
-  readonly services: PanelServices
+  readonly services: FactorServices
   readonly call: PanelCall
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -73,6 +74,7 @@ export class PanelRoutes {
     await intake.turn(connection, { session })
     const call = {
       ...{ clientAddress: addressOf(request), connection, requestId: request.id, session },
+      page: this.pages.originOf(request.raw),
       client: escaped(String(request.headers['user-agent'] ?? '')).slice(0, CLIENT_LENGTH_MAX),
     }
     return { services: { ...forCall(this.#services), controlPanel, trace }, call, request, reply }

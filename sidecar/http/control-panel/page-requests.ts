@@ -3,10 +3,9 @@
  * page of elsewhere can act with the session of whoever looks at it.
  */
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
 import type { FastifyReply } from 'fastify'
+import { hasPasskeys } from '../../authority/control-panel/passkeys.ts'
 import { hashOfPanelSecret } from '../../authority/control-panel/secret.ts'
-import { bareHost } from '../../base/address.ts'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import { isOwnOrigin, type PageAddress } from '../host.ts'
@@ -60,11 +59,12 @@ export class PageRequests {
     return headers.origin ?? `${this.#address.secure ? 'https' : 'http'}://${headers.host}`
   }
 
-  /** Whether passkeys are possible where the page was opened: they belong to the name of a host, and an IP address is none. */
+  /** Whether passkeys are possible where the page was opened. */
   hasPasskeys(request: IncomingMessage): boolean {
-    const { publicUrl } = this.#address
-    const origins = [this.originOf(request), ...(publicUrl === undefined ? [] : [publicUrl])]
-    return origins.some((origin) => isIP(bareHost(new URL(origin).hostname)) === 0)
+    const { publicUrl = '' } = this.#address
+    // A request that only reads does not say whether the page was opened through a proxy, which has the other address.
+    const origins = request.headers.origin ? [request.headers.origin] : [this.originOf(request), publicUrl]
+    return origins.some(hasPasskeys)
   }
 
   #problemOf({ method, headers, headersDistinct }: IncomingMessage): CallError | undefined {

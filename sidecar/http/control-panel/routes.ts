@@ -3,7 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Services } from '../../usecases/services.ts'
 import type { PageAddress } from '../host.ts'
 import { PanelRoutes } from './exchange.ts'
+import { addFactorRoutes } from './factors.ts'
 import { PageRequests } from './page-requests.ts'
+import { addPasskeyRoutes } from './passkeys.ts'
 import { addSessionRoutes } from './session.ts'
 
 /** @returns what finds the session of a request, for calls of the contract */
@@ -17,5 +19,7 @@ export function addControlPanelRoutes(
   const pages = new PageRequests(address)
   const routes = new PanelRoutes(server, { ...services, controlPanel }, pages)
   addSessionRoutes(routes)
+  addPasskeyRoutes(routes)
+  addFactorRoutes(routes)
   return pages
 }

@@ -17,9 +17,10 @@ import {
   sessionOf,
   viewOf,
 } from '../../usecases/control-panel/session.ts'
+import { readCredential } from './credentials.ts'
 import type { Fields, PanelExchange, PanelRoutes } from './exchange.ts'
 
-const SESSION = '/console/session'
+export const SESSION = '/console/session'
 
 export function addSessionRoutes(routes: PanelRoutes): void {
   const { pages } = routes
@@ -101,5 +102,6 @@ function readProof(fields: Fields): Proof {
   if (fields.has('token')) return { type: 'token', token: fields.secret('token') }
   if (fields.has('password'))
     return { type: 'password', password: fields.secret('password'), code: fields.optionalText('code') }
-  throw invalidArgument({ field: 'the body', expected: 'password or token' })
+  if (fields.has('passkey')) return { type: 'passkey', response: readCredential(fields.value('passkey')) }
+  throw invalidArgument({ field: 'the body', expected: 'password, passkey or token' })
 }

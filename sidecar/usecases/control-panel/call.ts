@@ -11,6 +11,8 @@ export interface PanelCall {
   readonly requestId: string
   /** What the browser says of itself. */
   readonly client: string
+  /** The origin of the page, which the server knows to be its own. */
+  readonly page: string
   /** SHA-256 of the secret of the session that it has; `undefined`: it has none. */
   readonly session: Buffer | undefined
 }

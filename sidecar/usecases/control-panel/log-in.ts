@@ -1,12 +1,17 @@
 /** Logging in to the control panel, with its trace in the log. What is proved, and what that gives, is decided by the authority. */
 import { hash } from 'node:crypto'
 import type { Begun } from '../../authority/control-panel/log-in.ts'
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '../../authority/control-panel/passkeys.ts'
 import type { LiveSession } from '../../authority/control-panel/sessions.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import { traceFailure } from '../login-trace.ts'
 import { callerAuthor } from '../requester.ts'
 import { loginRequestOf, originOf, type PanelCall, type PanelServices, sourceOf } from './call.ts'
+import { sessionOf } from './session.ts'
 
 /** A user who logs in with a password. */
 export interface PasswordLogin {
@@ -69,6 +74,36 @@ export function acceptInvitation(
   )
 }
 
+/**
+ * What a browser asks a passkey with: to confirm the session of the call, or to log in where it has none. Nothing is stored.
+ *
+ * @throws CallError
+ */
+export async function passkeyChallenge(
+  services: PanelServices,
+  call: PanelCall,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const known = await sessionOf(services, call)
+  const { factors } = services.controlPanel
+  if (known?.session.holder !== 'user')
+    return factors.passkeyOptions({ purpose: 'login' }, undefined, call.page)
+  const { id, user } = known.session
+  return factors.passkeyOptions({ purpose: 'confirm', session: id }, user, call.page)
+}
+
+/** @throws CallError */
+export function logInByPasskey(
+  services: PanelServices,
+  call: PanelCall,
+  response: AuthenticationResponseJSON,
+): Promise<Begun> {
+  const { factors, logIn } = services.controlPanel
+  return traced(services, call, undefined, async () => {
+    const proof = await factors.provePasskey({ purpose: 'login' }, response, call.page)
+    return logIn.byPasskey(proof, loginRequestOf(services, call))
+  })
+}
+
 /** A caller logs in with the caller token. @throws CallError */
 export function logInAsOperator(services: PanelServices, call: PanelCall, token: Secret): Promise<Begun> {
   return traced(services, call, undefined, async () => {
@@ -92,6 +127,7 @@ export function logInAsOperator(services: PanelServices, call: PanelCall, token:
 /** What somebody with a session proves again. */
 export type Proof =
   | { readonly type: 'password'; readonly password: Secret; readonly code: string | undefined }
+  | { readonly type: 'passkey'; readonly response: AuthenticationResponseJSON }
   | { readonly type: 'token'; readonly token: Secret }
 
 /** The holder of a session proves again who they are. @throws CallError */
@@ -110,6 +146,12 @@ export async function confirmSession(
       controlPanel.logIn.confirmByPassword(session, claim, proof.code, request),
     )
   }
+  if (proof.type === 'passkey')
+    return refusalsTraced(services, call, undefined, async () => {
+      const what = { purpose: 'confirm', session: session.id } as const
+      const proven = await controlPanel.factors.provePasskey(what, proof.response, call.page)
+      return controlPanel.logIn.confirmByPasskey(session, proven, request)
+    })
   return refusalsTraced(services, call, undefined, async () => {
     const digest = proof.type === 'token' ? digestOf(proof.token) : undefined
     if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest) {
@@ -156,7 +198,8 @@ async function traced(
   return begun
 }
 
-async function refusalsTraced<T>(
+/** Leaves a trace in the log of a proof that is refused. */
+export async function refusalsTraced<T>(
   services: PanelServices,
   call: PanelCall,
   user: { readonly account: string; readonly userName: string } | undefined,
