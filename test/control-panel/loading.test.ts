@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { loadedBy } from '../support/loaded.ts'
 
 const PARTS =
-  /sidecar\/(?:(http|usecases|authority)\/control-panel\/|directory\/(panel-change|panel-records)\.)/
+  /sidecar\/(?:(http|usecases|authority)\/control-panel\/|directory\/(factor-change|factor-records|panel-change|panel-records)\.)|node_modules\/(otpauth|@simplewebauthn)\//
 
 const PAGE = { address: '127.0.0.1:0', connect: true, console: true }
 
@@ -12,7 +12,8 @@ test.each<[claim: string, http: object, loaded: string[]]>([
   [
     'the control panel',
     { ...PAGE, control_panel: {} },
-    ['authority', 'http', 'panel-change', 'panel-records', 'usecases'],
+    // The libraries of second factors come with the first one.
+    ['authority', 'factor-change', 'factor-records', 'http', 'panel-change', 'panel-records', 'usecases'],
   ],
 ])('a sidecar with %s loads what it needs and no more', async (_claim, http, loaded) => {
   expect(await loadedBy({ http }, PARTS)).toEqual(loaded)

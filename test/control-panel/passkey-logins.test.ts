@@ -1,0 +1,109 @@
+/** Logging in with a passkey: by each answer once, while it is the user's, and no other one. */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { Authenticator } from '../support/authenticator.ts'
+import { ORIGIN, PanelStage, type Person, reasonOf, requestFrom } from '../support/panel-stage.ts'
+
+const LOGIN = { purpose: 'login' } as const
+const REFUSED = { reason: 'PASSKEY_REFUSED' }
+
+const stage = new PanelStage()
+
+test('a passkey logs in by itself, also who has a one-time code, and each answer once', async () => {
+  const person = await stage.newPerson()
+  await stage.withCode(person)
+  const authenticator = await stage.withPasskey(person)
+  const response = await stage.answerOf(authenticator)
+  const { session } = await stage.logInByPasskey(response)
+  expect(session).toMatchObject({ holder: 'user', user: { id: person.user.id } })
+  await expect(stage.logInByPasskey(response)).rejects.toMatchObject(REFUSED)
+  await stage.logInByPasskey(await stage.answerOf(authenticator))
+  expect(await stage.panel.factors.passkeys(person.user.id)).toMatchObject([
+    { counter: 2, lastUsedDay: Math.floor(stage.now() / 86_400_000) },
+  ])
+})
+
+test('a passkey that does not count logs in by each answer once, too', async () => {
+  const person = await stage.newPerson()
+  const authenticator = new Authenticator('EdDSA', false)
+  await stage.addPasskey(person, authenticator)
+  const response = await stage.answerOf(authenticator)
+  const outcomes = await Promise.all([1, 2, 3].map(() => reasonOf(stage.logInByPasskey(response))))
+  expect(outcomes.toSorted()).toEqual(['PASSKEY_REFUSED', 'PASSKEY_REFUSED', 'succeeded'])
+  await stage.logInByPasskey(await stage.answerOf(authenticator))
+})
+
+test('a passkey whose copy counted on is refused', async () => {
+  const person = await stage.newPerson()
+  const authenticator = await stage.withPasskey(person)
+  const earlier = await stage.answerOf(authenticator)
+  const later = await stage.answerOf(authenticator)
+  await stage.logInByPasskey(later)
+  await expect(stage.logInByPasskey(earlier)).rejects.toMatchObject(REFUSED)
+})
+
+test.each<[what: string, lose: (person: Person, id: string) => Promise<unknown>]>([
+  ['was deleted', ({ setting }, id) => stage.panel.factors.deletePasskey(setting, id)],
+  [
+    'belongs to a disabled user',
+    ({ user }) => stage.store.change('a test', (change) => change.setUserEnabled(user, false)),
+  ],
+  [
+    'belongs to a deleted user',
+    ({ user }) => stage.store.change('a test', (change) => change.deleteUser(user)),
+  ],
+  ['belongs to who was invited again', ({ account, name }) => stage.accept(account, name)],
+])('a passkey that %s is refused, also where its answer was verified before', async (_what, lose) => {
+  const person = await stage.newPerson()
+  const authenticator = await stage.withPasskey(person)
+  const proof = await stage.panel.factors.provePasskey(LOGIN, await stage.answerOf(authenticator), ORIGIN)
+  await lose(person, authenticator.id)
+  await expect(stage.panel.logIn.byPasskey(proof, requestFrom())).rejects.toMatchObject(REFUSED)
+  const response = await stage.answerOf(authenticator)
+  await expect(stage.logInByPasskey(response)).rejects.toMatchObject(REFUSED)
+})
+
+test('a passkey confirms the session of its user, and no other one', async () => {
+  const [person, other] = [await stage.newPerson(), await stage.newPerson()]
+  const [authenticator, another] = [await stage.withPasskey(person), await stage.withPasskey(other)]
+  stage.clock.nowMs += 600_000
+  const what = { purpose: 'confirm', session: person.session.id } as const
+  const confirm = async (key: Authenticator) => {
+    const options = await stage.panel.factors.passkeyOptions(what, person.user, ORIGIN)
+    const proof = await stage.panel.factors.provePasskey(what, key.get(options, ORIGIN), ORIGIN)
+    return stage.panel.logIn.confirmByPasskey(person.session, proof, requestFrom())
+  }
+  await expect(confirm(another)).rejects.toMatchObject(REFUSED)
+  expect((await confirm(authenticator)).confirmedAtMs).toBe(stage.now())
+})
+
+test('a passkey is added once, for one user, and 20 to each', async () => {
+  const [person, other] = [await stage.newPerson(), await stage.newPerson()]
+  const options = await stage.panel.factors.optionsOfNewPasskey(person.setting, ORIGIN)
+  const authenticator = new Authenticator()
+  const made = { name: 'a key', response: authenticator.create(options, ORIGIN) }
+  const add = () => stage.panel.factors.addPasskey(person.setting, made, ORIGIN)
+  await expect(
+    stage.panel.factors.addPasskey(person.setting, { ...made, name: '' }, ORIGIN),
+  ).rejects.toMatchObject({ violations: [{ field: 'name' }] })
+  expect(await add()).toMatchObject({ id: authenticator.id, name: 'a key', lastUsedDay: undefined })
+  await expect(add()).rejects.toMatchObject(REFUSED)
+  await expect(stage.addPasskey(other, authenticator)).rejects.toMatchObject({ reason: 'ALREADY_EXISTS' })
+  for (let more = 1; more < 20; more++) await stage.withPasskey(person)
+  await expect(stage.withPasskey(person)).rejects.toMatchObject({ reason: 'PASSKEYS_FULL' })
+  await stage.withPasskey(other)
+})
+
+test('strangers who ask for challenges, and answer them wrongly, leave nothing behind', async () => {
+  const person = await stage.newPerson()
+  const authenticator = await stage.withPasskey(person)
+  const everything = async () =>
+    JSON.stringify(await stage.store.records.queries.all('SELECT * FROM panel_challenges ORDER BY hash'))
+  const before = await everything()
+  for (let index = 0; index < 50; index++) {
+    const response = await stage.answerOf(authenticator)
+    response.response.signature = randomBytes(70).toString('base64url')
+    await expect(stage.logInByPasskey(response)).rejects.toMatchObject(REFUSED)
+  }
+  expect(await everything()).toBe(before)
+})
