@@ -250,7 +250,7 @@ async function snapshotOf({ sidecar, folder, logLines }: RunningSidecar): Promis
   return bytesOf(folder, /^diagnostics-/)
 }
 
-function bytesOf(folder: string, names: RegExp): string {
+export function bytesOf(folder: string, names: RegExp): string {
   const files = readdirSync(folder).filter((name) => names.test(name))
   if (files.length === 0) throw new Error(`expected a file ${names} in ${readdirSync(folder)}`)
   return files.map((name) => readFileSync(join(folder, name), 'latin1')).join('')

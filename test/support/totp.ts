@@ -8,7 +8,7 @@ const PERIOD_MS = 30_000
 export function codeAt(secret: string, nowMs: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(nowMs / PERIOD_MS)))
-  const mac = createHmac('sha1', bytesOf(secret)).update(counter).digest()
+  const mac = createHmac('sha1', secretBytes(secret)).update(counter).digest()
   const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 0xf) & 0x7fff_ffff
   return String(number % 1_000_000).padStart(6, '0')
 }
@@ -22,7 +22,8 @@ export function wrongCodeAt(secret: string, nowMs: number): string {
   return free ?? '666666'
 }
 
-function bytesOf(base32: string): Buffer {
+/** The secret itself. */
+export function secretBytes(base32: string): Buffer {
   const bits = [...base32].map((digit) => ALPHABET.indexOf(digit).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
