@@ -162,6 +162,33 @@ test('the password is replaced by who knows it, with one that the page would tak
   expect((await stage.logIn(name)).json).toMatchObject({ reason: 'LOGIN_FAILED' })
 })
 
+test('who came by a link has no password, and sets one', async () => {
+  const { links } = await stage.administration.controlPanel()
+  const name = 'linked'
+  await stage.administration.users.createControlPanelUser(TESTER, ACCOUNT, { name })
+  const { secret } = await links.create(TESTER, ACCOUNT, name, 'login')
+  const shown = stage.browser()
+  await must(shown.post(`${SESSION}/link`, { secret: secret.reveal() }))
+  expect(await factorsOf(shown)).toEqual({ password: null, code: null, passkeys: [] })
+  await must(shown.post(`${FACTORS}/password`, { password: PASSWORD }))
+  expect(await factorsOf(shown)).toMatchObject({ password: { changedAtMs: stage.clock.nowMs } })
+  await must(stage.logIn(name))
+})
+
+test.each(['', 'abcdef', '12345', ' 123456'])(
+  'what is no code is refused before the password: %j',
+  async (code) => {
+    const { name } = await stage.newPerson()
+    for (const password of [PASSWORD, 'a wrong password'])
+      expect(
+        await stage.browser().post(`${SESSION}/login`, { account: ACCOUNT, user: name, password, code }),
+      ).toMatchObject({
+        status: 400,
+        json: { reason: 'INVALID_ARGUMENT', message: 'code: expected 6 digits' },
+      })
+  },
+)
+
 test('an invitation removes the second factors, the last one can be deleted, and the password is enough again', async () => {
   const { name, shown } = await stage.newPerson()
   await stage.setCode(shown)

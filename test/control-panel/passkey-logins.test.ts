@@ -94,6 +94,20 @@ test('a passkey is added once, for one user, and 20 to each', async () => {
   await stage.withPasskey(other)
 })
 
+test('a passkey logs in from an address that the account allows, and is not used up elsewhere', async () => {
+  const person = await stage.newPerson()
+  const response = await stage.answerOf(await stage.withPasskey(person))
+  const restrict = (cidrs: string[]) =>
+    stage.store.change('a test', async (change) => {
+      const account = await change.records.account(person.account)
+      if (account !== undefined) await change.setAddressRules(account, cidrs)
+    })
+  await restrict(['198.51.100.0/24'])
+  await expect(stage.logInByPasskey(response)).rejects.toMatchObject({ reason: 'ADDRESS_NOT_ALLOWED' })
+  await restrict(['203.0.113.0/24'])
+  await stage.logInByPasskey(response)
+})
+
 test('strangers who ask for challenges, and answer them wrongly, leave nothing behind', async () => {
   const person = await stage.newPerson()
   const authenticator = await stage.withPasskey(person)

@@ -135,6 +135,9 @@ describe('a one-time code', () => {
     expect(outcomes.filter((outcome) => outcome === 'CODE_WRONG')).toHaveLength(FAILURES)
     expect(outcomes.filter((outcome) => outcome === 'LOGIN_THROTTLED')).toHaveLength(20 - FAILURES)
     expect(await guess(100, codeAt(secret, stage.now()))).toBe('LOGIN_THROTTLED')
+    await expect(stage.logIn(person, '123456', PASSWORD, requestFrom('198.51.100.101'))).rejects.toThrow(
+      /^too many wrong one-time codes of this user; try again in \d+ s$/,
+    )
   })
 
   test('cannot be kept from its user by who does not know the password', async () => {

@@ -10,9 +10,9 @@ import type { Actor } from '../actor.ts'
 import { changeDirectory } from '../administration/change.ts'
 import { found } from '../administration/found.ts'
 import { checkName } from '../names.ts'
-import type { LoginOutcome } from '../throttle.ts'
+import type { LoginOutcome, Settle } from '../throttle.ts'
 import { type ChallengeFor, Challenges } from './challenges.ts'
-import { type CodeSetup, Codes, expectCode } from './codes.ts'
+import { type CodeSetup, Codes } from './codes.ts'
 import type { PanelParts } from './parts.ts'
 import {
   type AuthenticationResponseJSON,
@@ -78,14 +78,9 @@ export class Factors implements SecondFactors {
       throw callError('CODE_WRONG', {})
   }
 
-  async whileGuessed<T>(
-    { id, account, name }: UserRecord,
-    code: string | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  async whileGuessed<T>(user: UserRecord, code: string | undefined, work: () => Promise<T>): Promise<T> {
     if (code === undefined) return work()
-    expectCode(code)
-    const settle = await this.#parts.failedLogins.admit({ account, userName: name, source: `codes of ${id}` })
+    const settle = await this.#admitCode(user)
     let outcome: LoginOutcome = 'abandoned'
     try {
       const result = await work()
@@ -96,6 +91,18 @@ export class Factors implements SecondFactors {
       throw error
     } finally {
       settle(outcome)
+    }
+  }
+
+  /** The user's codes are a source of their own: it is the same wherever they come from. */
+  async #admitCode({ id, account, name: userName }: UserRecord): Promise<Settle> {
+    try {
+      return await this.#parts.failedLogins.admit({ account, userName, source: `codes of ${id}` })
+    } catch (error) {
+      const seconds = error instanceof CallError ? error.metadata.retry_after_seconds : undefined
+      if (seconds === undefined) throw error
+      const cause = 'too many wrong one-time codes of this user'
+      throw callError('LOGIN_THROTTLED', { cause, seconds }, { metadata: { retry_after_seconds: seconds } })
     }
   }
 

@@ -1,4 +1,6 @@
 /** Logging in, confirming and logging out: `/console/session`. */
+
+import { expectCode } from '../../authority/control-panel/codes.ts'
 import type { Begun } from '../../authority/control-panel/log-in.ts'
 import { invalidArgument } from '../../base/call-error.ts'
 import {
@@ -33,7 +35,7 @@ export function addSessionRoutes(routes: PanelRoutes): void {
     account: fields.text('account'),
     userName: fields.text('user'),
     password: fields.secret('password'),
-    code: fields.optionalText('code'),
+    code: readCode(fields),
   })
   routes.post(`${SESSION}/login`, readLogin, async (exchange, login) =>
     sessionBegun(routes, exchange, await logInByPassword(exchange.services, exchange.call, login)),
@@ -98,10 +100,17 @@ export function sessionJson(
   return { signedIn: true, ...view, who: { ...who, ...rights }, passkeys: pages.hasPasskeys(request.raw) }
 }
 
+/** Looked at before the password, so that what is no code says nothing of it. */
+function readCode(fields: Fields): string | undefined {
+  const code = fields.optionalText('code')
+  if (code !== undefined) expectCode(code)
+  return code
+}
+
 function readProof(fields: Fields): Proof {
   if (fields.has('token')) return { type: 'token', token: fields.secret('token') }
   if (fields.has('password'))
-    return { type: 'password', password: fields.secret('password'), code: fields.optionalText('code') }
+    return { type: 'password', password: fields.secret('password'), code: readCode(fields) }
   if (fields.has('passkey')) return { type: 'passkey', response: readCredential(fields.value('passkey')) }
   throw invalidArgument({ field: 'the body', expected: 'password, passkey or token' })
 }
