@@ -151,7 +151,7 @@ test.each<[claim: string, lose: () => Promise<unknown>]>([
 })
 
 test('a session of an operator ends with the caller, and what it did has its name', async () => {
-  const token = 'a caller token for tests, long enough'
+  const token = 'a-caller-token-for-tests-long-enough'
   const tokenFile = newFile(token)
   const config = newFile(
     JSON.stringify({ callers: [{ name: 'clerk', token_file: tokenFile, rights: ['everything'] }] }),

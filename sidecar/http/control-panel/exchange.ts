@@ -54,24 +54,29 @@ export class PanelRoutes {
     })
   }
 
-  /** @param read makes something of the fields of the body, or throws */
+  /**
+   * @param read makes something of the fields of the body, or throws
+   * @param callerTokenOf a caller token in the body: whoever has a right one comes before strangers
+   */
   post<Body>(
     path: string,
     read: (fields: Fields) => Body,
     answer: (exchange: PanelExchange, body: Body) => Answer,
+    callerTokenOf: (body: Body) => Secret | undefined = () => undefined,
   ): void {
     this.#server.post(path, ROUTE, async (request, reply) => {
       this.pages.expectOurs(request.raw)
       const body = await this.#bodies.read(request, (value) => readFields(value, read), JSON_TYPE)
-      return send(reply, await answer(await this.#begin(request, reply), body))
+      return send(reply, await answer(await this.#begin(request, reply, callerTokenOf(body)), body))
     })
   }
 
-  async #begin(request: FastifyRequest, reply: FastifyReply): Promise<PanelExchange> {
+  async #begin(request: FastifyRequest, reply: FastifyReply, token?: Secret): Promise<PanelExchange> {
     const { controlPanel, intake, trace } = this.#services
     const connection = `http ${connectionOf(request).name}`
     const session = this.pages.sessionOf(request.raw)
-    await intake.turn(connection, { session })
+    const authorization = token === undefined ? [] : [`Bearer ${token.reveal()}`]
+    await intake.turn(connection, { session, authorization })
     const call = {
       ...{ clientAddress: addressOf(request), connection, requestId: request.id, session },
       page: this.pages.originOf(request.raw),

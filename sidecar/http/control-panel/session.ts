@@ -56,8 +56,12 @@ export function addSessionRoutes(routes: PanelRoutes): void {
     return sessionBegun(routes, exchange, begun)
   })
   const readToken = (fields: Fields) => fields.secret('token')
-  routes.post(`${SESSION}/operator`, readToken, async (exchange, token) =>
-    sessionBegun(routes, exchange, await logInAsOperator(exchange.services, exchange.call, token)),
+  routes.post(
+    `${SESSION}/operator`,
+    readToken,
+    async (exchange, token) =>
+      sessionBegun(routes, exchange, await logInAsOperator(exchange.services, exchange.call, token)),
+    (token) => token,
   )
   routes.post(`${SESSION}/confirm`, readProof, async (exchange, proof) => {
     const known = await expectSession(exchange.services, exchange.call)
