@@ -1,5 +1,5 @@
 /** The account menu in the upper right corner (§4.2), and the pages beside a page. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
 import { goTo, useMaybeWho, usePanel } from './context.tsx'
@@ -51,7 +51,7 @@ function useClosing(
   open: boolean,
   close: (focus: boolean) => void,
 ): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) return
     const onKey = (event: KeyboardEvent) => {
       if (event.key === 'Escape') close(true)
@@ -100,7 +100,8 @@ function Menu({ who, route, close }: MenuProps) {
     ({ pages }) => pages,
   )
   const list = useRef<HTMLUListElement>(null)
-  useEffect(() => list.current?.querySelector('a')?.focus(), [])
+  // At once, so that no key is lost that is pressed next.
+  useLayoutEffect(() => list.current?.querySelector('a')?.focus(), [])
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step === 0) return

@@ -101,16 +101,18 @@ export function Form<T extends Values>(props: FormProps<T>) {
   const element = useRef<HTMLFormElement>(null)
   const onSubmit = async (event: Event) => {
     event.preventDefault()
+    const before = document.activeElement
     if (await form.send(submit)) return
     requestAnimationFrame(() => {
-      const wrong = element.current?.querySelector<HTMLElement>('[aria-invalid="true"], .problem')
-      wrong?.focus()
+      const wrong = element.current?.querySelector('[aria-invalid="true"]') ?? before
+      // A button that cannot be pressed meanwhile loses the focus.
+      if (wrong instanceof HTMLElement && wrong.isConnected) wrong.focus()
     })
   }
   return (
     <form ref={element} class="form" noValidate onSubmit={onSubmit} aria-busy={form.busy}>
       {form.problem !== '' && (
-        <p class="problem" role="alert" tabIndex={-1}>
+        <p class="problem" role="alert">
           {form.problem}
         </p>
       )}
