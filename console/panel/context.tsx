@@ -5,8 +5,8 @@ import { hashOfRoute, type PanelPage, type Route } from '../model/routes.ts'
 import type { Api } from './model/api.ts'
 import { accountOf } from './model/pages.ts'
 import { type Panel, type PanelState, whoOf } from './model/panel.ts'
+import type { Toaster } from './model/toasts.ts'
 import type { Session, Who } from './model/wire.ts'
-import type { Toaster } from './parts/toasts.tsx'
 
 export interface Context {
   readonly panel: Panel
