@@ -67,7 +67,8 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
               'skipped' in drawn ? (
                 // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
                 <tr aria-hidden="true" class="skipped" key={`skipped-before-${drawn.before}`}>
-                  <td colSpan={columns.length} style={{ height: `${drawn.skipped * ROW_HEIGHT}px` }} />
+                  {/* No wider than one column: others may be hidden. */}
+                  <td style={{ height: `${drawn.skipped * ROW_HEIGHT}px` }} />
                 </tr>
               ) : (
                 <TableRow
