@@ -4,10 +4,10 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { FIRST_ROUTE, linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
 import type { ControlPanel } from '../ui/control-panel.ts'
-import { type Context, goTo, PanelProvider, RouteProvider, usePanelState } from './context.tsx'
+import { type Context, goTo, PanelProvider, RouteProvider, usePanel, usePanelState } from './context.tsx'
 import { AccountMenu, SideMenu } from './menu.tsx'
 import { apiOver } from './model/api.ts'
-import { apiErrorOf } from './model/errors.ts'
+import { type ApiError, apiErrorOf } from './model/errors.ts'
 import { messageOf } from './model/messages.ts'
 import { accountOf, menuOf, OPEN_PAGES } from './model/pages.ts'
 import { panelIn, type Told, whoOf } from './model/panel.ts'
@@ -44,7 +44,7 @@ export async function openControlPanel(takeSecret: () => string | undefined): Pr
   const context: Context = {
     ...{ panel, api: apiOver(panel.ask, location.origin), toaster: newToaster(), there: THERE },
   }
-  void panel.open().catch(() => {})
+  void panel.open()
   await styled
   return {
     Menu: ({ route }) => (
@@ -85,7 +85,7 @@ interface ViewProps {
 }
 
 function View({ route, takeSecret }: ViewProps) {
-  const { session } = usePanelState()
+  const { session, problem } = usePanelState()
   const who = whoOf(session)
   const open = OPEN_PAGES.includes(route.page)
   const lost = session !== undefined && who === undefined && !open
@@ -94,7 +94,7 @@ function View({ route, takeSecret }: ViewProps) {
   }, [lost, route])
   if (route.page === 'link') return <LinkPage takeSecret={takeSecret} />
   if (route.page === 'invitation') return <InvitationPage takeSecret={takeSecret} />
-  if (session === undefined) return <p class="waiting">{texts.loading}</p>
+  if (session === undefined) return problem ? <Broken problem={problem} /> : <Waiting />
   if (route.page === 'login')
     return <LoginPage key={who === undefined ? 'nobody' : 'somebody'} route={route} />
   if (who === undefined) return null
@@ -105,6 +105,23 @@ function View({ route, takeSecret }: ViewProps) {
         <Inside key={`${who.type} ${who.name} ${accountOf(who, route) ?? ''}`} who={who} route={route} />
       </div>
     </RouteProvider>
+  )
+}
+
+function Waiting() {
+  return <p class="waiting">{texts.loading}</p>
+}
+
+/** Nobody knows who is logged in. */
+function Broken({ problem }: { readonly problem: ApiError }) {
+  const { panel } = usePanel()
+  return (
+    <div class="card" role="alert">
+      <p>{messageOf(problem)}</p>
+      <button type="button" onClick={() => void panel.open()}>
+        {texts.list.retry}
+      </button>
+    </div>
   )
 }
 
@@ -130,7 +147,7 @@ function Inside({ who, route }: { readonly who: Who; readonly route: Route }) {
   }, [route.page])
   if (!seen) return <Missing />
   if (problem !== '') return <p role="alert">{texts.broken}</p>
-  if (loaded?.page !== route.page) return <p class="waiting">{texts.loading}</p>
+  if (loaded?.page !== route.page) return <Waiting />
   return <loaded.component key={route.page} />
 }
 

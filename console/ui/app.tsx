@@ -28,7 +28,7 @@ interface AppProps {
 
 export function App({ rules, verify, entry }: AppProps) {
   const [view, go, route] = useView(entry)
-  const panel = useControlPanel(entry, route)
+  const [panel, isBroken] = useControlPanel(entry, route)
   const [singleKeys, setSingleKeys] = useSingleKeys()
   const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
@@ -54,6 +54,7 @@ export function App({ rules, verify, entry }: AppProps) {
       {route === undefined && <OtherMatrix view={view} engine={engine} go={go} />}
       <main id="content" tabIndex={-1}>
         {route !== undefined && panel && <panel.View route={route} />}
+        {route !== undefined && isBroken && <p role="alert">{texts.broken.title}</p>}
         {route === undefined && <Explorer {...props} chosen={chosen} choose={choose} />}
       </main>
       {panel && <panel.Over />}
@@ -84,8 +85,12 @@ function Explorer({ chosen, choose, ...props }: ExplorerProps) {
 }
 
 /** Loads the control panel: at once for a page of it, and else when the first view is drawn. */
-function useControlPanel(entry: PanelEntry | undefined, route: Route | undefined): ControlPanel | undefined {
+function useControlPanel(
+  entry: PanelEntry | undefined,
+  route: Route | undefined,
+): readonly [ControlPanel | undefined, isBroken: boolean] {
   const [panel, setPanel] = useState<ControlPanel | undefined>(undefined)
+  const [isBroken, setBroken] = useState(false)
   const wanted = useRef(false)
   const isPage = route !== undefined
   useEffect(() => {
@@ -93,7 +98,7 @@ function useControlPanel(entry: PanelEntry | undefined, route: Route | undefined
     const start = () => {
       if (wanted.current) return
       wanted.current = true
-      entry.load().then((loaded) => setPanel(() => loaded))
+      entry.load().then(setPanel, () => setBroken(true))
     }
     if (isPage) {
       start()
@@ -102,7 +107,7 @@ function useControlPanel(entry: PanelEntry | undefined, route: Route | undefined
     const timer = setTimeout(start, LOADED_AFTER_MS)
     return () => clearTimeout(timer)
   }, [entry, isPage])
-  return panel
+  return [panel, isBroken]
 }
 
 /** The first view of the explorer comes first. */

@@ -10,8 +10,8 @@ import { command } from '../support/command-line.ts'
 import { CONSOLE } from '../support/console.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 
-/** Most bytes of compressed script for a first view: of the explorer, 31 kB when this was written; and of the control panel, 84 kB. */
-const EXPLORER_BYTES_MAX = 33_000
+/** Most bytes of compressed script for a first view: of the explorer, 33 kB when this was written; and of the control panel, 86 kB. */
+const EXPLORER_BYTES_MAX = 34_000
 const PANEL_BYTES_MAX = 90_000
 
 const page = () => readFileSync(join(CONSOLE, 'explorer.html'), 'utf8')

@@ -3,11 +3,14 @@
  * what it does is handed in, and what it knows is a value that views subscribe to.
  */
 import { type Ask, callsIn } from './calls.ts'
+import { type ApiError, apiErrorOf } from './errors.ts'
 import type { Session, SessionAnswer, Who } from './wire.ts'
 
 export interface PanelState {
   /** `undefined`: not asked for yet. */
   readonly session: SessionAnswer | undefined
+  /** Why it is not known who is logged in. */
+  readonly problem: ApiError | undefined
   /** The dialog over the page that calls wait for. */
   readonly dialog: 'none' | 'login' | 'confirm'
   readonly reachable: boolean
@@ -30,7 +33,7 @@ export interface Panel {
   /** @returns ends the subscription */
   readonly subscribe: (listener: () => void) => () => void
   readonly ask: Ask
-  /** Asks who is logged in, unless that is known. */
+  /** Asks who is logged in, unless that is known. A fault is in the state. */
   readonly open: () => Promise<void>
   /** Somebody logged in, or confirmed that it is them. */
   readonly accept: (session: Session) => void
@@ -80,7 +83,13 @@ function storeOf(first: PanelState) {
 }
 
 export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
-  const store = storeOf({ session: undefined, dialog: 'none', reachable: true, aheadMs: 0 })
+  const store = storeOf({
+    session: undefined,
+    problem: undefined,
+    dialog: 'none',
+    reachable: true,
+    aheadMs: 0,
+  })
   const { state, close, dialog } = store
   const signedOut = (): Partial<PanelState> => ({
     session: { signedIn: false, passkeys: state().session?.passkeys ?? false },
@@ -88,7 +97,11 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
   const take = (session: SessionAnswer): boolean => {
     const { session: before, aheadMs } = state()
     const same = samePerson(whoOf(before), whoOf(session))
-    const changed = { session, aheadMs: session.signedIn ? session.nowMs - now() : aheadMs }
+    const changed = {
+      session,
+      problem: undefined,
+      aheadMs: session.signedIn ? session.nowMs - now() : aheadMs,
+    }
     if (state().dialog === 'none' || !session.signedIn) store.change(changed)
     // What was typed belongs to whoever typed it: another person does not send it.
     else close(same, changed)
@@ -112,11 +125,10 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
   return {
     ...{ state, ask, subscribe: store.subscribe },
     open: async () => {
-      opening ??= read(false)
-        .then(take)
-        .finally(() => {
-          if (state().session === undefined) opening = undefined
-        })
+      opening ??= read(false).then(take, (error) => {
+        opening = undefined
+        store.change({ problem: apiErrorOf(error) })
+      })
       await opening
     },
     accept: (session) => {

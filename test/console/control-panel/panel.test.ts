@@ -13,6 +13,16 @@ test('who is logged in is asked once, however many want to know', async () => {
   expect(panel.state().session).toEqual(sessionOf())
 })
 
+test('where nobody can tell who is logged in, the fault is known, and it is asked again', async () => {
+  const { panel } = fakePanel((_, before) =>
+    before === 0 ? [500, { reason: 'INTERNAL', message: '' }] : [200, sessionOf()],
+  )
+  await panel.open()
+  expect(panel.state()).toMatchObject({ session: undefined, problem: { reason: 'INTERNAL' } })
+  await panel.open()
+  expect(panel.state()).toMatchObject({ session: sessionOf(), problem: undefined })
+})
+
 test('times are those of the sidecar, whatever the clock of this machine says', async () => {
   const { panel } = fakePanel(() => [200, sessionOf()])
   expect(panel.nowMs()).toBe(NOW_MS)
