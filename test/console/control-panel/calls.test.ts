@@ -175,10 +175,15 @@ test.each([
   ...['LOGIN_FAILED', 'SECOND_FACTOR_REQUIRED', 'CODE_WRONG'],
   ...['LINK_INVALID', 'PASSKEY_REFUSED', 'CALLER_TOKEN_INVALID'],
 ])('%s is about what was sent, and no end of a session', async (reason) => {
-  const { panel } = await openedBy(() => [401, { reason, message: 'm', metadata: { ways: 'code' } }])
-  const error = await panel.ask('/console/factors/password', jsonOf({}), WRITE).catch(apiErrorOf)
-  expect(error).toMatchObject({ reason, message: 'm', metadata: { ways: 'code' }, status: 401 })
+  const { panel } = await openedBy((path) =>
+    path === '/console/session'
+      ? [200, { signedIn: false, passkeys: true }]
+      : [401, { reason, message: 'm', metadata: { ways: 'code' } }],
+  )
+  const call = panel.ask('/console/factors/password', jsonOf({}), WRITE).catch(apiErrorOf)
+  await settled()
   expect(panel.state().dialog).toBe('none')
+  expect(await call).toMatchObject({ reason, message: 'm', metadata: { ways: 'code' }, status: 401 })
 })
 
 describe('errors', () => {
