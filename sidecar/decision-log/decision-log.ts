@@ -8,7 +8,7 @@ import { looksLikeStaticToken } from '../authority/static-token.ts'
 import { callError } from '../base/call-error.ts'
 import type { Health } from '../base/health.ts'
 import type { DecisionListener, OwnToken } from '../usecases/asker.ts'
-import type { AskerFacts, DecisionLog as Log } from '../usecases/decision-log.ts'
+import type { AskerFacts, LineFollower, DecisionLog as Log } from '../usecases/decision-log.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../usecases/questions.ts'
 import { Backlog, type Block, type Destination } from './backlog.ts'
 import { Drops } from './drops.ts'
@@ -66,6 +66,7 @@ export class DecisionLog implements Log {
   readonly #drops: Drops
   readonly #parts: Parts
   readonly #sample: Buffer | undefined
+  follower: LineFollower | undefined
   #nowMs: number | undefined
   readonly #forget: (() => void)[] = []
   readonly #turnEnds = () => {
@@ -83,6 +84,10 @@ export class DecisionLog implements Log {
       onAttempt: (error) => this.#drops.attempted(error),
     })
     this.#sample = samplePercent < 100 ? part({ sample_percent: samplePercent }) : undefined
+  }
+
+  get samplePercent(): number {
+    return this.#options.samplePercent
   }
 
   listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener {
@@ -134,7 +139,7 @@ export class DecisionLog implements Log {
     const isCut = isLong(api) || isLong(kind) || isLongScope(scope) || isLongScope(target)
     if (scope !== undefined && target === undefined && !isCut && !this.#hasMore(decision)) {
       putScope(block, CLAIMS_SCOPE, scope, SCOPE_NO_LATENCY_END)
-      block.lines++
+      this.#made(block)
       return
     }
     if (scope === undefined) putPart(block, CLAIMS)
@@ -224,9 +229,22 @@ export class DecisionLog implements Log {
     if (sample !== undefined) putPart(block, sample)
     if (this.#drops.untold > 0) putPart(block, this.#drops.tell())
     putPart(block, END)
+    this.#made(block)
+  }
+
+  /** A line is whole. Nearly always nobody follows, and then this is all that it costs. */
+  #made(block: Block): void {
     block.lines++
+    if (this.follower !== undefined) show(block, this.follower)
   }
 }
+
+/** Lines have no other end of a line in them, so the last line begins behind the one before. */
+function show({ bytes, length }: Block, follower: LineFollower): void {
+  follower(bytes, bytes.lastIndexOf(LINE_FEED, length - 2) + 1, length)
+}
+
+const LINE_FEED = 0x0a
 
 const NOT_FOUND = { header: undefined, value: undefined }
 

@@ -23,7 +23,17 @@ export interface AskerFacts {
   readonly traceparent: readonly string[]
 }
 
+/**
+ * Is shown a line as soon as it is made: the bytes from `start` to `end`, with the end of the line. They are others after the call, so
+ * whoever wants to keep a line copies it.
+ */
+export type LineFollower = (bytes: Buffer, start: number, end: number) => void
+
 export interface DecisionLog {
+  /** How many of a hundred decisions have a line that allow and are not contested. All others have one. */
+  readonly samplePercent: number
+  /** Is shown every line; `undefined`: nobody is, and following costs nothing. It must not throw. */
+  follower: LineFollower | undefined
   /** @param next is told of those decisions that have their line, or need none; `undefined`: nobody else is told */
   listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener
   /**
