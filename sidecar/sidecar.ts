@@ -26,6 +26,7 @@ import { checkGrpcAddress } from './grpc/address.ts'
 import { startGrpcServer } from './grpc/server.ts'
 import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from './http/server.ts'
 import { httpOptionsOf } from './http-options.ts'
+import type { KnownKeys } from './key-facts.ts'
 import { newLog } from './log.ts'
 import { openAuthority } from './open-authority.ts'
 import { type OpenCertificates, openCertificates } from './open-certificates.ts'
@@ -38,6 +39,7 @@ import type { OpenTraces } from './tracing/open.ts'
 import { openRetention } from './usecases/audit-retention.ts'
 import { Callers } from './usecases/callers.ts'
 import { ChangeRates } from './usecases/change-rates.ts'
+import type { OperatorFacts } from './usecases/control-panel/facts.ts'
 import { Intake } from './usecases/intake.ts'
 import type { Services } from './usecases/services.ts'
 import { Trace } from './usecases/trace.ts'
@@ -133,6 +135,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
   const services: Services = {
     ...{ rules, authority, administration, controlPanel, callers },
+    operatorFacts: operatorFactsOf({ config, authority: state, certificates }),
     verifier: credentials.verifiers,
     upstreams: credentials,
     profiles: credentials.profiles,
@@ -167,6 +170,14 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
       closing ??= servers.close().then(() => open.disposeAsync())
       return closing
     },
+  }
+}
+
+/** What tells of keys is loaded when somebody asks. */
+function operatorFactsOf(known: KnownKeys & { readonly config: Config }): OperatorFacts {
+  return {
+    workers: known.config.workers,
+    keys: async (nowMs) => (await import('./key-facts.ts')).keysViewOf(known, nowMs),
   }
 }
 

@@ -37,6 +37,9 @@ export type PublicKey = Pick<SigningKey, 'keyId' | 'publicKey'>
 /** Time between two looks at the file, in milliseconds. */
 const POLL_MS = 1000
 
+/** After this time an active key should make way for another, in milliseconds: 90 days. */
+export const KEY_AGE_MS_MAX = 7_776_000_000
+
 /** Shortest time that a key stays staged, in milliseconds. Every process looks at the file many times in it. */
 const STAGED_MS_MIN = 10_000
 

@@ -40,7 +40,9 @@ export interface OpenedAuthority {
 
 export interface AuthorityState {
   /** The signing keys that were read last. */
-  readonly keys: readonly Pick<SigningKey, 'state' | 'sinceMs'>[]
+  readonly keys: readonly Pick<SigningKey, 'keyId' | 'state' | 'sinceMs'>[]
+  /** Whether one of them signs. */
+  readonly signs: boolean
   /** How many wait, by queue and lane. */
   readonly waiting: Readonly<Record<string, Readonly<Record<string, number>>>>
   /** Entries of the caches. */
@@ -151,6 +153,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
     state: () => ({
       keys: keys.last,
+      signs: keys.last.some(({ privateKey }) => privateKey !== undefined),
       waiting: { passwords: passwords.waiting, changes: store.waiting, signatures: turns.waiting },
       cached: authority.cached,
     }),

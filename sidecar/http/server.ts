@@ -156,8 +156,12 @@ export async function startHttpServer(services: Services, options: HttpOptions):
 
   addHealthRoutes(server, services)
   await addIdentityRoutes(server, services, options.identity, () => site)
-  const pages = await addOptionalRoutes(server, services, options, () => site)
-  await addContract(server, options, bounds, tls, pages)
+  const mayLast = (request: IncomingMessage) => {
+    tls?.letLast(request)
+    bounds.lasts(request)
+  }
+  const pages = await addOptionalRoutes(server, services, options, () => site, mayLast)
+  await addContract(server, options, mayLast, pages)
 
   const { port, close } = await bounds.listen(server, options.address, options.connections)
   const host = withBrackets(parsed.host)
@@ -216,6 +220,7 @@ async function addOptionalRoutes(
   services: Services,
   { authorize, proxies, authzen, jwks, console, ...options }: HttpOptions,
   site: () => Site,
+  mayLast: (request: IncomingMessage) => void,
 ): Promise<PageRequests | undefined> {
   // Without proxies nobody may ask.
   if (authorize && proxies !== undefined) {
@@ -233,7 +238,7 @@ async function addOptionalRoutes(
   if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
   if (console !== undefined) (await import('./console.ts')).addConsoleRoutes(server, services, console)
   if (services.controlPanel === undefined) return undefined
-  return (await import('./control-panel/routes.ts')).addControlPanelRoutes(server, services, options)
+  return (await import('./control-panel/routes.ts')).addControlPanelRoutes(server, services, options, mayLast)
 }
 
 /** Loaded only where it is needed. */
@@ -252,14 +257,9 @@ async function openProxies(
 async function addContract(
   server: FastifyInstance,
   { contract }: HttpOptions,
-  bounds: Bounds,
-  tls: SecureServers | undefined,
+  mayLast: (request: IncomingMessage) => void,
   pages: PageRequests | undefined,
 ): Promise<void> {
-  const mayLast = (request: IncomingMessage) => {
-    tls?.letLast(request)
-    bounds.lasts(request)
-  }
   await contract?.addTo(server, { mayLast, sessionOf: pages && ((request) => pages.sessionOf(request)) })
 }
 

@@ -51,6 +51,7 @@ export interface IdentifiedCaller extends Caller {
 
 /** Finds callers. They may be replaced at any time. */
 export class Callers {
+  #all: readonly Caller[] = []
   /** With the digests of their tokens, which are of one length, as `timingSafeEqual` asks for. */
   #known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []
   #byName: ReadonlyMap<CertificateName, Caller> = new Map()
@@ -63,8 +64,14 @@ export class Callers {
     this.replace(callers)
   }
 
+  /** All of them, also those who expired. */
+  get all(): readonly Caller[] {
+    return this.#all
+  }
+
   /** Whoever is not among them is withdrawn at once. */
   replace(callers: readonly Caller[]): void {
+    this.#all = callers
     this.#known = callers.flatMap((caller) =>
       caller.tokenSha256 === undefined
         ? []

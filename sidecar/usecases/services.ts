@@ -10,6 +10,7 @@ import type { Routes } from '../routes/routes.ts'
 import type { Rules } from '../rules.ts'
 import type { Callers } from './callers.ts'
 import type { ChangeRates } from './change-rates.ts'
+import type { OperatorFacts } from './control-panel/facts.ts'
 import type { DecisionLog } from './decision-log.ts'
 import type { Intake } from './intake.ts'
 import type { Meters } from './meters.ts'
@@ -46,6 +47,7 @@ export interface Services {
   readonly health: Health
   /** `undefined`: metrics are off. */
   readonly meters: Meters | undefined
+  readonly operatorFacts: OperatorFacts
   /** `undefined`: decisions are not logged. */
   readonly decisions: DecisionLog | undefined
   /** `undefined`: there are no traces. */
@@ -65,6 +67,7 @@ export interface CallServices
     | 'trace'
     | 'health'
     | 'meters'
+    | 'operatorFacts'
     | 'decisions'
     | 'tracing'
   > {

@@ -209,6 +209,14 @@ export const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'sidecar/config/', 'pino'],
   },
   {
+    room: 'sidecar/key-facts.ts',
+    purpose: 'what operators may know of keys and secrets',
+    imports: [
+      ...['sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'sidecar/usecases/'],
+      ...['sidecar/open-certificates.ts', 'node:'],
+    ],
+  },
+  {
     room: 'sidecar/authority-events.ts',
     purpose: 'what the embedded authority and its directory tell the log and health checks',
     imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'pino'],
@@ -239,6 +247,7 @@ export const ROOMS: readonly Room[] = [
       ...['sidecar/open-health.ts', 'sidecar/open-metrics.ts', 'sidecar/open-rules.ts'],
       ...['sidecar/http-options.ts', 'sidecar/open-contract.ts', 'sidecar/open-certificates.ts'],
       ...['sidecar/authority-events.ts', 'sidecar/open-authority.ts', 'sidecar/diagnostics.ts', 'pino'],
+      'sidecar/key-facts.ts',
     ],
   },
   {

@@ -1,7 +1,7 @@
 /** Looks at the data folder: who may read it, whether there is room, and whether its keys and its pepper can be used. */
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readKeys, type SigningKey } from '../../authority/keys.ts'
+import { KEY_AGE_MS_MAX, readKeys, type SigningKey } from '../../authority/keys.ts'
 import { fingerprintOf, pepperOf } from '../../authority/static-token.ts'
 import { exposureOfFolder, PEPPER_FILE, SECRET_FILES, SIGNING_KEYS_FILE } from '../../base/data-folder.ts'
 import { type Exposure, exposureOf } from '../../base/exposure.ts'
@@ -9,8 +9,6 @@ import type { Config } from '../../config/config.ts'
 import { exposedFiles } from '../../config/secret-files.ts'
 import { DAY_MS, type Finding, findingsOf } from './finding.ts'
 
-/** After this time a key should make way for another. */
-const KEY_AGE_MS_MAX = 90 * DAY_MS
 /** A clock that is so much behind has jumped. */
 const CLOCK_MS_MAX = 60_000
 /** With less room a change of the directory may fail soon, in bytes. */

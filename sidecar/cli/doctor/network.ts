@@ -4,12 +4,10 @@ import { readFileSync } from 'node:fs'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { bareHost } from '../../base/address.ts'
-import { certificatesIn, WatchedCertificates } from '../../base/certificates.ts'
+import { certificatesIn, RENEWED_MS_BEFORE, WatchedCertificates } from '../../base/certificates.ts'
 import type { Config } from '../../config/config.ts'
-import { DAY_MS, type Finding, findingsOf } from './finding.ts'
+import { type Finding, findingsOf } from './finding.ts'
 
-/** How long before its end a certificate should be replaced. */
-const RENEWED_MS_BEFORE = 30 * DAY_MS
 const CONNECT_MS_MAX = 5_000
 
 const { ok, warning, error } = findingsOf('certificates')

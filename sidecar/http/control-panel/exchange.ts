@@ -1,4 +1,6 @@
 /** What all routes of the control panel have in common: requests of our page in JSON, and how errors are worded. */
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalidArgument } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
@@ -33,13 +35,17 @@ export class PanelRoutes {
   readonly pages: PageRequests
   readonly #server: FastifyInstance
   readonly #services: Services & Pick<PanelServices, 'controlPanel'>
+  readonly #lasts: (request: IncomingMessage) => void
   readonly #bodies: JsonBodies
 
+  /** @param lasts is told of a request whose answer may go on for ever */
   constructor(
     server: FastifyInstance,
     services: Services & Pick<PanelServices, 'controlPanel'>,
     pages: PageRequests,
+    lasts: (request: IncomingMessage) => void,
   ) {
+    this.#lasts = lasts
     this.#server = server
     this.#services = services
     this.pages = pages
@@ -51,6 +57,17 @@ export class PanelRoutes {
     this.#server.get(path, ROUTE, async (request, reply) => {
       this.pages.expectOurs(request.raw)
       return send(reply, await answer(await this.#begin(request, reply)))
+    })
+  }
+
+  /** An answer of lines of JSON that may go on for as long as its reader wants. */
+  lines(path: string, answer: (exchange: PanelExchange) => Promise<Readable>): void {
+    this.#server.get(path, LASTING_ROUTE, async (request, reply) => {
+      this.pages.expectOurs(request.raw)
+      const body = await answer(await this.#begin(request, reply))
+      this.#lasts(request.raw)
+      // Some proxies would collect the lines until there are many.
+      return reply.headers({ 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }).send(body)
     })
   }
 
@@ -101,6 +118,8 @@ function sendPanelError(
 }
 
 const ROUTE = { config: { sendError: sendPanelError } } as const
+/** A span of hours says nothing. */
+const LASTING_ROUTE = { config: { ...ROUTE.config, tracing: 'none' }, exposeHeadRoute: false } as const
 
 /** Length of the longest text in a body, in characters. A password can be that long. */
 const TEXT_LENGTH_MAX = 1_024

@@ -1,25 +1,32 @@
 /** The routes of the control panel: loaded only where it is on. */
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Services } from '../../usecases/services.ts'
 import type { PageAddress } from '../host.ts'
 import { PanelRoutes } from './exchange.ts'
 import { addFactorRoutes } from './factors.ts'
+import { addOperatorRoutes } from './operator.ts'
 import { PageRequests } from './page-requests.ts'
 import { addPasskeyRoutes } from './passkeys.ts'
 import { addSessionRoutes } from './session.ts'
 
-/** @returns what finds the session of a request, for calls of the contract */
+/**
+ * @param lasts is told of a request whose answer may go on for ever
+ * @returns what finds the session of a request, for calls of the contract
+ */
 export function addControlPanelRoutes(
   server: FastifyInstance,
   services: Services,
   address: PageAddress,
+  lasts: (request: IncomingMessage) => void,
 ): PageRequests {
   const { controlPanel } = services
   if (controlPanel === undefined) throw new TypeError('expected the control panel to be on')
   const pages = new PageRequests(address)
-  const routes = new PanelRoutes(server, { ...services, controlPanel }, pages)
+  const routes = new PanelRoutes(server, { ...services, controlPanel }, pages, lasts)
   addSessionRoutes(routes)
   addPasskeyRoutes(routes)
   addFactorRoutes(routes)
+  addOperatorRoutes(server, services, routes)
   return pages
 }

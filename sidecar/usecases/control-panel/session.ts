@@ -66,6 +66,15 @@ export async function expectSession(
   return known
 }
 
+/** As `expectSession`, and the session is used: it ends that much later. @throws CallError where there is none */
+export async function useSession(
+  services: Pick<PanelServices, 'controlPanel' | 'callers'>,
+  call: PanelCall,
+): Promise<KnownSession> {
+  if (call.session !== undefined) await services.controlPanel.sessions.use(call.session)
+  return expectSession(services, call)
+}
+
 /** Ends the session of a call, if it has one. */
 export async function logOut(services: PanelServices, call: PanelCall): Promise<void> {
   const session = call.session && (await services.controlPanel.sessions.find(call.session))

@@ -1,0 +1,91 @@
+/** The live tail of decisions as the body of an answer: lines of JSON, for as long as the page listens and may. */
+import { Readable } from 'node:stream'
+import { CallError } from '../../base/call-error.ts'
+import type { Listening } from '../../usecases/control-panel/operator.ts'
+
+export interface TailOptions {
+  readonly listening: Listening
+  /** Whether whoever listens still may. Rejects with a CallError where they may not. */
+  readonly confirm: () => Promise<void>
+}
+
+/** Time between two batches of lines, in milliseconds. It bounds what a listener costs: a batch has at most `WAITING_BYTES_MAX`. */
+export const BATCH_MS = 100
+
+/** Time between two looks at whether they still may, in milliseconds. */
+export const CONFIRM_MS = 1_000
+
+/** After so long without a decision there is a line all the same, in milliseconds: proxies end what is silent. */
+export const KEEP_ALIVE_MS = 15_000
+
+const KEEP_ALIVE = Buffer.from('{"alive":true}\n')
+
+/** A reader that is slow gets no more before it has read: meanwhile the listener keeps what it has room for. */
+export class TailBody extends Readable {
+  readonly #options: TailOptions
+  readonly #timers: readonly NodeJS.Timeout[]
+  #wanted = false
+  #confirming = false
+  #ended = false
+  #silentMs = 0
+
+  constructor(options: TailOptions) {
+    super({ highWaterMark: 1 })
+    this.#options = options
+    const { samplePercent, workers } = options.listening
+    this.push(lineOf({ listening: { samplePercent, workers } }))
+    this.#timers = [
+      setInterval(() => this.#send(), BATCH_MS),
+      setInterval(() => void this.#confirm(), CONFIRM_MS),
+    ]
+  }
+
+  override _read(): void {
+    this.#wanted = true
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#close()
+    done(error)
+  }
+
+  /** Ends it where they may not listen any more. Never rejects. */
+  async #confirm(): Promise<void> {
+    if (this.#confirming) return
+    this.#confirming = true
+    try {
+      await this.#options.confirm()
+    } catch (error) {
+      this.end(error instanceof CallError ? error.reason : 'INTERNAL')
+    }
+    this.#confirming = false
+  }
+
+  /** @param reason why, for the last line */
+  end(reason: string): void {
+    if (this.#ended || this.destroyed) return
+    this.#ended = true
+    this.#close()
+    this.push(lineOf({ ended: reason }))
+    this.push(null)
+  }
+
+  #send(): void {
+    this.#silentMs += BATCH_MS
+    if (!this.#wanted) return
+    const lines = this.#options.listening.listener.take()
+    if (lines === undefined && this.#silentMs < KEEP_ALIVE_MS) return
+    this.#wanted = false
+    this.#silentMs = 0
+    this.push(lines ?? KEEP_ALIVE)
+  }
+
+  #close(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#options.listening.listener.close()
+  }
+}
+
+function lineOf(value: object): Buffer {
+  return Buffer.from(`${JSON.stringify(value)}\n`)
+}

@@ -1,0 +1,92 @@
+/** What the control panel shows to operators beside the directory: the callers, the keys and their ages, and decisions as they are made. */
+import { callError } from '../../base/call-error.ts'
+import { authorize } from '../administration/authorize.ts'
+import type { Caller, CallerRights } from '../callers.ts'
+import type { Requester } from '../requester.ts'
+import type { Services } from '../services.ts'
+import type { KeysView } from './facts.ts'
+import { Tail, type TailListener } from './tail.ts'
+
+/** What is known of a caller. Nothing of it helps to pretend to be them. */
+export interface CallerView {
+  readonly name: string
+  readonly rights: Omit<CallerRights, 'administer'> & { readonly administer: readonly string[] }
+  readonly profiles: readonly string[]
+  readonly identifiedBy: readonly ('token' | 'certificate')[]
+  /** Milliseconds since the epoch; null: the caller does not expire. */
+  readonly expiresAtMs: number | null
+  readonly expired: boolean
+}
+
+/** Who listens, and what the lines are. */
+export interface Listening {
+  readonly listener: TailListener
+  readonly samplePercent: number
+  readonly workers: number
+}
+
+export class OperatorViews {
+  readonly #services: Pick<Services, 'callers' | 'decisions' | 'operatorFacts' | 'now'>
+  readonly #tail: Tail | undefined
+
+  constructor(services: Pick<Services, 'callers' | 'decisions' | 'operatorFacts' | 'now'>) {
+    this.#services = services
+    const { decisions } = services
+    this.#tail = decisions && new Tail(decisions)
+  }
+
+  /** @throws CallError: PERMISSION_DENIED */
+  callers(requester: Requester): readonly CallerView[] {
+    authorizeReader(requester)
+    const { callers, now } = this.#services
+    const nowMs = now()
+    return callers.all.map((caller) => callerView(caller, nowMs))
+  }
+
+  /** @throws CallError: PERMISSION_DENIED */
+  async keys(requester: Requester): Promise<KeysView> {
+    authorizeReader(requester)
+    const { operatorFacts, now } = this.#services
+    return operatorFacts.keys(now())
+  }
+
+  /**
+   * Begins to listen to the decisions of this process. Whoever listens goes on asking `authorizeReader`.
+   *
+   * @throws CallError: PERMISSION_DENIED; `NOT_FOUND` where decisions are not logged; `WATCHES_EXHAUSTED`
+   */
+  listen(requester: Requester): Listening {
+    const caller = authorizeReader(requester)
+    const { decisions, operatorFacts } = this.#services
+    if (this.#tail === undefined || decisions === undefined)
+      throw callError('NOT_FOUND', {
+        what: 'decision log: `decision_log` in the configuration switches it on',
+      })
+    const { workers } = operatorFacts
+    return { listener: this.#tail.listen(caller), samplePercent: decisions.samplePercent, workers }
+  }
+}
+
+/** As for every record of the directory. @returns the name of the caller @throws CallError: PERMISSION_DENIED */
+export function authorizeReader(requester: Requester): string {
+  authorize(requester, 'operator', { account: undefined }, true)
+  // No user passes as an operator.
+  if (requester.type !== 'operator') throw callError('NOT_ADMINISTRATOR', { who: 'an operator' })
+  return requester.caller.name
+}
+
+function callerView(caller: Caller, nowMs: number): CallerView {
+  const { name, rights, profiles, tokenSha256, certificateName, expiresAtMs } = caller
+  const { everything, read, revoke, administer } = rights
+  return {
+    name,
+    rights: { everything, read, revoke, administer: [...administer].sort() },
+    profiles: [...profiles].sort(),
+    identifiedBy: [
+      ...(tokenSha256 === undefined ? [] : (['token'] as const)),
+      ...(certificateName === undefined ? [] : (['certificate'] as const)),
+    ],
+    expiresAtMs: expiresAtMs ?? null,
+    expired: expiresAtMs !== undefined && nowMs >= expiresAtMs,
+  }
+}
