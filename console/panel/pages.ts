@@ -6,6 +6,10 @@ type Loaded = Promise<ComponentType>
 
 export const PAGES: Readonly<Partial<Record<PanelPage, () => Loaded>>> = {
   overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
+  'operator/accounts': async () => (await import('./pages/operator-accounts.tsx')).OperatorAccountsPage,
+  'operator/callers': async () => (await import('./pages/operator-callers.tsx')).OperatorCallersPage,
+  'operator/decisions': async () => (await import('./pages/operator-decisions.tsx')).OperatorDecisionsPage,
+  'operator/keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeysPage,
 }
 
 /** The pages that exist. */

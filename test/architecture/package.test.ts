@@ -60,7 +60,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^proto\/portcullis\/v1\/\w+\.proto$/,
     /^proto\/(portcullis|google_rpc|health|envoy)\.binpb$/,
     /^proto\/openapi\.json$/,
-    /^dist\/console\/((index|explorer)\.html|assets\/[a-z]+-[0-9A-Z]{8}\.(js|css))$/,
+    /^dist\/console\/((index|explorer)\.html|assets\/[a-z-]+-[0-9A-Z]{8}\.(js|css))$/,
     /^dist\/third-party-licenses\.txt$/,
     /^(portcullis\.js|CHANGELOG\.md)$/,
   ],

@@ -6,15 +6,14 @@ import type { Ask } from './calls.ts'
 import { jsonOf } from './panel.ts'
 import type {
   Caller,
-  CertificateInUse,
   Confirmation,
   Factors,
   Invitation,
+  Keys,
   LogIn,
   NewCode,
   Passkey,
   Session,
-  SigningKey,
 } from './wire.ts'
 
 /** Calls that change nothing, by the beginnings of their names. */
@@ -68,12 +67,7 @@ export function apiOver(ask: Ask, origin: string) {
     },
     operator: {
       callers: () => json<{ readonly callers: readonly Caller[] }>('operator/callers', undefined, READ),
-      keys: () =>
-        json<{ readonly signing: readonly SigningKey[]; readonly certificates: readonly CertificateInUse[] }>(
-          'operator/keys',
-          undefined,
-          READ,
-        ),
+      keys: () => json<Keys>('operator/keys', undefined, READ),
       /** Lines of JSON for as long as somebody listens. */
       decisions: (signal: AbortSignal) => ask('/console/operator/decisions', { signal }, READ),
     },

@@ -105,11 +105,28 @@ export interface Caller {
 export interface SigningKey {
   readonly id: string
   readonly state: string
+  /** When it entered this state. */
+  readonly sinceMs: number
+  /** `null`: it is not recorded. */
   readonly createdAtMs: number | null
+  /** Whether another key should take its place. */
+  readonly old: boolean
 }
 
 export interface CertificateInUse {
+  /** Key of the configuration with its file. */
   readonly what: string
   readonly subject: string
   readonly endsAtMs: number
+  readonly state: string
+}
+
+/** What is known of the keys and secrets of the sidecar, without any of them. */
+export interface Keys {
+  readonly signing: readonly SigningKey[]
+  /** Whether the host signs IAM tokens. Otherwise it only checks them. */
+  readonly signs: boolean
+  readonly certificates: readonly CertificateInUse[]
+  readonly pepper: { readonly writtenAtMs: number | null }
+  readonly administratorToken: { readonly writtenAtMs: number } | null
 }

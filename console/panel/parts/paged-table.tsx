@@ -3,12 +3,13 @@
  * the Tab key, and arrows move from it; Enter opens it, and Tab leads to the buttons in it.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { drawnRows, moved } from '../../model/moves.ts'
+import { useEffect } from 'preact/hooks'
+import { drawnRows } from '../../model/moves.ts'
 import { texts } from '../../texts/en/panel.ts'
 import type { ApiError } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
 import { wantsMore } from '../model/paging.ts'
+import { useRowMoves, useSight } from './rows.ts'
 import type { Pages } from './use-pages.ts'
 
 export interface Column<T> {
@@ -43,8 +44,12 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
   const { label, pages, columns, keyOf, filter, open, isOpened, empty } = props
   const { paged, more, reload } = pages
   const rows = filter === undefined ? paged.rows : paged.rows.filter(filter)
-  const { box, first, inSight, onScroll } = useSight()
-  const { active, table, onKeyDown, setActive } = useRowMoves(rows, box, inSight, open)
+  const { box, first, inSight, onScroll } = useSight(ROW_HEIGHT)
+  const { active, table, onKeyDown, setActive } = useRowMoves(rows, box, {
+    inSight,
+    rowHeight: ROW_HEIGHT,
+    open,
+  })
 
   useEffect(() => {
     if (wantsMore({ ...paged, rows }, filter === undefined ? first + inSight : rows.length)) more()
@@ -166,67 +171,4 @@ function TableRow<T>({ index, row, columns, active, opened, select, open }: Tabl
       ))}
     </tr>
   )
-}
-
-/** The row with the focus, and what keys do with it. */
-function useRowMoves<T>(
-  rows: readonly T[],
-  box: { readonly current: HTMLDivElement | null },
-  inSight: number,
-  open: ((row: T) => void) | undefined,
-) {
-  const [chosen, setActive] = useState(0)
-  const table = useRef<HTMLTableElement>(null)
-  const follow = useRef(false)
-  const active = Math.min(chosen, Math.max(0, rows.length - 1))
-  useLayoutEffect(() => {
-    if (!follow.current) return
-    follow.current = false
-    table.current?.querySelector<HTMLElement>(`[data-row="${active}"]`)?.focus({ preventScroll: true })
-  })
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.altKey || event.metaKey || !(event.target instanceof Element)) return
-    const onRow = event.target.matches('[data-row]')
-    if (event.key === 'Enter' && onRow && open !== undefined) {
-      event.preventDefault()
-      open(rows[active] as T)
-      return
-    }
-    if (!onRow && !event.target.matches('button, a')) return
-    const size = { rows: rows.length, columns: 1, page: Math.max(1, inSight - 1) }
-    const isEnd = event.key === 'Home' || event.key === 'End'
-    const next = moved({ row: active, column: 0 }, event.key, event.ctrlKey || isEnd, size)
-    if (next === undefined || event.key.startsWith('ArrowL') || event.key.startsWith('ArrowR')) return
-    event.preventDefault()
-    if (box.current !== null) bringIntoSight(box.current, next.row)
-    follow.current = true
-    setActive(next.row)
-  }
-  return { active, table, onKeyDown, setActive }
-}
-
-function bringIntoSight(box: HTMLElement, row: number): void {
-  const head = box.querySelector('thead')?.offsetHeight ?? 0
-  const top = row * ROW_HEIGHT
-  const room = box.clientHeight - head
-  if (top < box.scrollTop) box.scrollTop = top
-  else if (top + ROW_HEIGHT > box.scrollTop + room) box.scrollTop = top + ROW_HEIGHT - room
-}
-
-function useSight() {
-  const box = useRef<HTMLDivElement>(null)
-  const [height, setHeight] = useState(800)
-  const [first, setFirst] = useState(0)
-  useEffect(() => {
-    const measured = box.current
-    if (measured === null) return
-    const observer = new ResizeObserver(() => setHeight(measured.clientHeight))
-    observer.observe(measured)
-    return () => observer.disconnect()
-  }, [])
-  return {
-    ...{ box, first },
-    inSight: Math.ceil(height / ROW_HEIGHT),
-    onScroll: () => setFirst(Math.floor((box.current?.scrollTop ?? 0) / ROW_HEIGHT)),
-  }
 }

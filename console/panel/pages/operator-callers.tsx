@@ -1,0 +1,142 @@
+/** The callers of the configuration: what each may do, how it is known, and until when. Never what it is known by. */
+import { Fragment } from 'preact'
+import { useCallback, useState } from 'preact/hooks'
+import { texts } from '../../texts/en/operators.ts'
+import { useApi, useWho } from '../context.tsx'
+import type { Caller } from '../model/wire.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Page } from '../parts/page.tsx'
+import { type Column, PagedTable } from '../parts/paged-table.tsx'
+import { Distance } from '../parts/time.tsx'
+import { usePages } from '../parts/use-pages.ts'
+
+const words = texts.callers
+
+export function OperatorCallersPage() {
+  const { operator } = useApi()
+  const who = useWho()
+  const fetchPage = useCallback(
+    async () => ({ rows: (await operator.callers()).callers, nextPageToken: '' }),
+    [operator],
+  )
+  const pages = usePages<Caller>(fetchPage)
+  const [opened, open] = useState<Caller | undefined>(undefined)
+  return (
+    <Page filled title={words.title} about={words.about}>
+      <PagedTable
+        label={words.list}
+        pages={pages}
+        columns={columnsFor(who.name)}
+        keyOf={({ name }) => name}
+        open={open}
+        isOpened={(caller) => caller === opened}
+        empty={words.empty}
+      />
+      {opened !== undefined && <Details caller={opened} close={() => open(undefined)} />}
+    </Page>
+  )
+}
+
+/** @param own name of the caller who looks */
+function columnsFor(own: string): readonly Column<Caller>[] {
+  return [
+    {
+      title: words.name,
+      cell: ({ name }) => (
+        <>
+          {name} {name === own && <span class="badge">{words.you}</span>}
+        </>
+      ),
+    },
+    { title: words.rights, cell: ({ rights }) => <Few all={rightsOf(rights)} none={words.noRights} /> },
+    {
+      title: words.profiles,
+      hiddenOn: 'tablet',
+      cell: ({ profiles }) => <Few all={profiles} none={words.noProfiles} />,
+    },
+    { title: words.knownBy, hiddenOn: 'phone', cell: knownBy },
+    { title: words.ends, width: '15em', cell: (caller) => <End caller={caller} /> },
+  ]
+}
+
+/** The rights as the configuration writes them. */
+export function rightsOf({ everything, read, revoke, administer }: Caller['rights']): readonly string[] {
+  return [
+    ...(everything ? ['everything'] : []),
+    ...(read ? ['read'] : []),
+    ...(revoke ? ['revoke'] : []),
+    ...administer.map((account) => `administer:${account}`),
+  ]
+}
+
+const knownBy = ({ identifiedBy }: Caller): string =>
+  identifiedBy.map((each) => words.identifiedBy[each]).join(', ')
+
+/** So many fit into a row. */
+const FEW = 2
+
+function Few({ all, none }: { readonly all: readonly string[]; readonly none: string }) {
+  if (all.length === 0) return <span class="dim">{none}</span>
+  const shown = all.slice(0, FEW)
+  return (
+    <>
+      {shown.map((each) => (
+        <Fragment key={each}>
+          <code>{each}</code>{' '}
+        </Fragment>
+      ))}
+      {all.length > FEW && <span class="dim">{words.more(all.length - FEW)}</span>}
+    </>
+  )
+}
+
+function End({ caller: { expiresAtMs, expired } }: { readonly caller: Caller }) {
+  if (expiresAtMs === null) return <span class="dim">{words.never}</span>
+  return (
+    <>
+      {expired && (
+        <span class="badge" data-kind="bad">
+          {words.expired}
+        </span>
+      )}{' '}
+      <Distance ms={expiresAtMs} />
+    </>
+  )
+}
+
+function Details({ caller, close }: { readonly caller: Caller; readonly close: () => void }) {
+  const lists: readonly (readonly [string, readonly string[], string])[] = [
+    [words.rights, rightsOf(caller.rights), words.noRights],
+    [words.profiles, caller.profiles, words.noProfiles],
+  ]
+  return (
+    <Dialog title={words.details(caller.name)} close={close} wide>
+      <dl class="facts">
+        {lists.map(([title, values, none]) => (
+          <Fragment key={title}>
+            <dt>{title}</dt>
+            <dd>
+              {values.length === 0 ? (
+                <span class="dim">{none}</span>
+              ) : (
+                <ul class="codes">
+                  {values.map((each) => (
+                    <li key={each}>
+                      <code>{each}</code>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </dd>
+          </Fragment>
+        ))}
+        <dt>{words.knownBy}</dt>
+        <dd>{knownBy(caller)}</dd>
+        <dt>{words.ends}</dt>
+        <dd>
+          <End caller={caller} />
+        </dd>
+      </dl>
+    </Dialog>
+  )
+}

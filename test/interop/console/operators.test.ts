@@ -1,0 +1,256 @@
+/** The pages of operators in Chromium: accounts, callers, keys, and the live tail while thousands of decisions are made. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { startPanel } from '../../support/control-panel.ts'
+import {
+  accessibilityFaults,
+  LAPTOP,
+  openPage,
+  PHONE,
+  startChromium,
+} from '../../support/interop/explorer.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { operatorOf } from '../../support/operator.ts'
+import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/operators.ts'
+import { ACCOUNT } from '../../support/sidecar.ts'
+
+const started = await obtained('Chromium', startChromium)
+const browser = started.ok ? started.value : undefined
+
+const sidecar = await startForOperators()
+const ALLOWED = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+const DENIED = { ...ALLOWED, api: 'cdn' }
+
+/** Opens a page with the session of a caller. */
+async function open(name: CallerName, hash: string, options: object = {}, at: OperatorsSidecar = sidecar) {
+  const { cookie = '' } = await at.loggedInAs(name)
+  const url = `http://127.0.0.1:${at.port}/console/`
+  const opened = await openPage(browser as Browser, `${url}rules.json`, { ...LAPTOP, ...options })
+  const [cookieName = '', value = ''] = cookie.split('=')
+  await opened.page
+    .context()
+    .addCookies([{ name: cookieName, value, domain: '127.0.0.1', path: '/', sameSite: 'Strict' }])
+  await opened.page.goto(`${url}${hash}`)
+  return opened
+}
+
+const administratorTokenIn = (folder: string) =>
+  readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
+
+const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
+const rows = (page: Page) => page.locator('tbody tr:not(.skipped)')
+const rowOf = (page: Page, text: string) => rows(page).filter({ hasText: text })
+const asked = async (page: Page, question: typeof ALLOWED, client = sidecar.running.client) => {
+  await page.getByText('Listening').waitFor()
+  await client.check(question)
+}
+
+describe.skipIf(!browser)('accounts', () => {
+  test('an operator logs in, creates an account, disables and enables it, and deletes it by its number', async () => {
+    const url = `http://127.0.0.1:${sidecar.port}/console/#/operator/accounts`
+    const { page, complaints } = await openPage(browser as Browser, url)
+    await page.getByRole('radio', { name: 'Operator' }).check()
+    await page.getByLabel('Caller token').fill(sidecar.tokenOf('root'))
+    await page.getByRole('button', { name: 'Log in', exact: true }).click()
+    await rowOf(page, ACCOUNT).waitFor()
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.getByLabel('Account number').fill('a b')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create account' }).click()
+    await page.getByRole('dialog').getByText('expected').waitFor()
+    await page.getByLabel('Account number').fill('555000')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create account' }).click()
+    await rowOf(page, '555000').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    await page.getByRole('button', { name: 'Disable account 555000' }).click()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+    await rowOf(page, '555000').getByText('Disabled').waitFor()
+    await page.getByRole('button', { name: 'Enable account 555000' }).click()
+    await rowOf(page, '555000').getByText('Enabled').waitFor()
+
+    await page.getByRole('button', { name: 'Delete account 555000' }).click()
+    const dialog = page.getByRole('dialog')
+    const confirm = dialog.getByRole('button', { name: 'Delete account 555000' })
+    await dialog.getByRole('textbox').fill('555001')
+    await confirm.click()
+    await dialog.getByText('The name differs.').waitFor()
+    await dialog.getByRole('textbox').fill('555000')
+    await confirm.click()
+    await soon(() => rowOf(page, '555000').count()).toBe(0)
+    const { accounts } = await operatorOf(sidecar.running).directory.listAccounts({})
+    expect(accounts.map(({ account }) => account)).toEqual([ACCOUNT])
+    expect(complaints.filter((each) => !/400|401/.test(each))).toEqual([])
+  })
+
+  test('an account leads to its users', async () => {
+    const { page } = await open('root', '#/operator/accounts')
+    await page.getByRole('link', { name: `Users of account ${ACCOUNT}` }).click()
+    await soon(() => page.url()).toContain(`#/iam/users?account=${ACCOUNT}`)
+  })
+
+  test('a caller who only reads changes nothing, and one who administers sees those accounts alone', async () => {
+    const reader = await open('reader', '#/operator/accounts')
+    await rowOf(reader.page, ACCOUNT).waitFor()
+    expect(await reader.page.getByRole('button', { name: /Create|Disable|Delete/ }).count()).toBe(0)
+    const clerk = await open('clerk', '#/operator/accounts')
+    await rowOf(clerk.page, ACCOUNT).waitFor()
+    expect(await rows(clerk.page).count()).toBe(1)
+    expect(await clerk.page.getByRole('link', { name: /Callers|Keys|Decisions/ }).count()).toBe(0)
+  })
+})
+
+describe.skipIf(!browser)('callers and keys', () => {
+  test('callers are shown with their rights, and nothing that they are known by', async () => {
+    const { page, complaints } = await open('reader', '#/operator/callers')
+    await rowOf(page, 'clerk').waitFor()
+    expect(await rowOf(page, 'clerk').textContent()).toContain(`administer:${ACCOUNT}`)
+    expect(await rowOf(page, 'reader').textContent()).toContain('you')
+    await rowOf(page, 'root').click()
+    await page.getByRole('dialog', { name: 'Caller root' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    const html = await page.content()
+    for (const name of ['root', 'reader', 'revoker', 'clerk'] as const)
+      expect(html).not.toContain(sidecar.tokenOf(name))
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  test('keys are shown with their states and ages', async () => {
+    const { page, complaints } = await open('reader', '#/operator/keys')
+    await page.getByText('Active: signs').waitFor()
+    expect(await page.getByText('Staged: will sign next').count()).toBe(1)
+    expect(await page.getByText('No listener of this sidecar speaks TLS.').count()).toBe(1)
+    expect(await page.getByText('its file was written').count()).toBe(2)
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('the live tail', () => {
+  test('decisions appear as they are made, filters leave what was looked for, and one leads to its cell', async () => {
+    const { page, complaints } = await open('reader', '#/operator/decisions')
+    await asked(page, ALLOWED)
+    await asked(page, DENIED)
+    await rowOf(page, 'cdn').waitFor()
+    expect(await rows(page).first().textContent()).toContain('TOKEN_KIND_NOT_ACCEPTED')
+    expect(await page.locator('table').getAttribute('aria-live')).toBe('off')
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    await page.getByRole('radio', { name: 'Allowed' }).check()
+    await soon(() => rows(page).count()).toBe(1)
+    await page.getByRole('radio', { name: 'Denied' }).check()
+    await page.getByLabel('Reason').selectOption('TOKEN_KIND_NOT_ACCEPTED')
+    await page.getByLabel('API').selectOption('cdn')
+    await page.getByRole('searchbox').fill(ACCOUNT)
+    await soon(() => rows(page).count()).toBe(1)
+    await page.getByRole('searchbox').fill('somebody else')
+    await page.getByText('No decision fits the filters yet.').waitFor()
+    await page.getByRole('searchbox').fill('')
+
+    await rowOf(page, 'cdn').click()
+    const dialog = page.getByRole('dialog', { name: 'Denied: cdn' })
+    expect(await dialog.textContent()).toMatch(/Asked over.*grpc.*Token bound to.*123456/)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('link', { name: 'See this cell in the matrix' }).click()
+    await soon(() => page.url()).toContain('cell=cdn.static_token')
+    await page.getByRole('complementary').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('with the keyboard alone: a row is chosen, which pauses, opened and closed, and the tail goes on', async () => {
+    const { page } = await open('reader', '#/operator/decisions')
+    for (const each of [ALLOWED, DENIED, ALLOWED]) await asked(page, each)
+    await soon(() => rows(page).count()).toBe(3)
+    await page.getByLabel('API').focus()
+    await page.keyboard.press('Tab')
+    await page.getByText('Paused').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Denied: cdn' }).waitFor()
+    await sidecar.running.client.check(ALLOWED)
+    await page.keyboard.press('Escape')
+    const focused = () => page.evaluate<string>('document.activeElement.textContent')
+    await soon(focused).toContain('cdn')
+    expect(await rows(page).count()).toBe(3)
+    const resume = page.getByRole('button', { name: 'Resume and show 1 new entry' })
+    await resume.waitFor()
+    await resume.focus()
+    await page.keyboard.press('Enter')
+    await soon(() => rows(page).count()).toBe(4)
+  })
+
+  test('at 2,000 decisions a second the page draws on, keeps a thousand entries, and draws those in sight', async () => {
+    const { page } = await open('reader', '#/operator/decisions')
+    await page.getByText('Listening').waitFor()
+    const framesIn = (ms: number) =>
+      page.evaluate<number>(
+        `new Promise((done) => { let n = 0; const end = performance.now() + ${ms}; const step = (now) => { n++; now < end ? requestAnimationFrame(step) : done(n) }; requestAnimationFrame(step) })`,
+      )
+    const quiet = await framesIn(2_000)
+    const batch = Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? DENIED : ALLOWED))
+    const asking = setInterval(() => void sidecar.running.client.checkBatch(batch), 100)
+    await page.getByText('1,000 entries shown').waitFor()
+    const busy = await framesIn(2_000)
+    clearInterval(asking)
+    // A third of them is 20 a second.
+    expect(busy).toBeGreaterThan(quiet / 3)
+    expect(await rows(page).count()).toBeLessThan(100)
+    expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe('1001')
+    await page.evaluate("document.querySelector('.list-scroll').scrollTo(0, 20000)")
+    await page.getByText('Paused').waitFor()
+    await rows(page).last().waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('on a phone nothing is wider than the screen', async () => {
+    const { page } = await open('reader', '#/operator/decisions', PHONE)
+    await asked(page, DENIED)
+    await rowOf(page, 'cdn').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    expect(await accessibilityFaults(page)).toEqual([])
+    for (const other of ['accounts', 'callers', 'keys']) {
+      await page.goto(`http://127.0.0.1:${sidecar.port}/console/#/operator/${other}`)
+      await rows(page).first().waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+      expect(await accessibilityFaults(page)).toEqual([])
+    }
+  })
+
+  test('a caller who is withdrawn is asked to log in, and sees no decision after that', async () => {
+    const other = await startForOperators()
+    const { page } = await open('reader', '#/operator/decisions', {}, other)
+    await asked(page, ALLOWED, other.running.client)
+    await rowOf(page, 'balance').waitFor()
+    other.withdraw('reader')
+    await page.getByRole('dialog', { name: 'Log in again' }).waitFor()
+    await other.running.client.check(DENIED)
+    expect(await rowOf(page, 'cdn').count()).toBe(0)
+  })
+
+  test('without a decision log the page says how to switch it on', async () => {
+    const without = await startPanel()
+    const { page } = await open(
+      'root',
+      '#/operator/decisions',
+      {},
+      {
+        ...sidecar,
+        ...without,
+        loggedInAs: async () => {
+          const shown = without.browser()
+          await shown.post('/console/session/operator', {
+            token: administratorTokenIn(without.running.folder),
+          })
+          return shown
+        },
+      },
+    )
+    await page.getByText('This sidecar has no decision log').waitFor()
+    expect(await page.locator('pre').textContent()).toContain('decision_log')
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+})
