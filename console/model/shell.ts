@@ -24,6 +24,16 @@ export function checkCommand(api: string): string {
   return `npx portcullis check ${quoted(api)} -H @token.txt`
 }
 
+/** The request with a token that is known here. It comes by standard input, because the list of processes shows arguments. */
+export function requestWith(header: string, value: string): string {
+  return `echo ${quoted(`${header}: ${value}`)} | curl -H @- "$BASE_URL"`
+}
+
+/** Asks a sidecar about a token that is known here. */
+export function checkWith(api: string, header: string, value: string): string {
+  return `echo ${quoted(`${header}: ${value}`)} | npx portcullis check ${quoted(api)} -H -`
+}
+
 /** Obtains a token of a kind through a sidecar. */
 export function issueCommand(
   { obtained, scopeLevel }: TokenKind,

@@ -10,6 +10,9 @@ export const PAGES: Readonly<Partial<Record<PanelPage, () => Loaded>>> = {
   'operator/callers': async () => (await import('./pages/operator-callers.tsx')).OperatorCallersPage,
   'operator/decisions': async () => (await import('./pages/operator-decisions.tsx')).OperatorDecisionsPage,
   'operator/keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeysPage,
+  'profile/access/keys': async () => (await import('./pages/api-keys.tsx')).ApiKeysPage,
+  'profile/access/tokens': async () => (await import('./pages/iam-tokens.tsx')).IamTokensPage,
+  'profile/security': async () => (await import('./pages/security.tsx')).SecurityPage,
 }
 
 /** The pages that exist. */

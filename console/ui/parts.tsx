@@ -34,17 +34,23 @@ export function CopyButton({
   )
 }
 
-/** A file has no clipboard of its own in every browser, so a selection is copied there. */
-async function copyText(text: string): Promise<void> {
+/**
+ * A file has no clipboard of its own in every browser, so a selection is copied there.
+ *
+ * @returns whether the browser did it: it wants a click or a key shortly before
+ */
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
+    return true
   } catch {
     const area = document.createElement('textarea')
     area.value = text
     document.body.append(area)
     area.select()
-    document.execCommand('copy')
+    const copied = document.execCommand('copy')
     area.remove()
+    return copied
   }
 }
 
@@ -57,17 +63,20 @@ export function linkOf(view: View, engine: Engine): string {
 export function Command({
   title,
   text,
+  copied = text,
   hint,
 }: {
   readonly title: string
   readonly text: string
+  /** Copied in place of the text, which has a secret masked. */
+  readonly copied?: string
   readonly hint?: string
 }) {
   return (
     <figure class="command">
       <figcaption>
         <span>{title}</span>
-        <CopyButton text={() => text} />
+        <CopyButton text={() => copied} />
       </figcaption>
       <pre>
         <code>{text}</code>

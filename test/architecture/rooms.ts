@@ -323,7 +323,7 @@ export const ROOMS: readonly Room[] = [
     purpose: 'the pages of the control panel, loaded with the first of them',
     imports: [
       ...['console/texts/', 'console/model/', 'console/ui/', 'console/panel/model/', 'preact'],
-      '@simplewebauthn/browser',
+      ...['@simplewebauthn/browser', 'uqr'],
     ],
   },
   {

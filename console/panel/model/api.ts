@@ -56,7 +56,8 @@ export function apiOver(ask: Ask, origin: string) {
     },
     factors: {
       get: () => json<Factors>('factors', undefined, READ),
-      setPassword: (current: string, password: string) =>
+      /** @param current `undefined`: there is none yet */
+      setPassword: (current: string | undefined, password: string) =>
         post<void>('factors/password', { current, password }),
       beginCode: () => post<NewCode>('factors/code/begin'),
       addCode: (sealed: string, code: string) => post<void>('factors/code', { sealed, code }),

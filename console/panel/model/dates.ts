@@ -30,3 +30,10 @@ export function momentOf(ms: number, language: string, timeZone?: string): strin
 export function dayOf(isoDate: string, language: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(isoDate))
 }
+
+/** A time of the contract in milliseconds. */
+export function msOf(
+  timestamp: { readonly seconds: bigint; readonly nanos: number } | undefined,
+): number | undefined {
+  return timestamp && Number(timestamp.seconds) * 1_000 + Math.floor(timestamp.nanos / 1_000_000)
+}

@@ -39,6 +39,8 @@ export interface Panel {
   readonly accept: (session: Session) => void
   /** Ends the session, here and in the other tabs. */
   readonly logOut: () => Promise<void>
+  /** Does something before the session is ended, which needs it. @returns takes that back */
+  readonly beforeLogOut: (work: () => Promise<void>) => () => void
   /** Another tab told of itself. */
   readonly heard: (told: Told) => Promise<void>
   /** The dialog was closed without an answer. */
@@ -121,6 +123,7 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
     confirm: () => dialog('confirm'),
     reachable: (reachable) => store.change({ reachable }),
   })
+  const last = new Set<() => Promise<void>>()
   let opening: Promise<unknown> | undefined
   return {
     ...{ state, ask, subscribe: store.subscribe },
@@ -135,7 +138,12 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
       take(session)
       tell('in')
     },
+    beforeLogOut: (work) => {
+      last.add(work)
+      return () => last.delete(work)
+    },
     logOut: async () => {
+      await Promise.allSettled([...last].map((work) => work()))
       await ask(`${SESSION}/end`, jsonOf({}), { reads: false, plain: true })
       close(false, signedOut())
       tell('out')

@@ -4,6 +4,9 @@ import { ApiError } from '../model/errors.ts'
 /** The passkey dialog of the browser was closed, or its time is over. */
 export const CANCELLED = 'PASSKEY_CANCELLED'
 
+/** The authenticator has one of this user already. */
+export const KNOWN = 'PASSKEY_KNOWN'
+
 /** Answers a challenge with a passkey. @param options as the sidecar sent them */
 export async function askPasskey(options: unknown): Promise<unknown> {
   const { startAuthentication } = await import('@simplewebauthn/browser')
@@ -22,6 +25,7 @@ async function asked(work: () => Promise<unknown>): Promise<unknown> {
   } catch (error) {
     const name = error instanceof Error ? error.name : ''
     if (name === 'NotAllowedError' || name === 'AbortError') throw new ApiError(CANCELLED, '')
+    if (name === 'InvalidStateError') throw new ApiError(KNOWN, '')
     throw new ApiError('PASSKEY_REFUSED', error instanceof Error ? error.message : '')
   }
 }

@@ -3,6 +3,8 @@ import { texts } from '../../texts/en/panel.ts'
 import { usePanel } from '../context.tsx'
 import { dayOf, distanceOf, momentOf } from '../model/dates.ts'
 
+export { msOf } from '../model/dates.ts'
+
 /** A moment: “22 Nov 2026, 17:05”. @param ms `undefined` or `null`: `otherwise` */
 export function Moment({
   ms,
@@ -40,11 +42,4 @@ export function Day({
 }) {
   if (!isoDate) return <span class="dim">{otherwise}</span>
   return <time dateTime={isoDate}>{dayOf(isoDate, texts.time.language)}</time>
-}
-
-/** A time of the contract in milliseconds. */
-export function msOf(
-  timestamp: { readonly seconds: bigint; readonly nanos: number } | undefined,
-): number | undefined {
-  return timestamp && Number(timestamp.seconds) * 1_000 + Math.floor(timestamp.nanos / 1_000_000)
 }

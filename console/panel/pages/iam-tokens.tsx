@@ -1,0 +1,71 @@
+/** Profile → Access → IAM tokens: those of a control panel user, which are copied or reissued for a test (§5.1). */
+import { useState } from 'preact/hooks'
+import { linkTo } from '../../model/routes.ts'
+import { texts } from '../../texts/en/profile.ts'
+import { Choice } from '../../ui/parts.tsx'
+import { usePanel } from '../context.tsx'
+import { menuOf } from '../model/pages.ts'
+import { AskFirst } from '../parts/ask-first.tsx'
+import { Form, useForm } from '../parts/form.tsx'
+import { OwnTokenView } from '../parts/own-token.tsx'
+import { Page } from '../parts/page.tsx'
+import { ProjectField } from '../parts/project-field.tsx'
+import { useOwnToken } from '../parts/use-own-token.ts'
+import { useUser } from '../parts/use-user.ts'
+
+export function IamTokensPage() {
+  const [scope, setScope] = useState<'account' | 'project'>('account')
+  const form = useForm({ project: '' }, ({ project }) => ({
+    project: scope === 'project' && project.trim() === '' ? texts.tokens.projectNeeded : undefined,
+  }))
+  const { shown, copy, reissue } = useOwnToken(scope === 'project' ? form.values.project.trim() : '')
+  const [asking, setAsking] = useState(false)
+  return (
+    <Page title={texts.tokens.title} about={texts.tokens.about}>
+      <Warning />
+      <div class="token-form">
+        <Form
+          form={form}
+          submit={copy}
+          button={texts.tokens.copy}
+          beside={
+            <button type="button" onClick={() => void form.send(async () => setAsking(true))}>
+              {texts.tokens.reissue}
+            </button>
+          }
+        >
+          <div class="field">
+            <Choice
+              label={texts.tokens.scope}
+              options={(['account', 'project'] as const).map((value) => ({
+                value,
+                text: texts.tokens.scopes[value],
+              }))}
+              chosen={scope}
+              choose={setScope}
+            />
+          </div>
+          {scope === 'project' && <ProjectField form={form} />}
+        </Form>
+      </div>
+      <div role="status">{shown && <p class="token-said">{shown.said}</p>}</div>
+      {shown?.token && <OwnTokenView token={shown.token} />}
+      {asking && <AskFirst {...texts.tokens.confirm} close={() => setAsking(false)} act={reissue} />}
+    </Page>
+  )
+}
+
+/** What the source says of such tokens, and where to go instead. */
+function Warning() {
+  const user = useUser()
+  const { there } = usePanel()
+  const pages = menuOf(user, user.account, there).flatMap((group) => group.pages)
+  return (
+    <p class="notice">
+      {texts.tokens.warning}{' '}
+      {pages.includes('iam/service-users') && (
+        <a href={linkTo('iam/service-users')}>{texts.tokens.serviceUsers}</a>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,55 @@
+/** The commands that use a token: a request with it, and the question to this sidecar. */
+import { useEffect, useState } from 'preact/hooks'
+import { type Rules, rulesOf } from '../../model/rules.ts'
+import { apiOpenedBy, staticKind } from '../../model/sample.ts'
+import { checkWith, requestWith } from '../../model/shell.ts'
+import { texts } from '../../texts/en/profile.ts'
+import { Command } from '../../ui/parts.tsx'
+
+interface RequestCommandsProps {
+  readonly header: string
+  readonly value: string
+  /** In place of the value where it is not to be seen. */
+  readonly seen?: string
+  /** Of the token; absent: the kind of static tokens. */
+  readonly kind?: string
+}
+
+export function RequestCommands({ header, value, seen = value, kind }: RequestCommandsProps) {
+  const rules = useRules()
+  const engine = rules?.engine(rules.mode)
+  const id = kind ?? (engine && staticKind(engine))
+  const api = engine && id !== undefined ? apiOpenedBy(engine, id) : undefined
+  return (
+    <>
+      <Command
+        title={texts.request.title}
+        text={requestWith(header, seen)}
+        copied={requestWith(header, value)}
+        hint={texts.request.hint}
+      />
+      {api !== undefined && (
+        <Command
+          title={texts.request.check}
+          text={checkWith(api, header, seen)}
+          copied={checkWith(api, header, value)}
+        />
+      )}
+    </>
+  )
+}
+
+/** The matrix in force. The browser has it already, because the explorer asked for it. */
+function useRules(): Rules | undefined {
+  const [rules, setRules] = useState<Rules | undefined>(undefined)
+  useEffect(() => {
+    const leaving = new AbortController()
+    fetch('rules.json', { credentials: 'omit', signal: leaving.signal })
+      .then((response) => response.json())
+      .then(({ matrix, mode }) => setRules(rulesOf(matrix, mode)))
+      // Without it a command is missing, and nothing else.
+      .catch(() => {})
+    return () => leaving.abort()
+  }, [])
+  return rules
+}
