@@ -80,6 +80,13 @@ function KeyList({ all, shown, toggle: { revoked, setRevoked }, children }: KeyL
     )
   return (
     <>
+      {shown.length === 0 ? (
+        <p class="nothing-yet">{texts.keys.noneActive}</p>
+      ) : (
+        <Items label={texts.keys.list} items={shown} keyOf={({ id }) => id}>
+          {children}
+        </Items>
+      )}
       {all.some(({ revokedAtMs }) => revokedAtMs !== undefined) && (
         <label class="check">
           <input
@@ -89,13 +96,6 @@ function KeyList({ all, shown, toggle: { revoked, setRevoked }, children }: KeyL
           />
           {texts.keys.showRevoked}
         </label>
-      )}
-      {shown.length === 0 ? (
-        <p class="nothing-yet">{texts.keys.noneActive}</p>
-      ) : (
-        <Items label={texts.keys.list} items={shown} keyOf={({ id }) => id}>
-          {children}
-        </Items>
       )}
     </>
   )

@@ -34,7 +34,8 @@ export function IamTokensPage() {
             </button>
           }
         >
-          <div class="field">
+          <div class="token-scope">
+            <span aria-hidden="true">{texts.tokens.scope}</span>
             <Choice
               label={texts.tokens.scope}
               options={(['account', 'project'] as const).map((value) => ({

@@ -25,9 +25,7 @@ export function ApiKeyItem({ item, revocations }: ApiKeyItemProps) {
           <Fact name={texts.keys.created}>
             <Moment ms={item.createdAtMs} />
           </Fact>
-          <Fact name={texts.keys.lastUsed}>
-            <LastUse isoDate={item.lastUsedDay} />
-          </Fact>
+          <LastUse isoDate={item.lastUsedDay} />
           {item.revokedAtMs !== undefined && (
             <Fact name={texts.keys.revokedAt}>
               <Moment ms={item.revokedAtMs} />

@@ -1,4 +1,4 @@
-/** The day on which a key or passkey was used last. */
+/** The day on which a key or passkey was used last: “Last used today”. */
 import { texts } from '../../texts/en/profile.ts'
 import { usePanel } from '../context.tsx'
 import { lastUseOf } from '../model/keys.ts'
@@ -7,5 +7,15 @@ import { Day } from './time.tsx'
 export function LastUse({ isoDate }: { readonly isoDate: string | null }) {
   const { panel } = usePanel()
   const use = lastUseOf(isoDate, panel.nowMs())
-  return typeof use === 'string' ? texts.keys.lastUse[use] : <Day isoDate={use.day} />
+  return (
+    <span class="item-fact">
+      {typeof use === 'string' ? (
+        texts.lastUse[use]
+      ) : (
+        <>
+          {texts.lastUse.on} <Day isoDate={use.day} />
+        </>
+      )}
+    </span>
+  )
 }

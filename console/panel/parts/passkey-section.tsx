@@ -79,9 +79,7 @@ function PasskeyItem({ passkey: { name, createdAtMs, lastUsedDay }, remove }: Pa
           <Fact name={words.added}>
             <Moment ms={createdAtMs} />
           </Fact>
-          <Fact name={words.lastUsed}>
-            <LastUse isoDate={lastUsedDay} />
-          </Fact>
+          <LastUse isoDate={lastUsedDay} />
         </>
       }
       actions={

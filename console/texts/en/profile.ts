@@ -19,6 +19,13 @@ export const texts = {
     invisible: 'expected a name without control characters and other invisible characters',
   },
 
+  lastUse: {
+    none: 'Last use not recorded yet',
+    today: 'Last used today',
+    yesterday: 'Last used yesterday',
+    on: 'Last used',
+  },
+
   keys: {
     title: 'API Keys',
     about:
@@ -30,8 +37,6 @@ export const texts = {
     noneActive: 'You have no active API key.',
     showRevoked: 'Show revoked keys',
     created: 'Created',
-    lastUsed: 'Last used',
-    lastUse: { none: 'not recorded yet', today: 'today', yesterday: 'yesterday' },
     revokedAt: 'Revoked',
     badges: { waiting: 'Still works', sending: 'Revoking…', failed: 'Not revoked', revoked: 'Revoked' },
     revoke: 'Revoke',
@@ -212,7 +217,6 @@ export const texts = {
         done: (name: string) => `The passkey ${name} is added.`,
       },
       added: 'Added',
-      lastUsed: 'Last used',
       remove: 'Remove',
       removeNamed: (name: string) => `Remove ${name}`,
       removal: {
