@@ -12,6 +12,7 @@ export const PAGES: Readonly<Partial<Record<PanelPage, () => Loaded>>> = {
   'operator/keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeysPage,
   'profile/access/keys': async () => (await import('./pages/api-keys.tsx')).ApiKeysPage,
   'profile/access/tokens': async () => (await import('./pages/iam-tokens.tsx')).IamTokensPage,
+  'profile/sessions': async () => (await import('./pages/sessions.tsx')).SessionsPage,
   'profile/security': async () => (await import('./pages/security.tsx')).SecurityPage,
 }
 

@@ -1,4 +1,5 @@
 /** What a browser says of itself, in a few words. It is a help to recognize a session, and proves nothing. */
+import { texts } from '../../texts/en/profile.ts'
 
 const BROWSERS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Edge', /\bEdg(?:e|A|iOS)?\//],
@@ -20,15 +21,8 @@ const SYSTEMS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Linux', /\bLinux\b/],
 ]
 
-export interface ClientName {
-  readonly browser: string | undefined
-  readonly system: string | undefined
-}
-
-/** @param userAgent as the browser sent it */
-export function clientOf(userAgent: string): ClientName {
-  return {
-    browser: BROWSERS.find(([, pattern]) => pattern.test(userAgent))?.[0],
-    system: SYSTEMS.find(([, pattern]) => pattern.test(userAgent))?.[0],
-  }
+/** “Chrome on Linux”. @param userAgent as the browser sent it; empty: it sent nothing */
+export function clientOf(userAgent: string): string {
+  const named = (rows: typeof BROWSERS) => rows.find(([, pattern]) => pattern.test(userAgent))?.[0]
+  return texts.sessions.client(named(BROWSERS), named(SYSTEMS))
 }

@@ -1,5 +1,5 @@
 /** Messages of the contract as the pages of the profile show them. */
-import type { ControlPanelUserToken, StaticToken } from '../../gen/portcullis/v1/directory_pb.ts'
+import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/portcullis/v1/directory_pb.ts'
 import { msOf } from './dates.ts'
 import type { ApiKey } from './keys.ts'
 
@@ -28,4 +28,34 @@ export interface OwnToken {
 export function ownTokenOf({ header, value, kind, scope, expiresAt }: ControlPanelUserToken): OwnToken {
   const { account = '', project = '' } = scope ?? {}
   return { header, value, kind, account, project, expiresAtMs: msOf(expiresAt) }
+}
+
+/** A session of one's own, as the list of them has it. */
+export interface OwnSession {
+  readonly id: string
+  readonly createdAtMs: number | undefined
+  readonly lastUsedAtMs: number | undefined
+  readonly endsAtMs: number | undefined
+  /** Empty: it is not known. */
+  readonly address: string
+  /** What the browser said of itself. */
+  readonly client: string
+}
+
+export function ownSessionOf({ id, createdAt, lastUsedAt, endsAt, address, client }: Session): OwnSession {
+  return {
+    ...{ id, address, client },
+    createdAtMs: msOf(createdAt),
+    lastUsedAtMs: msOf(lastUsedAt),
+    endsAtMs: msOf(endsAt),
+  }
+}
+
+/** The sessions as a list shows them: this one first, and then those that were used last. */
+export function shownSessions(sessions: readonly OwnSession[], here: string): readonly OwnSession[] {
+  return sessions.toSorted(
+    (one, other) =>
+      Number(other.id === here) - Number(one.id === here) ||
+      (other.lastUsedAtMs ?? 0) - (one.lastUsedAtMs ?? 0),
+  )
 }

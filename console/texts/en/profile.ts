@@ -115,7 +115,6 @@ export const texts = {
     about: 'Where you are logged in. End what you do not recognize, and then change your password.',
     list: 'Sessions',
     here: 'This session',
-    unknown: 'Unknown browser',
     client: (browser: string | undefined, system: string | undefined) =>
       [browser ?? 'Unknown browser', system].filter((part) => part !== undefined).join(' on '),
     from: 'From',
@@ -123,8 +122,7 @@ export const texts = {
     lastUsed: 'Last used',
     ends: 'Ends',
     end: 'End',
-    endNamed: (client: string, address: string) => `End the session of ${client}, ${address}`,
-    logOut: 'Log out',
+    endNamed: (client: string, address: string) => `End: ${client}, ${address}`,
     ended: 'The session has ended.',
     endOthers: 'End all others',
     confirm: {
