@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/profile.ts'
-import { Choice } from '../../ui/parts.tsx'
+import { Choice, Message } from '../../ui/parts.tsx'
 import { usePanel } from '../context.tsx'
 import { menuOf } from '../model/pages.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
@@ -49,7 +49,7 @@ export function IamTokensPage() {
           {scope === 'project' && <ProjectField form={form} />}
         </Form>
       </div>
-      <div role="status">{shown && <p class="token-said">{shown.said}</p>}</div>
+      <p role="status">{shown && <Message text={shown.said} />}</p>
       {shown?.token && <OwnTokenView token={shown.token} />}
       {asking && <AskFirst {...texts.tokens.confirm} close={() => setAsking(false)} act={reissue} />}
     </Page>

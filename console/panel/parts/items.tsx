@@ -54,7 +54,9 @@ export function Item({ title, badge, facts, actions, children, state = '' }: Ite
   const element = useRef<HTMLDivElement>(null)
   const hadFocus = element.current?.contains(document.activeElement) ?? false
   useLayoutEffect(() => {
-    if (hadFocus && !element.current?.contains(document.activeElement)) focusFirst(element.current)
+    const { current } = element
+    const isInside = current !== document.activeElement && current?.contains(document.activeElement)
+    if (hadFocus && !isInside) focusFirst(current)
   }, [state])
   return (
     <div class="item" ref={element} data-state={state} tabIndex={-1}>

@@ -4,8 +4,8 @@ import { texts } from '../../texts/en/profile.ts'
 import { copyText } from '../../ui/parts.tsx'
 import { useApi } from '../context.tsx'
 import { apiErrorOf } from '../model/errors.ts'
+import { messageOf } from '../model/messages.ts'
 import { type OwnToken, ownTokenOf } from '../model/own.ts'
-import { FieldError } from './form.tsx'
 import { useUser } from './use-user.ts'
 
 interface Shown {
@@ -18,18 +18,14 @@ interface Shown {
 
 interface OwnTokenState {
   readonly shown: Shown | undefined
-  /** @throws ApiError, FieldError */
+  /** @throws ApiError */
   readonly copy: () => Promise<void>
   /** @throws ApiError */
   readonly reissue: () => Promise<void>
 }
 
-/** What the sidecar answers where there is no token to be copied. */
-const NONE: Readonly<Record<string, string>> = {
-  NOT_FOUND: texts.tokens.none,
-  CREDENTIAL_EXPIRED: texts.tokens.expired,
-  CREDENTIAL_REVOKED: texts.tokens.revoked,
-}
+/** Why there is no token to be copied. */
+const NONE: readonly string[] = ['NOT_FOUND', 'CREDENTIAL_EXPIRED', 'CREDENTIAL_REVOKED']
 
 /** @param project name of the project; empty: the token is for the account */
 export function useOwnToken(project: string): OwnTokenState {
@@ -46,11 +42,10 @@ export function useOwnToken(project: string): OwnTokenState {
       const copied = own !== undefined && (await copyText(own.value))
       setShown({ project, token: own, said: copied ? texts.tokens.copied : texts.tokens.notCopied })
     } catch (error) {
-      const { reason, message } = apiErrorOf(error)
-      if (reason === 'NO_SUCH_PROJECT') throw new FieldError('project', message)
-      const none = NONE[reason]
-      if (none === undefined) throw error
-      setShown({ project, token: undefined, said: `${none} ${texts.tokens.reissueMakes}` })
+      const found = apiErrorOf(error)
+      if (!NONE.includes(found.reason)) throw error
+      // The sidecar says what there is not, and that reissuing makes one.
+      setShown({ project, token: undefined, said: messageOf(found) })
     }
   }
   const reissue = async () => {

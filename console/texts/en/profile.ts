@@ -90,10 +90,6 @@ export const texts = {
     projectNeeded: 'expected the name of a project',
     copy: 'Copy token',
     reissue: 'Reissue token',
-    none: 'There is no such token yet.',
-    expired: 'The token has expired.',
-    revoked: 'The token is no longer active.',
-    reissueMakes: 'Reissue makes one.',
     shown: {
       account: (account: string) => `IAM token for account ${account}`,
       project: (project: string) => `IAM token for project ${project}`,

@@ -1,0 +1,224 @@
+/** Profile → Access in Chromium, as a control panel user uses it, with a sidecar: API keys and IAM tokens. */
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { PASSWORD } from '../../support/control-panel.ts'
+import { run } from '../../support/interop/command.ts'
+import { startChromium } from '../../support/interop/explorer.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import {
+  addKey,
+  button,
+  clipboard,
+  dialog,
+  expectNoTrace,
+  focused,
+  HASHES,
+  overflows,
+  soon,
+  startPanelInChromium,
+  textOf,
+} from '../../support/interop/profile.ts'
+
+const started = await obtained('Chromium', startChromium)
+const browser = started.ok ? started.value : undefined
+const { panel, clock, url, openFor, decisionOn, keyWorks } = await startPanelInChromium(browser)
+
+describe.skipIf(!browser)('API keys', () => {
+  test('with the keyboard alone: Profile → Access → API Keys → Add Key → name → Add, and a checked request', async () => {
+    const { page } = await openFor('olga', '#/overview')
+    await button(page, /^Account menu/).focus()
+    await page.keyboard.press('Enter')
+    await soon(() => focused(page)).toBe('Overview')
+    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key)
+    await soon(() => page.url()).toContain(HASHES.keys)
+    await button(page, 'Add Key').waitFor()
+    await soon(() => textOf(page)).toContain('You have no API key yet.')
+    for (let stops = 0; stops < 30 && (await focused(page)) !== 'Add Key'; stops++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Key name').waitFor()
+    await page.keyboard.type('nightly job')
+    await page.keyboard.press('Enter')
+    const shown = page.getByLabel('API key (static token)')
+    const key = await shown.inputValue()
+    const copyCheck = dialog(page)
+      .locator('.command', { hasText: 'portcullis check' })
+      .getByRole('button', { name: 'Copy' })
+    for (let stops = 0; stops < 10 && !(await copyCheck.and(page.locator(':focus')).count()); stops++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await soon(() => clipboard(page)).toContain('portcullis check')
+    const command = await clipboard(page)
+    expect(command).toContain(key)
+    const environment = { PORTCULLIS_GRPC_ADDRESS: panel.running.address }
+    expect(await run('sh', ['-c', command], { env: environment })).toMatch(/^allowed/i)
+    for (let stops = 0; stops < 10 && (await focused(page)) !== 'I have saved it'; stops++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await soon(() => focused(page)).toBe('Add Key')
+    await soon(() => textOf(page)).toMatch(/nightly job.*Last use not recorded yet/s)
+    await expectNoTrace(page, key)
+  })
+
+  test('a revocation can be undone for ten seconds, and is sent then', async () => {
+    const { page } = await openFor('olga', HASHES.keys)
+    const key = await addKey(page, 'undone')
+    await page.clock.install()
+    await button(page, 'Revoke: undone').click()
+    await soon(() => focused(page)).toBe('Undo: undone')
+    await soon(() => textOf(page)).toMatch(
+      /undone.*Still works.*It is revoked in \d+ seconds?, and works until/s,
+    )
+    await soon(() => page.getByRole('status').first().textContent()).toMatch(/is revoked in ten seconds/)
+    await page.clock.runFor(9_000)
+    expect(await keyWorks(key)).toBe(true)
+    await page.keyboard.press('Enter')
+    await soon(() => focused(page)).toBe('Revoke: undone')
+    await page.clock.runFor(20_000)
+    expect(await keyWorks(key)).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.clock.runFor(10_100)
+    await soon(() => keyWorks(key)).toBe(false)
+    await soon(() => textOf(page)).toMatch(/undoneRevoked/)
+  })
+
+  test('`Revoke now` revokes now', async () => {
+    const { page } = await openFor('olga', HASHES.keys)
+    const key = await addKey(page, 'at once')
+    await button(page, 'Revoke: at once').click()
+    await button(page, 'Revoke now: at once').click()
+    await soon(() => keyWorks(key)).toBe(false)
+    await page.reload()
+    await soon(() => textOf(page)).not.toContain('at once')
+    await page.getByLabel('Show revoked keys').check()
+    await soon(() => textOf(page)).toMatch(/at onceRevoked/)
+  })
+
+  test.each<[how: string, leave: (page: Page) => Promise<unknown>]>([
+    ['for another site', (page) => page.goto('about:blank')],
+    ['by closing it', (page) => page.close()],
+    ['for another page of it', (page) => page.getByRole('link', { name: 'Security' }).click()],
+    [
+      'by logging out',
+      async (page) => {
+        await button(page, /^Account menu/).click()
+        await button(page, 'Log out').click()
+      },
+    ],
+  ])('whoever leaves the page within the ten seconds (%s) has revoked the key', async (how, leave) => {
+    const { page } = await openFor('olga', HASHES.keys)
+    const key = await addKey(page, `left ${how}`)
+    await button(page, `Revoke: left ${how}`).click()
+    expect(await keyWorks(key)).toBe(true)
+    await leave(page)
+    await soon(() => keyWorks(key)).toBe(false)
+  })
+
+  test('a revocation that is not answered says so, and is offered again', async () => {
+    const { page } = await openFor('olga', HASHES.keys)
+    const key = await addKey(page, 'unlucky')
+    await page.route('**/RevokeStaticToken', (route) => route.abort())
+    await button(page, 'Revoke: unlucky').click()
+    await button(page, 'Revoke now: unlucky').click()
+    await soon(() => textOf(page)).toMatch(
+      /unluckyNot revoked.*It could not be revoked, so it may still work\./s,
+    )
+    await soon(() => focused(page)).toBe('Revoke again: unlucky')
+    expect(await keyWorks(key)).toBe(true)
+    await page.unroute('**/RevokeStaticToken')
+    await page.keyboard.press('Enter')
+    await soon(() => keyWorks(key)).toBe(false)
+    await soon(() => textOf(page)).toMatch(/unluckyRevoked/)
+  })
+
+  test('a name with markup is a name; one that is taken says so, and what was typed stays', async () => {
+    const { page, complaints } = await openFor('olga', HASHES.keys)
+    const name = `<img src=x onerror="document.title='no'"> ${'long '.repeat(40)}`.trim()
+    await addKey(page, name)
+    await soon(() => textOf(page)).toContain(name)
+    await button(page, 'Add Key').click()
+    await page.getByLabel('Key name').fill(name)
+    await button(page, 'Add').click()
+    await soon(() => dialog(page).textContent()).toContain('You have an active key with this name.')
+    expect(await page.getByLabel('Key name').inputValue()).toBe(name)
+    await soon(() => focused(page)).toBe('')
+    await page.keyboard.press('Escape')
+    await soon(() => focused(page)).toBe('Add Key')
+    expect(await overflows(page)).toBe(false)
+    expect(await page.locator('#app img').count()).toBe(0)
+    expect([await page.title(), complaints]).toEqual(['API Keys · Portcullis', []])
+  })
+
+  test('a list that does not arrive says so, and is asked for again', async () => {
+    const { page } = await openFor('olga', '#/overview')
+    await page.route('**/ListStaticTokens', (route) => route.fulfill({ status: 500, json: {} }))
+    await page.goto(url(HASHES.keys))
+    await soon(() => page.getByRole('alert').first().textContent()).toContain('This cannot be loaded.')
+    await page.unroute('**/ListStaticTokens')
+    await button(page, 'Try again').click()
+    await soon(() => page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('who logged in long ago confirms that it is them, and the key is added then', async () => {
+    const { page } = await openFor('pia', HASHES.keys)
+    clock.aheadMs += 11 * 60_000
+    await button(page, 'Add Key').click()
+    await page.getByLabel('Key name').fill('confirmed')
+    await button(page, 'Add').click()
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await button(page, 'Confirm').click()
+    expect(await keyWorks(await page.getByLabel('API key (static token)').inputValue())).toBe(true)
+  })
+})
+
+describe.skipIf(!browser)('IAM tokens', () => {
+  test('a token is reissued and copied; the one before is revoked; the page warns, and shows it masked', async () => {
+    const { page } = await openFor('pia', HASHES.tokens)
+    await soon(() => textOf(page)).toContain(
+      'Such tokens are recommended for testing only. Working tools use a service user.',
+    )
+    await button(page, 'Copy token').click()
+    await soon(() => textOf(page)).toMatch(
+      /There is no such IAM token of control panel user pia; reissue makes one\./,
+    )
+    const reissue = async () => {
+      await button(page, 'Reissue token').click()
+      await soon(() => dialog(page).textContent()).toMatch(/the one before is revoked/)
+      await button(page, 'Reissue').click()
+      await soon(() => page.getByRole('dialog').count()).toBe(0)
+      await button(page, 'Copy token').click()
+      await soon(() => textOf(page)).toContain('The token is copied.')
+      return clipboard(page)
+    }
+    const first = await reissue()
+    const works = async (token: string) => (await decisionOn('X-Auth-Token', token, 'iam')) === 'ALLOWED'
+    expect(await works(first)).toBe(true)
+    expect(await page.getByLabel('Token', { exact: true }).inputValue()).toBe(
+      `••••••••••••${first.slice(-4)}`,
+    )
+    expect(await page.content()).not.toContain(first)
+    const second = await reissue()
+    await soon(() => works(first)).toBe(false)
+    expect(await works(second)).toBe(true)
+    await expectNoTrace(page, second)
+  })
+
+  test('one for a project: chosen by whoever sees the projects, and typed by others', async () => {
+    const owner = (await openFor('olga', HASHES.tokens)).page
+    await owner.getByRole('radio', { name: 'A project' }).check()
+    await button(owner, 'Reissue token').click()
+    await soon(() => textOf(owner)).toContain('expected the name of a project')
+    await owner.getByLabel('Project', { exact: true }).selectOption('alpha')
+    await button(owner, 'Reissue token').click()
+    await button(owner, 'Reissue').click()
+    await soon(() => textOf(owner)).toContain('IAM token for project alpha')
+    await owner.getByRole('radio', { name: 'The account' }).check()
+    await soon(() => textOf(owner)).not.toContain('IAM token for project alpha')
+
+    const other = (await openFor('pia', HASHES.tokens)).page
+    await other.getByRole('radio', { name: 'A project' }).check()
+    await other.getByLabel('Project', { exact: true }).fill('elsewhere')
+    await button(other, 'Copy token').click()
+    await soon(() => textOf(other)).toMatch(/no project elsewhere|project elsewhere/i)
+  })
+})
