@@ -26,6 +26,8 @@ const { panel, clock, url, openFor, decisionOn, keyWorks } = await startPanelInC
 describe.skipIf(!browser)('API keys', () => {
   test('with the keyboard alone: Profile → Access → API Keys → Add Key → name → Add, and a checked request', async () => {
     const { page } = await openFor('olga', '#/overview')
+    // The focus begins at the heading.
+    await soon(() => focused(page)).toBe('Hello, olga')
     await button(page, /^Account menu/).focus()
     await page.keyboard.press('Enter')
     await soon(() => focused(page)).toBe('Overview')
