@@ -110,6 +110,10 @@ describe.skipIf(!browser)('API keys', () => {
   ])('whoever leaves the page within the ten seconds (%s) has revoked the key', async (how, leave) => {
     const { page } = await openFor('olga', HASHES.keys)
     const key = await addKey(page, `left ${how}`)
+    // The ten seconds never end.
+    await page.evaluate(
+      'const later = setTimeout; window.setTimeout = (work, ms) => (ms === 10_000 ? 0 : later(work, ms))',
+    )
     await button(page, `Revoke: left ${how}`).click()
     expect(await keyWorks(key)).toBe(true)
     await leave(page)
