@@ -3,13 +3,11 @@ import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/port
 import { msOf } from './dates.ts'
 import type { ApiKey } from './keys.ts'
 
-export function apiKeyOf(token: StaticToken): ApiKey {
-  const { tokenId, name, createdAt, revokedAt } = token
+export function apiKeyOf({ tokenId, name, createdAt, revokedAt, lastUsedDay = '' }: StaticToken): ApiKey {
   return {
-    ...{ id: tokenId, name },
+    ...{ id: tokenId, name, lastUsedDay },
     createdAtMs: msOf(createdAt) ?? 0,
     revokedAtMs: msOf(revokedAt),
-    lastUsedDay: (token as { lastUsedDay?: string }).lastUsedDay ?? '',
   }
 }
 
