@@ -1,12 +1,13 @@
 /** An API to try a token with. */
-import type { Engine } from '../../engine/index.ts'
+import type { Matrix } from '../../engine/index.ts'
 
-/** The first API that a token of a kind opens. @returns `undefined`: it opens none */
-export function apiOpenedBy(engine: Engine, kind: string): string | undefined {
-  return [...engine.apis.values()].find(({ accepted }) => accepted.some((each) => each.kind === kind))?.id
+/** The first API whose row accepts a kind, and which no conflict is about. @returns `undefined`: there is none */
+export function apiOpenedBy({ apis, conflicts }: Matrix, kind: string): string | undefined {
+  const contested = conflicts.flatMap(({ cells }) => cells.map(({ api }) => api))
+  return apis.find(({ id, accepts }) => accepts.includes(kind) && !contested.includes(id))?.id
 }
 
 /** The kind that a person creates in the control panel (§4.2). */
-export function staticKind(engine: Engine): string | undefined {
-  return [...engine.tokenKinds.values()].find(({ obtained }) => obtained.by === 'control_panel')?.id
+export function staticKind({ tokenKinds }: Matrix): string | undefined {
+  return tokenKinds.find(({ obtained }) => obtained.by === 'control_panel')?.id
 }

@@ -1,6 +1,6 @@
 /** The commands that use a token: a request with it, and the question to this sidecar. */
 import { useEffect, useState } from 'preact/hooks'
-import { type Rules, rulesOf } from '../../model/rules.ts'
+import type { Rules } from '../../model/rules.ts'
 import { apiOpenedBy, staticKind } from '../../model/sample.ts'
 import { checkWith, requestWith } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
@@ -16,10 +16,9 @@ interface RequestCommandsProps {
 }
 
 export function RequestCommands({ header, value, seen = value, kind }: RequestCommandsProps) {
-  const rules = useRules()
-  const engine = rules?.engine(rules.mode)
-  const id = kind ?? (engine && staticKind(engine))
-  const api = engine && id !== undefined ? apiOpenedBy(engine, id) : undefined
+  const matrix = useMatrix()
+  const id = kind ?? (matrix && staticKind(matrix))
+  const api = matrix && id !== undefined ? apiOpenedBy(matrix, id) : undefined
   return (
     <>
       <Command
@@ -40,16 +39,16 @@ export function RequestCommands({ header, value, seen = value, kind }: RequestCo
 }
 
 /** The matrix in force. The browser has it already, because the explorer asked for it. */
-function useRules(): Rules | undefined {
-  const [rules, setRules] = useState<Rules | undefined>(undefined)
+function useMatrix(): Rules['matrix'] | undefined {
+  const [matrix, setMatrix] = useState<Rules['matrix'] | undefined>(undefined)
   useEffect(() => {
     const leaving = new AbortController()
     fetch('rules.json', { credentials: 'omit', signal: leaving.signal })
       .then((response) => response.json())
-      .then(({ matrix, mode }) => setRules(rulesOf(matrix, mode)))
+      .then((rules: Rules) => setMatrix(rules.matrix))
       // Without it a command is missing, and nothing else.
       .catch(() => {})
     return () => leaving.abort()
   }, [])
-  return rules
+  return matrix
 }
