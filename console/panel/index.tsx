@@ -41,8 +41,11 @@ export async function openControlPanel(takeSecret: () => string | undefined): Pr
   })
   addEventListener('online', () => tryNow())
   channel.onmessage = ({ data }: MessageEvent<Told>) => void panel.heard(data).catch(() => {})
+  const toaster = newToaster()
+  // What was announced is done by whoever announced it.
+  panel.beforeLogOut(toaster.flush)
   const context: Context = {
-    ...{ panel, api: apiOver(panel.ask, location.origin), toaster: newToaster(), there: THERE },
+    ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE },
   }
   void panel.open()
   await styled

@@ -94,7 +94,7 @@ interface MenuProps {
 }
 
 function Menu({ who, route, close }: MenuProps) {
-  const { panel, there, toaster } = usePanel()
+  const { panel, there } = usePanel()
   const account = route && accountOf(who, route)
   const seen = menuOf(who, account ?? (who.type === 'user' ? who.account : undefined), there).flatMap(
     ({ pages }) => pages,
@@ -135,8 +135,6 @@ function Menu({ who, route, close }: MenuProps) {
         class="menu-out"
         onClick={async () => {
           close(false)
-          // What was announced is done by whoever announced it.
-          await toaster.flush()
           await panel.logOut()
           goTo({ page: 'login', given: {} })
         }}

@@ -79,24 +79,30 @@ function SessionItem({ session, isHere, end }: SessionItemProps) {
   const [problem, setProblem] = useState('')
   const button = useRef<HTMLButtonElement>(null)
   const client = clientOf(session.client)
-  const act = async () => {
+  const attempt = async (work: () => Promise<void>) => {
     setBusy(true)
     setProblem('')
-    const next = neighbourOf(button.current)
     try {
-      await end(session)
-      next?.focus()
-      say({ text: texts.sessions.ended })
+      await work()
     } catch (error) {
       const found = apiErrorOf(error)
       if (found.reason !== GIVEN_UP) setProblem(messageOf(found))
       setBusy(false)
     }
   }
-  const logOut = async () => {
-    await panel.logOut()
-    goTo({ page: 'login', given: {} })
+  const act = () => {
+    const next = neighbourOf(button.current)
+    return attempt(async () => {
+      await end(session)
+      next?.focus()
+      say({ text: texts.sessions.ended })
+    })
   }
+  const logOut = () =>
+    attempt(async () => {
+      await panel.logOut()
+      goTo({ page: 'login', given: {} })
+    })
   return (
     <Item
       title={<span title={session.client}>{client}</span>}
@@ -110,7 +116,7 @@ function SessionItem({ session, isHere, end }: SessionItemProps) {
       facts={<Facts session={session} />}
       actions={
         isHere ? (
-          <button type="button" onClick={logOut}>
+          <button type="button" disabled={busy} onClick={logOut}>
             {shared.menu.logOut}
           </button>
         ) : (

@@ -43,6 +43,20 @@ test('logging in and out is told to the other tabs, and what they told is not to
   expect(told).toEqual(['in', 'out'])
 })
 
+test('what was announced is done while there is a session, and a failure of it keeps nobody logged in', async () => {
+  const order: string[] = []
+  const { panel } = fakePanel(() => {
+    order.push('end')
+    return [204]
+  })
+  panel.accept(sessionOf())
+  panel.beforeLogOut(async () => void order.push('revoke'))
+  panel.beforeLogOut(() => Promise.reject(new Error('no answer')))
+  panel.beforeLogOut(async () => void order.push('taken back'))()
+  await panel.logOut()
+  expect(order).toEqual(['revoke', 'end'])
+})
+
 test('a session that cannot be ended is not shown as ended', async () => {
   const { panel, told } = fakePanel(() => [500, { reason: 'INTERNAL', message: '' }])
   panel.accept(sessionOf())
