@@ -24,7 +24,7 @@ interface Given {
 declare const SERVED: boolean
 
 const entry: PanelEntry = {
-  load: async () => (await import('./panel/index.tsx')).openControlPanel(takeSecret),
+  load: async (rules) => (await import('./panel/index.tsx')).openControlPanel(rules, takeSecret),
   routeHere: () => {
     hideSecret()
     return routeOf(location.hash)

@@ -1,5 +1,4 @@
 /** Picking an API by a part of its name: the first few that fit. */
-import type { Engine } from '../../engine/index.ts'
 import { folded, hasWords, wordsOf } from './search.ts'
 
 export interface Picked {
@@ -7,19 +6,20 @@ export interface Picked {
   readonly title: string
 }
 
+/** An engine, or anything else with ids and titles. */
+export interface Offering {
+  readonly apis: ReadonlyMap<string, Picked>
+}
+
 /** How many are offered. Somebody who looks for another one types on. */
 const OFFERED_MAX = 40
 
 /** @param without ids that are not offered */
-export function offers(
-  engine: Pick<Engine, 'apis'>,
-  search: string,
-  without: readonly string[],
-): readonly Picked[] {
+export function offers({ apis }: Offering, search: string, without: readonly string[]): readonly Picked[] {
   const words = wordsOf(search)
   const left = new Set(without)
   const found: Picked[] = []
-  for (const { id, title } of engine.apis.values()) {
+  for (const { id, title } of apis.values()) {
     if (found.length === OFFERED_MAX) break
     if (!left.has(id) && hasWords(folded(`${id} ${title}`), words)) found.push({ id, title })
   }

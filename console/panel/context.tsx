@@ -2,6 +2,7 @@
 import { createContext } from 'preact'
 import { useCallback, useContext, useEffect, useState } from 'preact/hooks'
 import { hashOfRoute, type PanelPage, type Route } from '../model/routes.ts'
+import type { Rules } from '../model/rules.ts'
 import type { Api } from './model/api.ts'
 import { accountOf } from './model/pages.ts'
 import { type Panel, type PanelState, whoOf } from './model/panel.ts'
@@ -14,6 +15,8 @@ export interface Context {
   readonly toaster: Toaster
   /** The pages that exist. */
   readonly there: readonly PanelPage[]
+  /** The rules in force: which API accepts which kind of token. */
+  readonly rules: Rules
 }
 
 const Provided = createContext<Context | undefined>(undefined)

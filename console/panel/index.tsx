@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { FIRST_ROUTE, linkTo, type PanelPage, type Route } from '../model/routes.ts'
+import type { Rules } from '../model/rules.ts'
 import { texts } from '../texts/en/panel.ts'
 import type { ControlPanel } from '../ui/control-panel.ts'
 import { type Context, goTo, PanelProvider, RouteProvider, usePanel, usePanelState } from './context.tsx'
@@ -21,8 +22,11 @@ import { Page } from './parts/page.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { SessionDialogs } from './session-dialogs.tsx'
 
-/** Opens it once. @param takeSecret the secret of the link that led here */
-export async function openControlPanel(takeSecret: () => string | undefined): Promise<ControlPanel> {
+/** Opens it once. @param rules those in force @param takeSecret the secret of the link that led here */
+export async function openControlPanel(
+  rules: Rules,
+  takeSecret: () => string | undefined,
+): Promise<ControlPanel> {
   const styled = loadStyle('panel-style')
   const channel = new BroadcastChannel('portcullis-session')
   let tryNow: () => void = () => {}
@@ -45,7 +49,7 @@ export async function openControlPanel(takeSecret: () => string | undefined): Pr
   // What was announced is done by whoever announced it.
   panel.beforeLogOut(toaster.flush)
   const context: Context = {
-    ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE },
+    ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE, rules },
   }
   void panel.open()
   await styled

@@ -14,6 +14,11 @@ export const PAGES: Readonly<Partial<Record<PanelPage, () => Loaded>>> = {
   'profile/access/tokens': async () => (await import('./pages/iam-tokens.tsx')).IamTokensPage,
   'profile/sessions': async () => (await import('./pages/sessions.tsx')).SessionsPage,
   'profile/security': async () => (await import('./pages/security.tsx')).SecurityPage,
+  'iam/service-users': async () => (await import('./pages/service-users.tsx')).ServiceUsersPage,
+  'iam/users': async () => (await import('./pages/users.tsx')).UsersPage,
+  projects: async () => (await import('./pages/projects.tsx')).ProjectsPage,
+  'access-limits': async () => (await import('./pages/access-limits.tsx')).AccessLimitsPage,
+  audit: async () => (await import('./pages/audit.tsx')).AuditPage,
 }
 
 /** The pages that exist. */

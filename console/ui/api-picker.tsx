@@ -1,12 +1,11 @@
 /** Picks an API: a text field with a list below it (WAI-ARIA's combobox), which ten thousand APIs do not slow down. */
 import { useId, useState } from 'preact/hooks'
-import type { Engine } from '../../engine/index.ts'
-import { offers, type Picked } from '../model/pick.ts'
+import { type Offering, offers, type Picked } from '../model/pick.ts'
 import { wordsOf } from '../model/search.ts'
 import { Marked } from './parts.tsx'
 
 interface PickerProps {
-  readonly engine: Engine
+  readonly engine: Offering
   readonly label: string
   /** The API that is picked, where one is shown. */
   readonly picked?: string | undefined
@@ -104,7 +103,7 @@ function Offered({ id, label, offered, active, search, choose }: OfferedProps) {
           <span>
             <Marked text={api.title} words={wordsOf(search)} />
           </span>
-          <code>{api.id}</code>
+          {api.id !== api.title && <code>{api.id}</code>}
         </div>
       ))}
     </div>

@@ -28,7 +28,7 @@ interface AppProps {
 
 export function App({ rules, verify, entry }: AppProps) {
   const [view, go, route] = useView(entry)
-  const [panel, isBroken] = useControlPanel(entry, route)
+  const [panel, isBroken] = useControlPanel(entry, rules, route)
   const [singleKeys, setSingleKeys] = useSingleKeys()
   const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
@@ -87,6 +87,7 @@ function Explorer({ chosen, choose, ...props }: ExplorerProps) {
 /** Loads the control panel: at once for a page of it, and else when the first view is drawn. */
 function useControlPanel(
   entry: PanelEntry | undefined,
+  rules: Rules,
   route: Route | undefined,
 ): readonly [ControlPanel | undefined, isBroken: boolean] {
   const [panel, setPanel] = useState<ControlPanel | undefined>(undefined)
@@ -98,7 +99,7 @@ function useControlPanel(
     const start = () => {
       if (wanted.current) return
       wanted.current = true
-      entry.load().then(setPanel, () => setBroken(true))
+      entry.load(rules).then(setPanel, () => setBroken(true))
     }
     if (isPage) {
       start()
@@ -106,7 +107,7 @@ function useControlPanel(
     }
     const timer = setTimeout(start, LOADED_AFTER_MS)
     return () => clearTimeout(timer)
-  }, [entry, isPage])
+  }, [entry, rules, isPage])
   return [panel, isBroken]
 }
 

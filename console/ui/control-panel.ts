@@ -1,6 +1,7 @@
 /** What the control panel gives to the page, which does not know it otherwise. */
 import type { ComponentType } from 'preact'
 import type { Route } from '../model/link.ts'
+import type { Rules } from '../model/rules.ts'
 
 /** The control panel, loaded with its first view or after the first view of the explorer. */
 export interface ControlPanel {
@@ -15,7 +16,8 @@ export interface ControlPanel {
 
 /** The way into the control panel, where there is one. */
 export interface PanelEntry {
-  readonly load: () => Promise<ControlPanel>
+  /** @param rules those in force */
+  readonly load: (rules: Rules) => Promise<ControlPanel>
   /** The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the address. */
   readonly routeHere: () => Route | undefined
 }

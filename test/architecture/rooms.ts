@@ -314,7 +314,7 @@ export const ROOMS: readonly Room[] = [
     room: 'console/panel/model/',
     purpose: 'the state and the calls of the control panel, without a browser',
     imports: [
-      ...['console/texts/', 'console/model/', 'console/gen/', '@bufbuild/protobuf'],
+      ...['engine/', 'console/texts/', 'console/model/', 'console/gen/', '@bufbuild/protobuf'],
       ...['@connectrpc/connect', '@connectrpc/connect-web'],
     ],
   },

@@ -91,13 +91,15 @@ interface FormProps<T extends Values> {
   readonly button: string
   readonly children: ComponentChildren
   readonly danger?: boolean
+  /** There is nothing to send, or it may not be sent. */
+  readonly disabled?: boolean
   readonly cancel?: () => void
   /** Beside the button. */
   readonly beside?: ComponentChildren
 }
 
 export function Form<T extends Values>(props: FormProps<T>) {
-  const { form, submit, button, children, danger = false, cancel, beside } = props
+  const { form, submit, button, children, danger = false, disabled = false, cancel, beside } = props
   const element = useRef<HTMLFormElement>(null)
   const onSubmit = async (event: Event) => {
     event.preventDefault()
@@ -124,7 +126,7 @@ export function Form<T extends Values>(props: FormProps<T>) {
             {texts.dialog.cancel}
           </button>
         )}
-        <button type="submit" class={danger ? 'primary danger' : 'primary'} disabled={form.busy}>
+        <button type="submit" class={danger ? 'primary danger' : 'primary'} disabled={form.busy || disabled}>
           {form.busy ? texts.form.busy : button}
         </button>
       </div>

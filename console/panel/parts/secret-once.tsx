@@ -5,6 +5,7 @@ import { texts } from '../../texts/en/panel.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { CopyButton } from '../../ui/parts.tsx'
 import { Dialog } from './dialog.tsx'
+import { saveFile } from './save-file.ts'
 
 interface SecretOnceProps {
   readonly title: string
@@ -40,7 +41,11 @@ export function SecretOnce({ title, about, label, value, fileName, close, childr
               onFocus={(event) => event.currentTarget.select()}
             />
             <CopyButton text={() => value} label={texts.secret.copy} />
-            <button type="button" class="quiet" onClick={() => download(fileName, value)}>
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => saveFile(fileName, [`${value}\n`], 'text/plain')}
+            >
               <Icon name="file" />
               {texts.secret.download}
             </button>
@@ -56,13 +61,4 @@ export function SecretOnce({ title, about, label, value, fileName, close, childr
       </div>
     </Dialog>
   )
-}
-
-function download(name: string, value: string): void {
-  const url = URL.createObjectURL(new Blob([`${value}\n`], { type: 'text/plain' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
 }

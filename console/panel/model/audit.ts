@@ -1,0 +1,62 @@
+/** What somebody looks for in the audit trail: as a link, and as the request that finds it. */
+import { timestampOf } from './iam-records.ts'
+
+export interface AuditFilters {
+  readonly who: string
+  readonly what: string
+  readonly subject: string
+  /** ISO dates, in the time zone of the reader; empty: no bound. Both days are inside. */
+  readonly from: string
+  readonly to: string
+}
+
+export const FILTERS = ['who', 'what', 'subject', 'from', 'to'] as const
+
+/** As long as the sidecar takes it. */
+const TEXT_LENGTH_MAX = 500
+
+/** Reads what stands behind `?`. Total: what is not understood is as if it was not there. */
+export function filtersOf(given: Readonly<Record<string, string>>): AuditFilters {
+  const text = (name: string) => (given[name] ?? '').slice(0, TEXT_LENGTH_MAX)
+  const day = (name: string) => (startOf(given[name] ?? '', 0) === undefined ? '' : (given[name] as string))
+  return {
+    ...{ who: text('who'), what: text('what'), subject: text('subject') },
+    ...{ from: day('from'), to: day('to') },
+  }
+}
+
+export function isFiltered(filters: AuditFilters): boolean {
+  return FILTERS.some((name) => filters[name] !== '')
+}
+
+export interface AuditRequest {
+  readonly account: string
+  readonly actor: string
+  readonly action: string
+  readonly subject: string
+  readonly since?: ReturnType<typeof timestampOf>
+  readonly until?: ReturnType<typeof timestampOf>
+  readonly newestFirst: true
+}
+
+/** Everything but the page. */
+export function auditRequest(account: string, { who, what, subject, from, to }: AuditFilters): AuditRequest {
+  const since = startOf(from, 0)
+  const until = startOf(to, 1)
+  return {
+    ...{ account, actor: who, action: what, subject, newestFirst: true },
+    ...(since !== undefined && { since: timestampOf(since) }),
+    ...(until !== undefined && { until: timestampOf(until) }),
+  }
+}
+
+/** When a day begins, here. @param later that many days later @returns `undefined`: this is no day */
+function startOf(isoDate: string, later: number): number | undefined {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(isoDate) ?? []
+  if (year === undefined) return undefined
+  const date = new Date(Number(year), Number(month) - 1, Number(day))
+  // 31 April is none.
+  if (date.getMonth() !== Number(month) - 1 || date.getDate() !== Number(day)) return undefined
+  date.setDate(date.getDate() + later)
+  return date.getTime()
+}

@@ -1,0 +1,58 @@
+/** What a form says of permissions and roles, and what the contract has for it. */
+import { type Permission, PermissionScope } from './iam-records.ts'
+
+/** One choice, as the source has it: a permission whose scope is Account, or one whose scope is Projects (§5.1); or none yet. */
+export const SCOPES = ['account', 'projects', 'none'] as const
+
+export type Scope = (typeof SCOPES)[number]
+
+export interface Draft {
+  readonly scope: Scope
+  /** Names of the projects that are selected, in the order of choosing. They stay while another scope is looked at. */
+  readonly projects: readonly string[]
+}
+
+type Granted = Pick<Permission, 'scope' | 'projects'>
+
+export const NEW_DRAFT: Draft = { scope: 'account', projects: [] }
+
+/** What a form begins with for a user who is there. A permission for the account says more than one for projects. */
+export function draftOf(permissions: readonly Granted[]): Draft {
+  const projects = permissions.flatMap(({ projects }) => projects)
+  if (permissions.some(({ scope }) => scope === PermissionScope.ACCOUNT))
+    return { scope: 'account', projects }
+  return { scope: projects.length > 0 ? 'projects' : 'none', projects }
+}
+
+/** @returns `undefined`: projects are to be selected, and none is */
+export function permissionsOf({ scope, projects }: Draft): Granted[] | undefined {
+  if (scope === 'none') return []
+  if (scope === 'account') return [{ scope: PermissionScope.ACCOUNT, projects: [] }]
+  return projects.length === 0 ? undefined : [{ scope: PermissionScope.PROJECTS, projects: [...projects] }]
+}
+
+/** Whether a form says something else than at first. What was not touched is not sent, so it stays as it is. */
+export function sameDraft(one: Draft, other: Draft): boolean {
+  if (one.scope !== other.scope) return false
+  return (
+    one.scope !== 'projects' || one.projects.toSorted().join('\n') === other.projects.toSorted().join('\n')
+  )
+}
+
+/** The role whose holders administer their account (§5.1). */
+export const ADMINISTRATOR_ROLE = 'iam.admin'
+
+/** The roles of a form: a box for the one of §5.1, and the others as a text. */
+export function rolesOf(administrator: boolean, others: string): string[] {
+  const written = others.split(/[\s,;]+/).filter(Boolean)
+  return [...new Set([...(administrator ? [ADMINISTRATOR_ROLE] : []), ...written])]
+}
+
+/** The text of the roles that have no box. */
+export function otherRolesOf(roles: readonly string[]): string {
+  return roles.filter((role) => role !== ADMINISTRATOR_ROLE).join(', ')
+}
+
+export function sameRoles(one: readonly string[], other: readonly string[]): boolean {
+  return one.toSorted().join('\n') === other.toSorted().join('\n')
+}

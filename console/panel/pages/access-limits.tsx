@@ -1,0 +1,199 @@
+/** Access limits (§1): the addresses from which tokens of the account work, with a preview of who would be shut out. */
+import { useCallback, useId, useState } from 'preact/hooks'
+import { texts } from '../../texts/en/iam.ts'
+import { useAccount, useApi, useToast, useWho } from '../context.tsx'
+import { apiErrorOf } from '../model/errors.ts'
+import { type Why, whyNotAsOwner } from '../model/may.ts'
+import { messageOf } from '../model/messages.ts'
+import { type RangeFault, rangeFaultsOf, rangesOf, sameRanges } from '../model/ranges.ts'
+import { Form, useForm } from '../parts/form.tsx'
+import { Page } from '../parts/page.tsx'
+import { Confirm } from './iam/confirm.tsx'
+import { LimitsPreview, type Previewed, usePreview } from './iam/limits-preview.tsx'
+import { Act, Reasons } from './iam/records.tsx'
+import { useLoad } from './iam/use-load.ts'
+
+const { limits: words, shared } = texts
+
+export function AccessLimitsPage() {
+  const api = useApi()
+  const account = useAccount() ?? ''
+  const why = whyNotAsOwner(useWho(), account)
+  const load = useCallback(
+    async (signal: AbortSignal): Promise<readonly string[]> =>
+      (await api.directory.getAddressRestriction({ account }, { signal })).ranges,
+    [api, account],
+  )
+  const { value: ranges, error, reload, set } = useLoad(load)
+  return (
+    <Page title={words.title} about={words.about}>
+      <Reasons whys={[why]} />
+      {error !== undefined && (
+        <p role="alert">
+          {shared.failed} {messageOf(error)}{' '}
+          <button type="button" class="link" onClick={reload}>
+            {shared.retry}
+          </button>
+        </p>
+      )}
+      {ranges === undefined && error === undefined && <p class="waiting">{words.previewing}</p>}
+      {ranges !== undefined && <Limits account={account} inForce={ranges} why={why} saved={set} />}
+    </Page>
+  )
+}
+
+interface LimitsProps {
+  readonly account: string
+  /** The ranges in force. */
+  readonly inForce: readonly string[]
+  readonly why: Why | undefined
+  readonly saved: (ranges: readonly string[]) => void
+}
+
+type Asking = 'exclude' | 'remove' | undefined
+
+function Limits({ account, inForce, why, saved }: LimitsProps) {
+  const api = useApi()
+  const say = useToast()
+  const [asking, setAsking] = useState<Asking>(undefined)
+  const form = useForm({ ranges: inForce.join('\n') })
+  const typed = rangesOf(form.values.ranges)
+  const preview = usePreview(account, form.values.ranges)
+  const changed = !sameRanges(typed.ranges, inForce)
+  const save = async (ranges: readonly string[], allowExcludingRequester: boolean) => {
+    const answer = await api.directory.setAddressRestriction({
+      ...{ account, ranges: [...ranges], allowExcludingRequester },
+    })
+    form.set({ ranges: answer.ranges.join('\n') })
+    saved(answer.ranges)
+    say({ text: answer.ranges.length === 0 ? words.removed : words.saved })
+  }
+  const submit = async () => {
+    // Whoever takes every line away means to remove the restriction, and that shuts nobody out.
+    if (preview.value?.requester?.allowed === false && typed.ranges.length > 0) return setAsking('exclude')
+    try {
+      await save(typed.ranges, false)
+    } catch (error) {
+      if (apiErrorOf(error).reason !== 'REQUESTER_EXCLUDED') throw error
+      setAsking('exclude')
+    }
+  }
+  return (
+    <>
+      <p>
+        {inForce.length === 0 ? words.none : words.inForce(inForce.length)}
+        {changed && (
+          <span class="badge" data-kind="warn">
+            {words.unsaved}
+          </span>
+        )}
+      </p>
+      <Form
+        form={form}
+        submit={submit}
+        button={words.save}
+        disabled={why !== undefined || !changed}
+        beside={
+          inForce.length > 0 && <Act text={words.remove} why={why} act={() => setAsking('remove')} danger />
+        }
+      >
+        <RangesField
+          text={form.values.ranges}
+          change={(ranges) => form.set({ ranges })}
+          faults={preview.error === undefined ? [] : rangeFaultsOf(preview.error, typed)}
+          readOnly={why !== undefined}
+        />
+      </Form>
+      <LimitsPreview preview={preview} any={typed.ranges.length > 0} />
+      <Asked
+        {...{ asking, preview }}
+        close={() => setAsking(undefined)}
+        save={() => save(asking === 'remove' ? [] : typed.ranges, asking === 'exclude')}
+      />
+    </>
+  )
+}
+
+interface RangesFieldProps {
+  readonly text: string
+  readonly change: (text: string) => void
+  readonly faults: readonly RangeFault[]
+  readonly readOnly: boolean
+}
+
+/** One range a line, and under it what is wrong with which line. */
+function RangesField({ text, change, faults, readOnly }: RangesFieldProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{words.ranges}</label>
+      <textarea
+        id={id}
+        name="ranges"
+        rows={8}
+        value={text}
+        readOnly={readOnly}
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        aria-invalid={faults.length > 0}
+        aria-describedby={`${id}-below`}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
+      <div id={`${id}-below`} class="below" aria-live="polite">
+        {faults.length === 0 ? (
+          <p class="hint">{words.hint}</p>
+        ) : (
+          <ul class="plain">
+            {faults.map(({ line, range, expected }) => (
+              <li key={`${line} ${range}`} class="fault">
+                {line === undefined ? words.faultOfAll(expected) : words.fault(line, range, expected)}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </div>
+  )
+}
+
+interface AskedProps {
+  readonly asking: Asking
+  readonly preview: Previewed
+  readonly close: () => void
+  readonly save: () => Promise<void>
+}
+
+/** What needs a second word: to shut oneself out, and to remove what others set. */
+function Asked({ asking, preview, close, save }: AskedProps) {
+  if (asking === 'remove')
+    return (
+      <Confirm
+        title={words.removeTitle}
+        about={<p>{words.removeAbout}</p>}
+        button={words.remove}
+        danger
+        close={close}
+        act={save}
+      />
+    )
+  if (asking === undefined) return null
+  const address = preview.value?.requester?.address ?? ''
+  return (
+    <Confirm
+      title={words.selfTitle}
+      about={
+        <>
+          <p class="notice">
+            <strong>{address === '' ? words.selfAboutUnknown : words.selfAbout(address)}</strong>
+          </p>
+          <p>{words.selfThen}</p>
+        </>
+      }
+      button={words.selfButton}
+      danger
+      close={close}
+      act={save}
+    />
+  )
+}

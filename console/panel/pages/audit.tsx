@@ -1,0 +1,133 @@
+/** The audit trail of an account: who changed what, newest first, with filters in the link. */
+import { useCallback, useMemo, useState } from 'preact/hooks'
+import { texts } from '../../texts/en/iam.ts'
+import { CopyButton } from '../../ui/parts.tsx'
+import { useAccount, useApi, useGiven } from '../context.tsx'
+import { auditRequest, filtersOf, isFiltered } from '../model/audit.ts'
+import { exportedOf } from '../model/export.ts'
+import type { AuditRecord } from '../model/iam-records.ts'
+import { Page } from '../parts/page.tsx'
+import { PagedTable } from '../parts/paged-table.tsx'
+import { Moment, msOf } from '../parts/time.tsx'
+import { usePages } from '../parts/use-pages.ts'
+import { AuditExport } from './iam/audit-export.tsx'
+import { AuditFilterFields } from './iam/audit-filters.tsx'
+import { Beside, Name } from './iam/records.tsx'
+
+const { audit: words } = texts
+
+export function AuditPage() {
+  const api = useApi()
+  const account = useAccount() ?? ''
+  const [given, change] = useGiven()
+  const { who, what, subject, from, to } = filtersOf(given)
+  // The same filters are the same request, so another part of the link loads nothing again.
+  const filters = useMemo(() => ({ who, what, subject, from, to }), [who, what, subject, from, to])
+  const [opened, setOpened] = useState<AuditRecord | undefined>(undefined)
+  const fetchPage = useCallback(
+    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
+      const page = await api.directory.listAuditRecords(
+        { ...auditRequest(account, filters), pageSize, pageToken },
+        { signal },
+      )
+      return { rows: page.records, nextPageToken: page.nextPageToken }
+    },
+    [api, account, filters],
+  )
+  const pages = usePages<AuditRecord>(fetchPage)
+  return (
+    <Page
+      title={words.title}
+      about={words.about}
+      actions={<AuditExport account={account} filters={filters} />}
+      filled
+    >
+      <AuditFilterFields filters={filters} change={change} />
+      <div class="split" data-open={opened !== undefined}>
+        <PagedTable
+          label={words.list}
+          pages={pages}
+          keyOf={({ sequence }) => String(sequence)}
+          open={setOpened}
+          isOpened={({ sequence }) => sequence === opened?.sequence}
+          empty={<p>{isFiltered(filters) ? words.emptyFiltered : words.empty}</p>}
+          columns={COLUMNS}
+        />
+        {opened && (
+          <Beside
+            key={String(opened.sequence)}
+            title={words.record(String(opened.sequence))}
+            label={words.record(String(opened.sequence))}
+            close={() => setOpened(undefined)}
+          >
+            <Details record={opened} filter={(filter) => change(filter, 'push')} />
+          </Beside>
+        )}
+      </div>
+    </Page>
+  )
+}
+
+const COLUMNS = [
+  { title: words.at, cell: ({ at }: AuditRecord) => <Moment ms={msOf(at)} />, width: '12em' },
+  { title: words.who, cell: ({ actor }: AuditRecord) => <Name name={actor} />, hiddenOn: 'tablet' },
+  { title: words.what, cell: ({ action }: AuditRecord) => <code>{action}</code>, width: '40%' },
+  { title: words.subject, cell: ({ subject }: AuditRecord) => <Name name={subject} />, hiddenOn: 'phone' },
+] as const
+
+interface DetailsProps {
+  readonly record: AuditRecord
+  readonly filter: (change: { readonly who?: string; readonly subject?: string }) => void
+}
+
+function Details({ record, filter }: DetailsProps) {
+  const { sequence, at, actor, action, account, subject } = record
+  const exported = exportedOf(record)
+  const details = JSON.stringify(exported.details, undefined, 2)
+  return (
+    <>
+      <dl class="facts">
+        <dt>{words.at}</dt>
+        <dd>
+          <Moment ms={msOf(at)} />
+        </dd>
+        <dt>{words.who}</dt>
+        <dd>
+          <Name name={actor} />{' '}
+          <button type="button" class="link" onClick={() => filter({ who: actor })}>
+            {words.filterWho}
+          </button>
+        </dd>
+        <dt>{words.what}</dt>
+        <dd>
+          <code>{action}</code>
+        </dd>
+        <dt>{words.subject}</dt>
+        <dd>
+          <Name name={subject} />{' '}
+          <button type="button" class="link" onClick={() => filter({ subject })}>
+            {words.filterSubject}
+          </button>
+        </dd>
+        <dt>{words.account}</dt>
+        <dd>{account}</dd>
+        <dt>{words.sequence}</dt>
+        <dd>{String(sequence)}</dd>
+      </dl>
+      <section>
+        <header class="section-head">
+          <h3>{words.details}</h3>
+          <CopyButton text={() => JSON.stringify(exported, undefined, 2)} label={words.copy} />
+        </header>
+        {details === '{}' ? (
+          <p class="hint">{words.noDetails}</p>
+        ) : (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: long details are scrolled with the keyboard
+          <pre class="details" tabIndex={0}>
+            {details}
+          </pre>
+        )}
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,84 @@
+/** Exports what the filters find: with progress, and with a way to stop it. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { texts } from '../../../texts/en/iam.ts'
+import { Icon } from '../../../ui/icons.tsx'
+import { useApi, useToast } from '../../context.tsx'
+import { type AuditFilters, auditRequest } from '../../model/audit.ts'
+import { apiErrorOf, GIVEN_UP } from '../../model/errors.ts'
+import { type ExportFormat, exported } from '../../model/export.ts'
+import { messageOf } from '../../model/messages.ts'
+import { saveFile } from '../../parts/save-file.ts'
+
+const { audit: words } = texts
+
+/** As many as a call gives. */
+const PAGE_SIZE = 1_000
+
+const TYPES: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv;charset=utf-8',
+  jsonl: 'application/jsonl',
+}
+
+interface ExportProps {
+  readonly account: string
+  readonly filters: AuditFilters
+}
+
+export function AuditExport({ account, filters }: ExportProps) {
+  const api = useApi()
+  const say = useToast()
+  const [count, setCount] = useState<number | undefined>(undefined)
+  const running = useRef(new AbortController())
+  useEffect(() => () => running.current.abort(), [])
+  const start = async (format: ExportFormat) => {
+    running.current = new AbortController()
+    const { signal } = running.current
+    let found = 0
+    setCount(0)
+    try {
+      const parts = await exported(
+        (pageToken) =>
+          api.directory.listAuditRecords(
+            { ...auditRequest(account, filters), pageSize: PAGE_SIZE, pageToken },
+            { signal },
+          ),
+        format,
+        (records) => {
+          found = records
+          setCount(records)
+        },
+        signal,
+      )
+      saveFile(`audit-${account}.${format}`, parts, TYPES[format])
+      say({ text: words.exported(found) })
+    } catch (error) {
+      const failure = apiErrorOf(error)
+      if (signal.aborted) say({ text: words.cancelled })
+      else if (failure.reason !== GIVEN_UP) say({ text: messageOf(failure), kind: 'failed' })
+    }
+    setCount(undefined)
+  }
+  if (count !== undefined)
+    return (
+      <>
+        <p class="progress" role="status">
+          {words.exporting(count)}
+        </p>
+        <button type="button" autofocus onClick={() => running.current.abort()}>
+          {words.cancel}
+        </button>
+      </>
+    )
+  return (
+    <>
+      <button type="button" onClick={() => void start('csv')}>
+        <Icon name="file" />
+        {words.csv}
+      </button>
+      <button type="button" onClick={() => void start('jsonl')}>
+        <Icon name="file" />
+        {words.jsonl}
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,145 @@
+/** The fields of permissions and roles, in the form of a new user and in that of one who is changed. */
+import { useMemo } from 'preact/hooks'
+import { linkTo } from '../../../model/routes.ts'
+import { texts } from '../../../texts/en/iam.ts'
+import { ApiPicker } from '../../../ui/api-picker.tsx'
+import { Icon } from '../../../ui/icons.tsx'
+import { useRoute } from '../../context.tsx'
+import { type Draft, SCOPES } from '../../model/grants.ts'
+import { messageOf } from '../../model/messages.ts'
+import { Name } from './records.tsx'
+import { useProjectNames } from './use-projects.ts'
+
+const { permission, roles, shared } = texts
+
+interface PermissionFieldsProps {
+  readonly account: string
+  readonly draft: Draft
+  readonly change: (draft: Draft) => void
+  readonly fault: string | undefined
+}
+
+export function PermissionFields({ account, draft, change, fault }: PermissionFieldsProps) {
+  return (
+    <fieldset class="field options">
+      <legend class="label">{permission.label}</legend>
+      {SCOPES.map((scope) => (
+        <label key={scope} class="option">
+          <input
+            type="radio"
+            name="scope"
+            value={scope}
+            checked={draft.scope === scope}
+            onChange={() => change({ ...draft, scope })}
+          />
+          <span>
+            {permission.scopes[scope]}
+            <span class="hint">{permission.hints[scope]}</span>
+          </span>
+        </label>
+      ))}
+      {draft.scope === 'projects' && <ProjectFields {...{ account, draft, change, fault }} />}
+    </fieldset>
+  )
+}
+
+function ProjectFields({ account, draft, change, fault }: PermissionFieldsProps) {
+  const { value: names, error, reload } = useProjectNames(account)
+  const { given } = useRoute()
+  const offered = useMemo(
+    () => ({ apis: new Map((names ?? []).map((name) => [name, { id: name, title: name }])) }),
+    [names],
+  )
+  if (error !== undefined)
+    return (
+      <p class="fault" role="alert">
+        {shared.failed} {messageOf(error)}{' '}
+        <button type="button" class="link" onClick={reload}>
+          {shared.retry}
+        </button>
+      </p>
+    )
+  if (names?.length === 0)
+    return (
+      <p class="hint">
+        {permission.noProjects}{' '}
+        <a href={linkTo('projects', given.account === undefined ? {} : { account: given.account })}>
+          {permission.createProject}
+        </a>
+      </p>
+    )
+  return (
+    <div class="project-fields">
+      <ApiPicker
+        engine={offered}
+        label={permission.add}
+        without={draft.projects}
+        pick={(name) => change({ ...draft, projects: [...draft.projects, name] })}
+      />
+      {fault && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {draft.projects.length > 0 && (
+        <ul class="chips" aria-label={permission.projects}>
+          {draft.projects.map((name) => (
+            <li key={name}>
+              <Name name={name} />
+              <button
+                type="button"
+                class="quiet"
+                aria-label={permission.remove(name)}
+                onClick={() => change({ ...draft, projects: draft.projects.filter((each) => each !== name) })}
+              >
+                <Icon name="close" />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+interface CheckProps {
+  readonly label: string
+  readonly hint: string
+  readonly checked: boolean
+  readonly change: (checked: boolean) => void
+  /** Why it cannot be changed. */
+  readonly why?: string | undefined
+}
+
+/** A box, with what it means. */
+export function Check({ label, hint, checked, change, why }: CheckProps) {
+  return (
+    <label class="option">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={why !== undefined}
+        onChange={(event) => change(event.currentTarget.checked)}
+      />
+      <span>
+        {label}
+        <span class="hint">{why ?? hint}</span>
+      </span>
+    </label>
+  )
+}
+
+interface AdministratorProps {
+  readonly checked: boolean
+  readonly change: (checked: boolean) => void
+}
+
+/** The role of §5.1. */
+export function AdministratorCheck({ checked, change }: AdministratorProps) {
+  return (
+    <fieldset class="field options">
+      <legend class="label">{roles.label}</legend>
+      <Check label={roles.administrator} hint={roles.administratorHint} checked={checked} change={change} />
+    </fieldset>
+  )
+}

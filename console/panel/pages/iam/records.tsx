@@ -1,0 +1,117 @@
+/** Parts that the pages of administrators share: names, states, buttons that say why they cannot be used, and the panel beside a list. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { texts } from '../../../texts/en/iam.ts'
+import { Icon } from '../../../ui/icons.tsx'
+import type { Why } from '../../model/may.ts'
+
+const { shared } = texts
+
+/** A name that somebody chose: in a direction of its own, whole for those who point at it. */
+export function Name({ name }: { readonly name: string }) {
+  return (
+    <bdi class="name" title={name}>
+      {name}
+    </bdi>
+  )
+}
+
+export function State({ enabled }: { readonly enabled: boolean }) {
+  return (
+    <span class="badge" data-kind={enabled ? 'good' : 'bad'}>
+      {enabled ? shared.enabled : shared.disabled}
+    </span>
+  )
+}
+
+interface ActProps {
+  readonly text: string
+  /** What a reader of the screen hears, where the text alone is not enough. */
+  readonly label?: string
+  /** Why it cannot be used. The button stays in the order of the Tab key, so that everybody learns why. */
+  readonly why: Why | undefined
+  readonly act: () => void
+  readonly danger?: boolean
+  readonly quiet?: boolean
+  /** The most important one of its page. */
+  readonly primary?: boolean
+}
+
+/** A button that says why it cannot be used. */
+export function Act({ text, label, why, act, danger = false, quiet = false, primary = false }: ActProps) {
+  const id = useId()
+  const kind = [danger && 'danger', quiet && 'quiet', primary && 'primary'].filter(Boolean).join(' ')
+  return (
+    <>
+      <button
+        type="button"
+        class={kind}
+        aria-label={label}
+        aria-disabled={why !== undefined}
+        aria-describedby={why && id}
+        title={why && texts.why[why]}
+        onClick={() => why === undefined && act()}
+      >
+        {text}
+      </button>
+      {why && (
+        <span id={id} class="unseen">
+          {texts.why[why]}
+        </span>
+      )}
+    </>
+  )
+}
+
+/** The reasons of several buttons, each once, for those who see the buttons. */
+export function Reasons({ whys }: { readonly whys: readonly (Why | undefined)[] }) {
+  const reasons = [...new Set(whys)].filter((why) => why !== undefined)
+  if (reasons.length === 0) return null
+  return (
+    <ul class="reasons hint">
+      {reasons.map((why) => (
+        <li key={why}>{texts.why[why]}</li>
+      ))}
+    </ul>
+  )
+}
+
+interface BesideProps {
+  readonly title: ComponentChildren
+  readonly label: string
+  readonly close: () => void
+  readonly children: ComponentChildren
+}
+
+/** The panel of a row, beside the list. It takes the focus, closes with Esc, and gives the focus back to the row. */
+export function Beside({ title, label, close, children }: BesideProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  const leave = () => {
+    const row = document.querySelector<HTMLElement>('.rows tr.opened')
+    close()
+    requestAnimationFrame(() => (row?.isConnected ? row : document.querySelector<HTMLElement>('h1'))?.focus())
+  }
+  return (
+    <aside
+      class="beside"
+      aria-label={label}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return
+        if (event.target instanceof Element && event.target.closest('dialog')) return
+        event.preventDefault()
+        leave()
+      }}
+    >
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          {title}
+        </h2>
+        <button type="button" class="quiet" aria-label={shared.close} onClick={leave}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </aside>
+  )
+}

@@ -1,0 +1,99 @@
+/** The forms of a control panel user: a new one, and one who is changed. */
+import { useState } from 'preact/hooks'
+import { texts } from '../../../texts/en/iam.ts'
+import { useApi, useWho } from '../../context.tsx'
+import { ADMINISTRATOR_ROLE, otherRolesOf, rolesOf, sameRoles } from '../../model/grants.ts'
+import type { ControlPanelUser } from '../../model/iam-records.ts'
+import { whyNotAsOwner } from '../../model/may.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Form, needed, TextField, useForm } from '../../parts/form.tsx'
+import { AdministratorCheck, Check } from './grant-fields.tsx'
+
+const { users: words, roles, shared } = texts
+
+interface CreateProps {
+  readonly account: string
+  readonly close: () => void
+  readonly created: (user: ControlPanelUser) => void
+}
+
+export function CreateUser({ account, close, created }: CreateProps) {
+  const api = useApi()
+  const [owner, setOwner] = useState(false)
+  const [administrator, setAdministrator] = useState(false)
+  const form = useForm({ name: '', roles: '' }, ({ name }) => ({ name: needed(name, shared.name) }))
+  const submit = async ({ name, roles: others }: typeof form.values) => {
+    const { user } = await api.directory.createControlPanelUser({
+      ...{ account, name, owner },
+      roles: rolesOf(administrator, others),
+    })
+    if (user !== undefined) created(user)
+  }
+  return (
+    <Dialog title={words.createTitle} close={close} wide>
+      <Form form={form} submit={submit} button={shared.create} cancel={close}>
+        <TextField form={form} name="name" label={shared.name} hint={shared.nameHint} autofocus />
+        <OwnerCheck account={account} checked={owner} change={setOwner} />
+        <AdministratorCheck checked={administrator} change={setAdministrator} />
+        <TextField form={form} name="roles" label={roles.others} hint={roles.othersHint} optional mono />
+      </Form>
+    </Dialog>
+  )
+}
+
+interface ChangeProps {
+  readonly user: ControlPanelUser
+  readonly close: () => void
+  readonly changed: (user: ControlPanelUser | undefined, text: string) => void
+}
+
+/** What is not touched is not sent. */
+export function ChangeUser({ user, close, changed }: ChangeProps) {
+  const { account, name, roles: held, owner: heldOwner } = user
+  const api = useApi()
+  const [owner, setOwner] = useState(heldOwner)
+  const [administrator, setAdministrator] = useState(held.includes(ADMINISTRATOR_ROLE))
+  const form = useForm({ roles: otherRolesOf(held) })
+  const submit = async ({ roles: others }: typeof form.values) => {
+    const wanted = rolesOf(administrator, others)
+    const { user: after } = await api.directory.updateControlPanelUser({
+      ...{ account, name },
+      ...(owner !== heldOwner && { owner }),
+      ...(!sameRoles(wanted, held) && { roles: { roles: wanted } }),
+    })
+    changed(after, shared.changedNow(name))
+    close()
+  }
+  return (
+    <Dialog title={words.changeTitle(name)} close={close} wide>
+      <Form form={form} submit={submit} button={shared.save} cancel={close}>
+        <OwnerCheck account={account} checked={owner} change={setOwner} />
+        <AdministratorCheck checked={administrator} change={setAdministrator} />
+        <TextField form={form} name="roles" label={roles.others} hint={roles.othersHint} optional mono />
+      </Form>
+    </Dialog>
+  )
+}
+
+interface OwnerCheckProps {
+  readonly account: string
+  readonly checked: boolean
+  readonly change: (checked: boolean) => void
+}
+
+/** Owners alone make owners. */
+function OwnerCheck({ account, checked, change }: OwnerCheckProps) {
+  const why = whyNotAsOwner(useWho(), account)
+  return (
+    <fieldset class="field options">
+      <legend class="label">{words.owner}</legend>
+      <Check
+        label={words.ownerBox}
+        hint={words.ownerHint}
+        checked={checked}
+        change={change}
+        why={why && texts.why[why]}
+      />
+    </fieldset>
+  )
+}

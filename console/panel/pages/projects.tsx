@@ -1,0 +1,193 @@
+/** The projects of an account. */
+import { useCallback, useState } from 'preact/hooks'
+import { texts } from '../../texts/en/iam.ts'
+import { useAccount, useApi, useToast, useWho } from '../context.tsx'
+import type { Project } from '../model/iam-records.ts'
+import { whyNoChange } from '../model/may.ts'
+import { ConfirmName } from '../parts/confirm-name.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Form, needed, TextField, useForm } from '../parts/form.tsx'
+import { Page } from '../parts/page.tsx'
+import { PagedTable } from '../parts/paged-table.tsx'
+import { SearchBox } from '../parts/search-box.tsx'
+import { Moment, msOf } from '../parts/time.tsx'
+import { type Pages, usePages } from '../parts/use-pages.ts'
+import { Confirm } from './iam/confirm.tsx'
+import { Act, Name, Reasons, State } from './iam/records.tsx'
+import { focusTitle, useNameFilter } from './iam/selected.ts'
+
+const { projects: words, shared } = texts
+
+interface Doing {
+  readonly what: 'disable' | 'delete'
+  readonly project: Project
+}
+
+export function ProjectsPage() {
+  const api = useApi()
+  const account = useAccount() ?? ''
+  const say = useToast()
+  const why = whyNoChange(useWho(), account)
+  const [search, setSearch] = useState('')
+  const filter = useNameFilter(search)
+  const [creating, setCreating] = useState(false)
+  const [doing, setDoing] = useState<Doing | undefined>(undefined)
+  const fetchPage = useCallback(
+    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
+      const page = await api.directory.listProjects({ account, pageSize, pageToken }, { signal })
+      return { rows: page.projects, nextPageToken: page.nextPageToken }
+    },
+    [api, account],
+  )
+  const pages = usePages<Project>(fetchPage)
+  const create = <Act text={words.create} why={why} act={() => setCreating(true)} primary />
+  return (
+    <Page title={words.title} about={words.about} actions={create} filled>
+      <Reasons whys={[why]} />
+      <SearchBox value={search} change={setSearch} label={shared.search} />
+      <PagedTable
+        label={words.list}
+        pages={pages}
+        keyOf={({ id }) => id}
+        filter={filter}
+        empty={
+          <>
+            <p>
+              <strong>{words.empty}</strong>
+            </p>
+            <p>{words.emptyHint}</p>
+            {create}
+          </>
+        }
+        columns={[
+          { title: shared.name, cell: ({ name }) => <Name name={name} /> },
+          { title: shared.state, cell: ({ enabled }) => <State enabled={enabled} />, width: '7.5em' },
+          { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '22em', hiddenOn: 'tablet' },
+          {
+            title: shared.created,
+            cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
+            width: '12em',
+            hiddenOn: 'phone',
+          },
+          {
+            title: shared.actions,
+            actions: true,
+            width: '11em',
+            cell: (project) => <RowActions project={project} why={why} act={setDoing} />,
+          },
+        ]}
+      />
+      {creating && (
+        <CreateProject
+          account={account}
+          close={() => setCreating(false)}
+          created={(project) => {
+            pages.add(project)
+            setCreating(false)
+            say({ text: shared.createdNow(project.name) })
+          }}
+        />
+      )}
+      {doing && <Doings doing={doing} pages={pages} close={() => setDoing(undefined)} />}
+    </Page>
+  )
+}
+
+interface RowActionsProps {
+  readonly project: Project
+  readonly why: ReturnType<typeof whyNoChange>
+  readonly act: (doing: Doing) => void
+}
+
+function RowActions({ project, why, act }: RowActionsProps) {
+  const { name, enabled } = project
+  return (
+    <>
+      <Act
+        text={enabled ? shared.disable : shared.enable}
+        label={enabled ? words.disableOf(name) : words.enableOf(name)}
+        why={why}
+        act={() => act({ what: 'disable', project })}
+        quiet
+      />
+      <Act
+        text={shared.delete}
+        label={words.deleteButton(name)}
+        why={why}
+        act={() => act({ what: 'delete', project })}
+        quiet
+        danger
+      />
+    </>
+  )
+}
+
+interface DoingsProps {
+  readonly doing: Doing
+  readonly pages: Pages<Project>
+  readonly close: () => void
+}
+
+function Doings({ doing: { what, project }, pages, close }: DoingsProps) {
+  const api = useApi()
+  const say = useToast()
+  const { account, name, id, enabled } = project
+  if (what === 'delete')
+    return (
+      <ConfirmName
+        title={words.deleteTitle}
+        about={words.deleteAbout}
+        name={name}
+        button={words.deleteButton(name)}
+        close={close}
+        act={async () => {
+          await api.directory.deleteProject({ account, name })
+          pages.change(
+            (row) => row.id === id,
+            () => undefined,
+          )
+          say({ text: shared.deletedNow(name) })
+          focusTitle()
+        }}
+      />
+    )
+  return (
+    <Confirm
+      title={enabled ? words.disableTitle : words.enableTitle}
+      about={<p>{enabled ? words.disableAbout(name) : words.enableAbout(name)}</p>}
+      button={enabled ? shared.disable : shared.enable}
+      danger={enabled}
+      close={close}
+      act={async () => {
+        const { project: changed } = await api.directory.updateProject({ account, name, enabled: !enabled })
+        pages.change(
+          (row) => row.id === id,
+          (row) => changed ?? row,
+        )
+        say({ text: enabled ? shared.disabledNow(name) : shared.enabledNow(name) })
+      }}
+    />
+  )
+}
+
+interface CreateProps {
+  readonly account: string
+  readonly close: () => void
+  readonly created: (project: Project) => void
+}
+
+function CreateProject({ account, close, created }: CreateProps) {
+  const api = useApi()
+  const form = useForm({ name: '' }, ({ name }) => ({ name: needed(name, shared.name) }))
+  const submit = async ({ name }: typeof form.values) => {
+    const { project } = await api.directory.createProject({ account, name })
+    if (project !== undefined) created(project)
+  }
+  return (
+    <Dialog title={words.createTitle} close={close}>
+      <Form form={form} submit={submit} button={shared.create} cancel={close}>
+        <TextField form={form} name="name" label={shared.name} hint={shared.nameHint} autofocus />
+      </Form>
+    </Dialog>
+  )
+}
