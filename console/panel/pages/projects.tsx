@@ -61,18 +61,23 @@ export function ProjectsPage() {
         }
         columns={[
           { title: shared.name, cell: ({ name }) => <Name name={name} /> },
-          { title: shared.state, cell: ({ enabled }) => <State enabled={enabled} />, width: '7.5em' },
-          { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '22em', hiddenOn: 'tablet' },
+          {
+            title: shared.state,
+            cell: ({ enabled }) => <State enabled={enabled} />,
+            width: '110px',
+            hiddenOn: 'phone',
+          },
+          { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '280px', hiddenOn: 'tablet' },
           {
             title: shared.created,
             cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
-            width: '12em',
+            width: '190px',
             hiddenOn: 'phone',
           },
           {
             title: shared.actions,
             actions: true,
-            width: '11em',
+            width: '190px',
             cell: (project) => <RowActions project={project} why={why} act={setDoing} />,
           },
         ]}

@@ -126,14 +126,14 @@ function Users({ pages, search, opened, open, create }: UsersProps) {
         {
           title: serviceUsers.permission,
           cell: ({ permissions }) => <PermissionsShort permissions={permissions} />,
-          width: '11em',
+          width: '150px',
           hiddenOn: 'phone',
         },
-        { title: shared.state, cell: ({ enabled }) => <State enabled={enabled} />, width: '7.5em' },
+        { title: shared.state, cell: ({ enabled }) => <State enabled={enabled} />, width: '110px' },
         {
           title: shared.created,
           cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
-          width: '12em',
+          width: '190px',
           hiddenOn: 'tablet',
         },
       ]}

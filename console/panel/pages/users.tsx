@@ -113,12 +113,12 @@ function Users({ pages, search, opened, open, create }: UsersProps) {
       }
       columns={[
         { title: shared.name, cell: ({ name }) => <Name name={name} /> },
-        { title: words.kind, cell: (user) => <Rights user={user} />, width: '9em', hiddenOn: 'phone' },
-        { title: shared.state, cell: ({ enabled }) => <State enabled={enabled} />, width: '7.5em' },
+        { title: words.kind, cell: (user) => <Rights user={user} />, width: '120px', hiddenOn: 'phone' },
+        { title: shared.state, cell: ({ enabled }) => <State enabled={enabled} />, width: '110px' },
         {
           title: shared.created,
           cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
-          width: '12em',
+          width: '190px',
           hiddenOn: 'tablet',
         },
       ]}
