@@ -32,15 +32,21 @@ export function usePages<T>(
 ): Pages<T> {
   const [paged, setPaged] = useState<Paged<T>>(NOTHING_YET)
   const current = useRef(new AbortController())
+  // The page that is on its way. Two draws before it arrives would ask for it twice.
+  const asked = useRef<string | undefined>(undefined)
 
   const fetchNext = useCallback(
     async (before: Paged<T>, { signal }: AbortController) => {
+      if (asked.current === before.next) return
+      asked.current = before.next
       setPaged(loading(before))
       try {
         const page = await fetchPage(before.next ?? '', PAGE_SIZE, signal)
         if (!signal.aborted) setPaged((now) => arrived(now, page))
       } catch (error) {
-        if (!signal.aborted) setPaged((now) => failed(now, apiErrorOf(error)))
+        if (signal.aborted) return
+        asked.current = undefined
+        setPaged((now) => failed(now, apiErrorOf(error)))
       }
     },
     [fetchPage],
@@ -48,6 +54,7 @@ export function usePages<T>(
   const reload = useCallback(() => {
     current.current.abort()
     current.current = new AbortController()
+    asked.current = undefined
     void fetchNext(NOTHING_YET, current.current)
   }, [fetchNext])
   useEffect(() => {

@@ -1,5 +1,5 @@
 /** Administration of accounts, and of the address ranges that they restrict their tokens to. */
-import { invalidArgument } from '../../base/call-error.ts'
+import { invalidArgument, invalidFields } from '../../base/call-error.ts'
 import type { AccountRecord, KnownAddress, KnownAddresses, Page } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
@@ -96,16 +96,17 @@ export class AccountAdministration {
   }
 }
 
-/** @throws CallError that names what is no range */
+/** @throws CallError that names each one that is no range */
 export function canonicalRanges(ranges: readonly string[]): string[] {
   if (ranges.length > ADDRESS_RANGES_MAX)
     throw invalidArgument({
       field: 'ranges',
       expected: `at most ${ADDRESS_RANGES_MAX} ranges, not ${ranges.length}`,
     })
-  return ranges.map((range, index) => {
-    const reading = readRange(range)
-    if (!reading.ok) throw invalidArgument({ field: `ranges[${index}]`, expected: reading.expected })
-    return reading.range
-  })
+  const readings = ranges.map(readRange)
+  const faults = readings.flatMap((reading, index) =>
+    reading.ok ? [] : [{ field: `ranges[${index}]`, expected: reading.expected }],
+  )
+  if (faults.length > 0) throw invalidFields(faults)
+  return readings.flatMap((reading) => (reading.ok ? [reading.range] : []))
 }
