@@ -30,11 +30,7 @@ const PASSWORD = '\u0000'
 /** The request of §4.1. @param origin of the identity endpoint, which is that of the page */
 export function curlWith({ account, user, project, file }: NewLogin, origin: string): string {
   const scope = project === undefined ? { account } : { account, project }
-  const body = JSON.stringify(
-    buildIssuanceBody({ userName: user, account, password: PASSWORD, scope }),
-    undefined,
-    2,
-  )
+  const body = JSON.stringify(buildIssuanceBody({ userName: user, account, password: PASSWORD, scope }))
   // In this document a shell expands `$`, backticks and backslashes, which is wanted for the password alone.
   const escaped = body
     .replaceAll(/[\\$`]/g, (character) => `\\${character}`)

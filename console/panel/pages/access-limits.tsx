@@ -81,7 +81,7 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
   return (
     <>
       <p>
-        {inForce.length === 0 ? words.none : words.inForce(inForce.length)}
+        {inForce.length === 0 ? words.none : words.inForce(inForce.length)}{' '}
         {changed && (
           <span class="badge" data-kind="warn">
             {words.unsaved}

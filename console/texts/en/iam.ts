@@ -148,7 +148,7 @@ export const texts = {
     invite: 'Invite',
     inviteTitle: 'Create an invitation?',
     inviteAbout: (name: string) =>
-      `${name} chooses a password with it. That ends all sessions of the user, and removes passkeys and the one-time code.`,
+      `${name} chooses a password with it. That ends all sessions and IAM tokens of the user, and removes passkeys and the one-time code. Static tokens stay.`,
     inviteButton: 'Create invitation',
     link: 'Invitation',
     linkTitle: (name: string) => `Invitation for ${name}`,
@@ -212,7 +212,7 @@ export const texts = {
 
   limits: {
     title: 'Access limits',
-    about: 'Tokens of this account work from these addresses alone.',
+    about: 'Tokens of this account, and this control panel, work from these addresses alone.',
     ranges: 'Addresses and ranges',
     hint: 'One a line, for example 203.0.113.0/24 or 2001:db8::/32. Without any, every address is allowed.',
     none: 'There is no restriction: every address is allowed.',
@@ -248,7 +248,7 @@ export const texts = {
     selfAbout: (address: string) => `Your address ${address} is not in these ranges.`,
     selfAboutUnknown: 'Your address is unknown, so it is not in these ranges.',
     selfThen:
-      'From here your tokens stop working. As an owner you can still log in and change these access limits.',
+      'From here your tokens and the other pages stop working. As an owner you can still log in and change these access limits.',
     selfButton: 'Save and shut me out',
     saveTitle: 'Save access limits?',
     unsaved: 'Not saved yet.',

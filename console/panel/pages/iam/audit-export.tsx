@@ -19,6 +19,8 @@ const TYPES: Readonly<Record<ExportFormat, string>> = {
   jsonl: 'application/jsonl',
 }
 
+const FORMATS: readonly ExportFormat[] = ['csv', 'jsonl']
+
 interface ExportProps {
   readonly account: string
   readonly filters: AuditFilters
@@ -29,8 +31,10 @@ export function AuditExport({ account, filters }: ExportProps) {
   const say = useToast()
   const [count, setCount] = useState<number | undefined>(undefined)
   const running = useRef(new AbortController())
+  const box = useRef<HTMLDivElement>(null)
   useEffect(() => () => running.current.abort(), [])
   const start = async (format: ExportFormat) => {
+    if (count !== undefined) return
     running.current = new AbortController()
     const { signal } = running.current
     let found = 0
@@ -58,27 +62,34 @@ export function AuditExport({ account, filters }: ExportProps) {
     }
     setCount(undefined)
   }
-  if (count !== undefined)
-    return (
-      <>
-        <p class="progress" role="status">
-          {words.exporting(count)}
-        </p>
-        <button type="button" autofocus onClick={() => running.current.abort()}>
-          {words.cancel}
-        </button>
-      </>
-    )
+  // The button goes with the export, and must not take the focus along.
+  const cancel = () => {
+    running.current.abort()
+    box.current?.querySelector('button')?.focus()
+  }
   return (
-    <>
-      <button type="button" onClick={() => void start('csv')}>
-        <Icon name="file" />
-        {words.csv}
-      </button>
-      <button type="button" onClick={() => void start('jsonl')}>
-        <Icon name="file" />
-        {words.jsonl}
-      </button>
-    </>
+    <div ref={box} class="actions">
+      {FORMATS.map((format) => (
+        <button
+          key={format}
+          type="button"
+          aria-disabled={count !== undefined}
+          onClick={() => void start(format)}
+        >
+          <Icon name="file" />
+          {words[format]}
+        </button>
+      ))}
+      {count !== undefined && (
+        <>
+          <p class="progress" role="status">
+            {words.exporting(count)}
+          </p>
+          <button type="button" onClick={cancel}>
+            {words.cancel}
+          </button>
+        </>
+      )}
+    </div>
   )
 }

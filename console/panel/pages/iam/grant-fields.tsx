@@ -1,5 +1,6 @@
 /** The fields of permissions and roles, in the form of a new user and in that of one who is changed. */
-import { useMemo } from 'preact/hooks'
+import { Fragment } from 'preact'
+import { useMemo, useRef } from 'preact/hooks'
 import { linkTo } from '../../../model/routes.ts'
 import { texts } from '../../../texts/en/iam.ts'
 import { ApiPicker } from '../../../ui/api-picker.tsx'
@@ -24,21 +25,25 @@ export function PermissionFields({ account, draft, change, fault }: PermissionFi
     <fieldset class="field options">
       <legend class="label">{permission.label}</legend>
       {SCOPES.map((scope) => (
-        <label key={scope} class="option">
-          <input
-            type="radio"
-            name="scope"
-            value={scope}
-            checked={draft.scope === scope}
-            onChange={() => change({ ...draft, scope })}
-          />
-          <span>
-            {permission.scopes[scope]}
-            <span class="hint">{permission.hints[scope]}</span>
-          </span>
-        </label>
+        <Fragment key={scope}>
+          <label class="option">
+            <input
+              type="radio"
+              name="scope"
+              value={scope}
+              checked={draft.scope === scope}
+              onChange={() => change({ ...draft, scope })}
+            />
+            <span>
+              {permission.scopes[scope]}
+              <span class="hint">{permission.hints[scope]}</span>
+            </span>
+          </label>
+          {scope === 'projects' && draft.scope === 'projects' && (
+            <ProjectFields {...{ account, draft, change, fault }} />
+          )}
+        </Fragment>
       ))}
-      {draft.scope === 'projects' && <ProjectFields {...{ account, draft, change, fault }} />}
     </fieldset>
   )
 }
@@ -46,6 +51,7 @@ export function PermissionFields({ account, draft, change, fault }: PermissionFi
 function ProjectFields({ account, draft, change, fault }: PermissionFieldsProps) {
   const { value: names, error, reload } = useProjectNames(account)
   const { given } = useRoute()
+  const box = useRef<HTMLDivElement>(null)
   const offered = useMemo(
     () => ({ apis: new Map((names ?? []).map((name) => [name, { id: name, title: name }])) }),
     [names],
@@ -69,7 +75,7 @@ function ProjectFields({ account, draft, change, fault }: PermissionFieldsProps)
       </p>
     )
   return (
-    <div class="project-fields">
+    <div ref={box} class="project-fields">
       <ApiPicker
         engine={offered}
         label={permission.add}
@@ -90,7 +96,11 @@ function ProjectFields({ account, draft, change, fault }: PermissionFieldsProps)
                 type="button"
                 class="quiet"
                 aria-label={permission.remove(name)}
-                onClick={() => change({ ...draft, projects: draft.projects.filter((each) => each !== name) })}
+                onClick={() => {
+                  change({ ...draft, projects: draft.projects.filter((each) => each !== name) })
+                  // The button goes with its project.
+                  box.current?.querySelector('input')?.focus()
+                }}
               >
                 <Icon name="close" />
               </button>

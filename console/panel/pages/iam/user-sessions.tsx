@@ -1,5 +1,5 @@
 /** Where a control panel user is logged in. */
-import { useCallback } from 'preact/hooks'
+import { useCallback, useRef } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { useApi, useToast } from '../../context.tsx'
 import { apiErrorOf, GIVEN_UP } from '../../model/errors.ts'
@@ -30,6 +30,7 @@ export function UserSessions({ user: { account, name }, why }: SessionsProps) {
     [api, account, name],
   )
   const { value: sessions, error, reload } = useLoad(load)
+  const title = useRef<HTMLHeadingElement>(null)
   const end = async (ended: readonly PanelSession[]) => {
     try {
       for (const { id } of ended) await api.directory.endSession({ account, userName: name, id })
@@ -39,11 +40,15 @@ export function UserSessions({ user: { account, name }, why }: SessionsProps) {
       if (found.reason !== GIVEN_UP) say({ text: messageOf(found), kind: 'failed' })
     }
     reload()
+    // The button goes with its session.
+    title.current?.focus()
   }
   return (
     <section>
       <header class="section-head">
-        <h3>{words.title}</h3>
+        <h3 ref={title} tabIndex={-1}>
+          {words.title}
+        </h3>
         {sessions !== undefined && sessions.length > 1 && (
           <Act text={words.endAll} why={why} act={() => void end(sessions)} quiet />
         )}

@@ -1,5 +1,5 @@
 /** The static tokens of a control panel user, which an administrator may revoke. */
-import { useCallback, useState } from 'preact/hooks'
+import { useCallback, useRef, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { useApi, useToast } from '../../context.tsx'
 import { apiErrorOf, GIVEN_UP } from '../../model/errors.ts'
@@ -34,9 +34,12 @@ export function UserTokens({ user: { account, name: userName }, why }: TokensPro
   )
   const pages = usePages<StaticToken>(fetchPage)
   const { rows, loading, error, next } = pages.paged
+  const title = useRef<HTMLHeadingElement>(null)
   const shows = (id: string) => setGoing((ids) => ids.filter((each) => each !== id))
   const revoke = ({ name, tokenId }: StaticToken) => {
     setGoing((ids) => [...ids, tokenId])
+    // The button goes with its row.
+    title.current?.focus()
     say({
       text: words.revokedNow(name),
       undo: () => shows(tokenId),
@@ -58,7 +61,9 @@ export function UserTokens({ user: { account, name: userName }, why }: TokensPro
   const shown = rows.filter(({ tokenId }) => !going.includes(tokenId))
   return (
     <section>
-      <h3>{words.title}</h3>
+      <h3 ref={title} tabIndex={-1}>
+        {words.title}
+      </h3>
       {error !== undefined && (
         <p role="alert">
           {shared.failed} {messageOf(error)}{' '}

@@ -1,0 +1,173 @@
+/** An account in Chromium, as its administrators use it: projects, access limits and the audit trail; and all lists when they are long. */
+import { readFileSync } from 'node:fs'
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { startPanel } from '../../support/control-panel.ts'
+import { accessibilityFaults, PHONE, startChromium } from '../../support/interop/explorer.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { dialogOf, fillDirectory, openAs, rowOf, soon } from '../../support/interop/panel-page.ts'
+import { ACCOUNT } from '../../support/sidecar.ts'
+
+const started = await obtained('Chromium', startChromium)
+const browser = started.ok ? started.value : undefined
+
+const panel = await startPanel()
+const open = (user: string, hash: string, options = {}) =>
+  openAs(browser as Browser, panel, user, hash, options)
+
+/** What a button makes the browser save. */
+async function saved(page: Page, button: string): Promise<string> {
+  const waiting = page.waitForEvent('download')
+  await page.getByRole('button', { name: button }).click()
+  return readFileSync(await (await waiting).path(), 'utf8')
+}
+
+describe.skipIf(!browser)('projects', () => {
+  test('one is created, disabled with a word about its tokens, enabled, and deleted by typing its name', async () => {
+    const { page, complaints } = await open('adam', '#/projects')
+    await page.getByRole('button', { name: 'Create project' }).click()
+    await dialogOf(page).getByLabel('Name').fill('alpha')
+    await page.keyboard.press('Enter')
+    await dialogOf(page)
+      .getByText(/already exists/)
+      .waitFor()
+    await dialogOf(page).getByLabel('Name').fill('delta')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Disable delta' }).click()
+    await soon(() => dialogOf(page).textContent()).toMatch(/revoked for good/)
+    await dialogOf(page).getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Enable delta' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Enable' }).click()
+    await page.getByRole('button', { name: 'Disable delta' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Delete delta' }).click()
+    await dialogOf(page).getByLabel('Name').fill('delta')
+    await page.keyboard.press('Enter')
+    await soon(() => rowOf(page, 'delta').count()).toBe(0)
+    expect(complaints.filter((each) => !each.includes('409'))).toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('access limits', () => {
+  test('an error stands at its line, and whoever shuts themselves out is asked once more', async () => {
+    const { page } = await open('olga', '#/access-limits')
+    await open('pia', '#/overview')
+    const ranges = page.getByLabel('Addresses and ranges')
+    await ranges.fill('203.0.113.0/24\n\n10.0.0.300\nelsewhere')
+    await soon(() => page.locator('.fault').allTextContents()).toEqual([
+      expect.stringMatching(/^Line 3, 10\.0\.0\.300: expected an IPv4 or IPv6 address/),
+      expect.stringMatching(/^Line 4, elsewhere: expected/),
+    ])
+    await ranges.fill('203.0.113.0/24')
+    const preview = page.locator('section', { hasText: 'Who would be shut out' })
+    await soon(() => preview.textContent()).toMatch(/You.*127\.0\.0\.1.*shut out.*pia/s)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Save access limits' }).click()
+    await soon(() => dialogOf(page).textContent()).toMatch(/Your address 127\.0\.0\.1 is not in these ranges/)
+    await page.keyboard.press('Escape')
+    await ranges.fill('203.0.113.0/24\n127.0.0.0/8')
+    await soon(() => preview.textContent()).toMatch(/You.*127\.0\.0\.1.*allowed/s)
+    await page.getByRole('button', { name: 'Save access limits' }).click()
+    await page.getByText('2 ranges are in force.').waitFor()
+    await ranges.fill('203.0.113.0/24')
+    await soon(() => preview.textContent()).toMatch(/shut out/)
+    await page.getByRole('button', { name: 'Save access limits' }).click()
+    await page.getByRole('button', { name: 'Save and shut me out' }).click()
+    await page.getByText('1 range is in force.').waitFor()
+    await page.getByRole('button', { name: 'Remove the restriction' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Remove the restriction' }).click()
+    await page.getByText('There is no restriction: every address is allowed.').waitFor()
+  })
+
+  test('whoever is no owner reads them, and why they cannot change them', async () => {
+    const { page } = await open('adam', '#/access-limits')
+    await page.getByText('Only an owner of the account may do this.').waitFor()
+    expect(await page.getByLabel('Addresses and ranges').getAttribute('readonly')).not.toBeNull()
+    expect(await page.getByRole('button', { name: 'Save access limits' }).isDisabled()).toBe(true)
+  })
+})
+
+describe.skipIf(!browser)('the audit trail', () => {
+  test('filters are in the link, a row opens its details, and what is found is exported', async () => {
+    fillDirectory(panel, [
+      `INSERT INTO audit (at_ms, actor, action, account, subject, details) VALUES
+       (1700000000000, '=cmd()', 'service_user.set_roles', '${ACCOUNT}', 'old', '{"roles":["dns"]}')`,
+    ])
+    const { page } = await open('adam', '#/audit')
+    await page.getByRole('textbox', { name: 'What' }).fill('SET_ROLES')
+    await soon(() => page.url()).toContain('#/audit?what=SET_ROLES')
+    await rowOf(page, '=cmd()').waitFor()
+    await page.getByRole('textbox', { name: 'Who' }).fill('=cmd')
+    await soon(() => page.locator('tbody tr:not(.skipped)').count()).toBe(1)
+    await rowOf(page, '=cmd()').click()
+    const beside = page.getByRole('complementary')
+    await soon(() => beside.textContent()).toMatch(/service_user\.set_roles.*"roles"/s)
+    expect(await accessibilityFaults(page)).toEqual([])
+    const link = page.url()
+    const csv = (await saved(page, 'Export CSV')).split('\r\n')
+    expect(csv).toHaveLength(3)
+    expect(csv[1]).toContain(`,"'=cmd()",service_user.set_roles,${ACCOUNT},old,"{""roles"":[""dns""]}"`)
+    const lines = (await saved(page, 'Export JSON lines')).trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { actor: '=cmd()', subject: 'old', at: '2023-11-14T22:13:20.000Z', details: { roles: ['dns'] } },
+    ])
+    await page.goto('about:blank')
+    await page.goto(link)
+    await soon(() => page.locator('tbody tr:not(.skipped)').count()).toBe(1)
+    await page.getByLabel('To day').fill('2020-01-01')
+    await page.getByText('No change fits the filters.').waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await soon(() => page.url()).toMatch(/#\/audit$/)
+    await rowOf(page, 'control_panel_user.log_in').first().waitFor()
+  })
+})
+
+describe.skipIf(!browser)('long lists', () => {
+  const MANY = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < `
+  const rows = (page: Page) => page.locator('tbody tr:not(.skipped)')
+
+  test('10,000 service users: few rows are drawn, a search finds the last one, and the keys reach the end', async () => {
+    fillDirectory(panel, [
+      `INSERT INTO users (id, account_id, name, type, password_hash, created_at_ms)
+       ${MANY} 10000) SELECT printf('%032x', i), (SELECT id FROM accounts WHERE account = '${ACCOUNT}'),
+       printf('program %05d', i), 'service_user', 'none', 1700000000000 FROM n`,
+    ])
+    const { page } = await open('olga', '#/iam/service-users')
+    await rowOf(page, 'program 00001').waitFor()
+    expect(await rows(page).count()).toBeLessThan(80)
+    await page.getByRole('searchbox').fill('09 999')
+    await page.getByRole('searchbox').fill('program 09999')
+    await rowOf(page, 'program 09999').waitFor()
+    expect(await rows(page).count()).toBe(1)
+    await page.getByRole('searchbox').fill('')
+    await rowOf(page, 'program 00001').focus()
+    await page.keyboard.press('End')
+    await rowOf(page, 'program 10000').waitFor()
+    await page.keyboard.press('Enter')
+    await soon(() => page.getByRole('complementary').textContent()).toMatch(/program 10000.*No/s)
+    expect(await rows(page).count()).toBeLessThan(80)
+  })
+
+  test('100,000 records: pages come as one scrolls, and an export counts them and can be cancelled', async () => {
+    fillDirectory(panel, [
+      `INSERT INTO audit (at_ms, actor, action, account, subject, details)
+       ${MANY} 100000) SELECT 1700000000000 + i, 'robot', 'project.create', '${ACCOUNT}', printf('p%06d', i), '{}' FROM n`,
+    ])
+    const { page } = await open('olga', '#/audit', PHONE)
+    await rowOf(page, 'project.create').first().waitFor()
+    await page.evaluate(
+      "(() => { const box = document.querySelector('.list-scroll'); box.scrollTop = box.scrollHeight })()",
+    )
+    await soon(() => page.locator('.list-foot').textContent()).toMatch(/^[4-9]00 loaded, more below/)
+    expect(await rows(page).count()).toBeLessThan(80)
+    await page.getByRole('button', { name: 'Export JSON lines' }).click()
+    await page.getByText(/records so far/).waitFor()
+    await page.getByRole('button', { name: 'Cancel export' }).click()
+    await page.getByText('The export is cancelled.').waitFor()
+    await page.getByRole('textbox', { name: 'Subject' }).fill('p0999')
+    await soon(() => page.url()).toContain('subject=p0999')
+    const lines = (await saved(page, 'Export JSON lines')).trimEnd().split('\n')
+    expect(lines).toHaveLength(100)
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+})

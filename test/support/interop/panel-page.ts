@@ -1,0 +1,58 @@
+/** The control panel in Chromium, as somebody who is logged in sees it. */
+
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { PanelSidecar } from '../control-panel.ts'
+import { LAPTOP, type OpenPage, openPage } from './explorer.ts'
+
+/** Address of the page. */
+export const pageOf = ({ port }: PanelSidecar): string => `http://127.0.0.1:${port}/console/`
+
+/** Opens a page of the control panel in a browser of its own, with a session of the user. */
+export async function openAs(
+  browser: Browser,
+  panel: PanelSidecar,
+  user: string,
+  hash: string,
+  options: object = {},
+): Promise<OpenPage> {
+  const [name = '', value = ''] = ((await panel.loggedIn(user)).cookie ?? '').split('=')
+  const cookie = { name, value, domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true, secure: false }
+  const storageState = { cookies: [{ ...cookie, sameSite: 'Strict' as const }], origins: [] }
+  return openPage(browser, `${pageOf(panel)}${hash}`, { ...LAPTOP, storageState, ...options })
+}
+
+/** Expects it as soon as it is so. The limit only ends what hangs. */
+export const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
+
+export const rowOf = (page: Page, name: string) =>
+  page.locator('tbody tr:not(.skipped)').filter({ has: page.getByText(name, { exact: true }) })
+
+export const dialogOf = (page: Page) => page.getByRole('dialog')
+
+/** Presses Tab until the focus is on what has that text or label. Nobody needs a mouse. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 80; presses++) {
+    const focused = await page.evaluate<string>(
+      `(() => { const { activeElement: e } = document; return e.ariaLabel ?? e.labels?.[0]?.textContent ?? e.textContent ?? '' })()`,
+    )
+    if (focused.includes(name)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the Tab key does not lead to ${name}`)
+}
+
+/** Whatever the page keeps where somebody else might find it. */
+export const keptBy = (page: Page): Promise<string> =>
+  page.evaluate<string>(
+    'JSON.stringify([location.href, history.state, document.cookie, { ...localStorage }, { ...sessionStorage }])',
+  )
+
+/** Writes many rows at once, as years would: straight into the file of the directory. */
+export function fillDirectory({ running }: PanelSidecar, statements: readonly string[]): void {
+  const database = new DatabaseSync(join(running.folder, 'directory.sqlite'))
+  for (const statement of statements) database.exec(statement)
+  database.close()
+}
