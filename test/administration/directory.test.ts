@@ -136,12 +136,15 @@ describe('address restriction (§1)', () => {
     expect(await reasonOf(token.value, clientAddress === undefined ? {} : { clientAddress })).toBe(reason)
   })
 
-  test('what is no range is refused as a whole, with what was expected instead', async () => {
-    const ranges = ['10.0.0.1', '10.0.0.0/33']
+  test('what is no range is refused as a whole, each one with what was expected instead', async () => {
+    const ranges = ['10.0.0.1', '10.0.0.0/33', 'host.example']
     const description = 'expected an IPv4 or IPv6 address or range, for example 10.0.0.0/8'
     await expect(directory.setAddressRestriction({ account, ranges })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      violations: [{ field: 'ranges[1]', description }],
+      violations: [
+        { field: 'ranges[1]', description },
+        { field: 'ranges[2]', description },
+      ],
     })
     expect((await directory.getAddressRestriction({ account })).ranges).toEqual([])
   })
