@@ -1,9 +1,10 @@
 /** The projects of an account. */
+import type { ComponentChildren } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
 import { useAccount, useApi, useToast, useWho } from '../context.tsx'
 import type { Project } from '../model/iam-records.ts'
-import { whyNoChange } from '../model/may.ts'
+import { type Why, whyNoChange } from '../model/may.ts'
 import { ConfirmName } from '../parts/confirm-name.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../parts/form.tsx'
@@ -24,64 +25,19 @@ interface Doing {
 }
 
 export function ProjectsPage() {
-  const api = useApi()
   const account = useAccount() ?? ''
   const say = useToast()
   const why = whyNoChange(useWho(), account)
   const [search, setSearch] = useState('')
-  const filter = useNameFilter(search)
   const [creating, setCreating] = useState(false)
   const [doing, setDoing] = useState<Doing | undefined>(undefined)
-  const fetchPage = useCallback(
-    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
-      const page = await api.directory.listProjects({ account, pageSize, pageToken }, { signal })
-      return { rows: page.projects, nextPageToken: page.nextPageToken }
-    },
-    [api, account],
-  )
-  const pages = usePages<Project>(fetchPage)
+  const pages = useProjects(account)
   const create = <Act text={words.create} why={why} act={() => setCreating(true)} primary />
   return (
     <Page title={words.title} about={words.about} actions={create} filled>
       <Reasons whys={[why]} />
       <SearchBox value={search} change={setSearch} label={shared.search} />
-      <PagedTable
-        label={words.list}
-        pages={pages}
-        keyOf={({ id }) => id}
-        filter={filter}
-        empty={
-          <>
-            <p>
-              <strong>{words.empty}</strong>
-            </p>
-            <p>{words.emptyHint}</p>
-            {create}
-          </>
-        }
-        columns={[
-          { title: shared.name, cell: ({ name }) => <Name name={name} /> },
-          {
-            title: shared.state,
-            cell: ({ enabled }) => <State enabled={enabled} />,
-            width: '110px',
-            hiddenOn: 'phone',
-          },
-          { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '280px', hiddenOn: 'tablet' },
-          {
-            title: shared.created,
-            cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
-            width: '190px',
-            hiddenOn: 'phone',
-          },
-          {
-            title: shared.actions,
-            actions: true,
-            width: '190px',
-            cell: (project) => <RowActions project={project} why={why} act={setDoing} />,
-          },
-        ]}
-      />
+      <Projects pages={pages} search={search} why={why} act={setDoing} create={create} />
       {creating && (
         <CreateProject
           account={account}
@@ -98,9 +54,72 @@ export function ProjectsPage() {
   )
 }
 
+function useProjects(account: string): Pages<Project> {
+  const api = useApi()
+  const fetchPage = useCallback(
+    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
+      const page = await api.directory.listProjects({ account, pageSize, pageToken }, { signal })
+      return { rows: page.projects, nextPageToken: page.nextPageToken }
+    },
+    [api, account],
+  )
+  return usePages<Project>(fetchPage)
+}
+
+interface ProjectsProps {
+  readonly pages: Pages<Project>
+  readonly search: string
+  readonly why: Why | undefined
+  readonly act: (doing: Doing) => void
+  readonly create: ComponentChildren
+}
+
+function Projects({ pages, search, why, act, create }: ProjectsProps) {
+  const filter = useNameFilter(search)
+  return (
+    <PagedTable
+      label={words.list}
+      pages={pages}
+      keyOf={({ id }) => id}
+      filter={filter}
+      empty={
+        <>
+          <p>
+            <strong>{words.empty}</strong>
+          </p>
+          <p>{words.emptyHint}</p>
+          {create}
+        </>
+      }
+      columns={[
+        { title: shared.name, cell: ({ name }) => <Name name={name} /> },
+        {
+          title: shared.state,
+          cell: ({ enabled }) => <State enabled={enabled} />,
+          width: '110px',
+          hiddenOn: 'phone',
+        },
+        { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '280px', hiddenOn: 'tablet' },
+        {
+          title: shared.created,
+          cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
+          width: '190px',
+          hiddenOn: 'phone',
+        },
+        {
+          title: shared.actions,
+          actions: true,
+          width: '190px',
+          cell: (project) => <RowActions project={project} why={why} act={act} />,
+        },
+      ]}
+    />
+  )
+}
+
 interface RowActionsProps {
   readonly project: Project
-  readonly why: ReturnType<typeof whyNoChange>
+  readonly why: Why | undefined
   readonly act: (doing: Doing) => void
 }
 

@@ -20,26 +20,13 @@ import { PermissionsShort, ServiceUserPanel } from './iam/service-user-panel.tsx
 const { serviceUsers, shared } = texts
 
 export function ServiceUsersPage() {
-  const api = useApi()
   const account = useAccount() ?? ''
   const why = whyNoChange(useWho(), account)
   const [given, change] = useGiven()
   const [search, setSearch] = useState('')
   const [creating, setCreating] = useState(false)
   const [secret, setSecret] = useState<NewPassword | undefined>(undefined)
-  const fetchPage = useCallback(
-    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
-      const page = await api.directory.listServiceUsers({ account, pageSize, pageToken }, { signal })
-      return { rows: page.users, nextPageToken: page.nextPageToken }
-    },
-    [api, account],
-  )
-  const pages = usePages<ServiceUser>(fetchPage)
-  const get = useCallback(
-    async (name: string, signal: AbortSignal) =>
-      (await api.directory.getServiceUser({ account, name }, { signal })).user,
-    [api, account],
-  )
+  const { pages, get } = useServiceUsers(account)
   const selected = useSelected(given.user, pages.paged.rows, get)
   const close = () => change({ user: undefined })
   const create = <Act text={serviceUsers.create} why={why} act={() => setCreating(true)} primary />
@@ -92,6 +79,24 @@ export function ServiceUsersPage() {
       )}
     </Page>
   )
+}
+
+function useServiceUsers(account: string) {
+  const api = useApi()
+  const fetchPage = useCallback(
+    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
+      const page = await api.directory.listServiceUsers({ account, pageSize, pageToken }, { signal })
+      return { rows: page.users, nextPageToken: page.nextPageToken }
+    },
+    [api, account],
+  )
+  const pages = usePages<ServiceUser>(fetchPage)
+  const get = useCallback(
+    async (name: string, signal: AbortSignal) =>
+      (await api.directory.getServiceUser({ account, name }, { signal })).user,
+    [api, account],
+  )
+  return { pages, get }
 }
 
 interface UsersProps {

@@ -20,26 +20,13 @@ import { UserPanel } from './iam/user-panel.tsx'
 const { users: words, shared } = texts
 
 export function UsersPage() {
-  const api = useApi()
   const account = useAccount() ?? ''
   const say = useToast()
   const why = whyNoChange(useWho(), account)
   const [given, change] = useGiven()
   const [search, setSearch] = useState('')
   const [creating, setCreating] = useState(false)
-  const fetchPage = useCallback(
-    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
-      const page = await api.directory.listControlPanelUsers({ account, pageSize, pageToken }, { signal })
-      return { rows: page.users, nextPageToken: page.nextPageToken }
-    },
-    [api, account],
-  )
-  const pages = usePages<ControlPanelUser>(fetchPage)
-  const get = useCallback(
-    async (name: string, signal: AbortSignal) =>
-      (await api.directory.getControlPanelUser({ account, name }, { signal })).user,
-    [api, account],
-  )
+  const { pages, get } = useControlPanelUsers(account)
   const selected = useSelected(given.user, pages.paged.rows, get)
   const close = () => change({ user: undefined })
   const create = <Act text={words.create} why={why} act={() => setCreating(true)} primary />
@@ -82,6 +69,24 @@ export function UsersPage() {
       )}
     </Page>
   )
+}
+
+function useControlPanelUsers(account: string) {
+  const api = useApi()
+  const fetchPage = useCallback(
+    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
+      const page = await api.directory.listControlPanelUsers({ account, pageSize, pageToken }, { signal })
+      return { rows: page.users, nextPageToken: page.nextPageToken }
+    },
+    [api, account],
+  )
+  const pages = usePages<ControlPanelUser>(fetchPage)
+  const get = useCallback(
+    async (name: string, signal: AbortSignal) =>
+      (await api.directory.getControlPanelUser({ account, name }, { signal })).user,
+    [api, account],
+  )
+  return { pages, get }
 }
 
 interface UsersProps {
