@@ -84,6 +84,21 @@ function storeOf(first: PanelState) {
   }
 }
 
+/** What is done before somebody is logged out, as far as it can be. */
+class LastWork {
+  readonly #work = new Set<() => Promise<void>>()
+
+  /** @returns a function that takes the work out again */
+  add(work: () => Promise<void>): () => void {
+    this.#work.add(work)
+    return () => this.#work.delete(work)
+  }
+
+  async done(): Promise<void> {
+    await Promise.allSettled([...this.#work].map((work) => work()))
+  }
+}
+
 export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
   const store = storeOf({
     session: undefined,
@@ -123,7 +138,7 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
     confirm: () => dialog('confirm'),
     reachable: (reachable) => store.change({ reachable }),
   })
-  const last = new Set<() => Promise<void>>()
+  const last = new LastWork()
   let opening: Promise<unknown> | undefined
   return {
     ...{ state, ask, subscribe: store.subscribe },
@@ -138,12 +153,9 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
       take(session)
       tell('in')
     },
-    beforeLogOut: (work) => {
-      last.add(work)
-      return () => last.delete(work)
-    },
+    beforeLogOut: (work) => last.add(work),
     logOut: async () => {
-      await Promise.allSettled([...last].map((work) => work()))
+      await last.done()
       await ask(`${SESSION}/end`, jsonOf({}), { reads: false, plain: true })
       close(false, signedOut())
       tell('out')
