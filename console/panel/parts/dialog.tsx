@@ -1,6 +1,6 @@
 /** Dialogs of the browser's own: they keep the focus inside, close with Esc, and give the focus back. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
 import { Icon } from '../../ui/icons.tsx'
 
@@ -17,7 +17,8 @@ interface DialogProps {
 export function Dialog({ title, close, children, held = false, wide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // At once, so that no letter is lost that is typed next.
+  useLayoutEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
     return () => {
