@@ -3,7 +3,13 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
-import { BATCH_MS, CONFIRM_MS, KEEP_ALIVE_MS, TailBody } from '../../sidecar/http/control-panel/decisions.ts'
+import {
+  BATCH_MS,
+  CONFIRM_MS,
+  KEEP_ALIVE_MS,
+  LAST_MS,
+  TailBody,
+} from '../../sidecar/http/control-panel/decisions.ts'
 import { checkClaims } from '../../sidecar/usecases/check.ts'
 import {
   LISTENERS_MAX,
@@ -170,6 +176,21 @@ test('a body ends as soon as whoever listens may not any more, and says why', as
   expect([body.destroyed, log.follower]).toEqual([true, undefined])
   body.end('STOPPING')
   expect(lines().at(-1)).toEqual({ ended: 'CALLER_TOKEN_INVALID' })
+})
+
+test('a reader who does not read cannot hold up the end', async () => {
+  const { ask, body } = newBody()
+  body.pause()
+  for (let batch = 0; batch < 3; batch++) {
+    ask()
+    await vi.advanceTimersByTimeAsync(BATCH_MS)
+  }
+  body.end('STOPPING')
+  await vi.advanceTimersByTimeAsync(LAST_MS - 1)
+  expect(body.destroyed).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(body.destroyed).toBe(true)
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('a body whose reader is gone listens no more', async () => {

@@ -18,6 +18,9 @@ export const CONFIRM_MS = 1_000
 /** After so long without a decision there is a line all the same, in milliseconds: proxies end what is silent. */
 export const KEEP_ALIVE_MS = 15_000
 
+/** How long a reader has for what is left when it ends, in milliseconds. One who does not read must not hold up a stop. */
+export const LAST_MS = 1_000
+
 const KEEP_ALIVE = Buffer.from('{"alive":true}\n')
 
 /** A reader that is slow gets no more before it has read: meanwhile the listener keeps what it has room for. */
@@ -28,6 +31,7 @@ export class TailBody extends Readable {
   #confirming = false
   #ended = false
   #silentMs = 0
+  #last: NodeJS.Timeout | undefined
 
   constructor(options: TailOptions) {
     super({ highWaterMark: 1 })
@@ -46,6 +50,7 @@ export class TailBody extends Readable {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#close()
+    clearTimeout(this.#last)
     done(error)
   }
 
@@ -68,6 +73,7 @@ export class TailBody extends Readable {
     this.#close()
     this.push(lineOf({ ended: reason }))
     this.push(null)
+    this.#last = setTimeout(() => this.destroy(), LAST_MS)
   }
 
   #send(): void {
