@@ -19,6 +19,7 @@ export function AskFirst({ title, about, button, close, act }: AskFirstProps) {
   const submit = async () => {
     await act()
     close()
+    requestAnimationFrame(goOnFromTop)
   }
   return (
     <Dialog title={title} close={close}>
@@ -27,4 +28,10 @@ export function AskFirst({ title, about, button, close, act }: AskFirstProps) {
       </Form>
     </Dialog>
   )
+}
+
+/** What was asked about may be gone, and with it the button that had the focus. */
+function goOnFromTop(): void {
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('.panel-page h1')?.focus({ preventScroll: true })
 }

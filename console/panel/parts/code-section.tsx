@@ -56,7 +56,7 @@ export function CodeSection({ factors: { password, code, passkeys }, reload }: F
       {dialog === 'remove' && (
         <AskFirst
           title={words.removal.title}
-          about={`${words.removal.about} ${passkeys.length === 0 ? words.removal.alone : ''}`}
+          about={`${words.removal.about} ${password !== null && passkeys.length === 0 ? words.removal.alone : ''}`}
           button={words.removal.button}
           close={close}
           act={async () => {

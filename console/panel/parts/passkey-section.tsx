@@ -12,13 +12,14 @@ import { Moment } from './time.tsx'
 
 const words = texts.security.passkeys
 
-export function PasskeySection({ factors: { passkeys, code }, reload }: FactorsProps) {
+export function PasskeySection({ factors: { password, passkeys, code }, reload }: FactorsProps) {
   const { factors } = useApi()
   const say = useToast()
   const { passkeys: possible } = useSession()
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Passkey | undefined>(undefined)
   const full = passkeys.length >= PASSKEYS_MAX
+  const leavesPassword = password !== null && passkeys.length === 1 && code === null
   return (
     <section class="factor">
       <header>
@@ -51,7 +52,7 @@ export function PasskeySection({ factors: { passkeys, code }, reload }: FactorsP
       {removing && (
         <AskFirst
           title={words.removal.title(removing.name)}
-          about={`${words.removal.about} ${passkeys.length === 1 && code === null ? words.removal.alone : ''}`}
+          about={`${words.removal.about} ${leavesPassword ? words.removal.alone : ''}`}
           button={words.removal.button}
           close={() => setRemoving(undefined)}
           act={async () => {

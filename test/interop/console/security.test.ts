@@ -46,6 +46,8 @@ describe.skipIf(!browser)('sessions', () => {
     await dialog(page).getByRole('button', { name: 'End all others' }).click()
     await soon(live).toBe(0)
     await soon(() => textOf(page)).toContain('You are logged in nowhere else.')
+    // The button is gone, so the focus goes to the top of the page.
+    await soon(() => focused(page)).toBe('Sessions')
   })
 
   test('a page whose session was ended asks to log in, and goes on where it was', async () => {
@@ -120,6 +122,7 @@ describe.skipIf(!browser)('security', () => {
     await button(page, 'Remove Phone <i>of pia</i>').click()
     await dialog(page).getByRole('button', { name: 'Remove' }).click()
     await soon(() => textOf(page)).toContain('You have no passkey yet.')
+    await soon(() => focused(page)).toBe('Security')
   })
 
   test('at an IP address there are no passkeys, and the page says where there are', async () => {
