@@ -187,6 +187,7 @@ describe.skipIf(!browser)('control panel users', () => {
     const beside = page.getByRole('complementary')
     await beside.getByRole('button', { name: /End the session from/ }).click()
     await soon(() => beside.textContent()).toMatch(/not logged in/)
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Sessions')
     await guest.page.reload()
     await guest.page.getByRole('heading', { name: 'Log in' }).waitFor()
   })
