@@ -15,7 +15,7 @@ export interface ExportedRecord {
   readonly details: object
 }
 
-export const CSV_COLUMNS = ['sequence', 'at', 'actor', 'action', 'account', 'subject', 'details'] as const
+const CSV_COLUMNS = ['sequence', 'at', 'actor', 'action', 'account', 'subject', 'details'] as const
 
 /** A byte order mark tells a spreadsheet that the file is UTF-8. */
 export const CSV_HEAD = `\ufeff${CSV_COLUMNS.join(',')}\r\n`
@@ -37,7 +37,7 @@ export function exportedOf({
 }
 
 /** A line of CSV (RFC 4180). */
-export function csvLine(record: ExportedRecord): string {
+function csvLine(record: ExportedRecord): string {
   const cells = CSV_COLUMNS.map((column) => {
     const value = record[column]
     if (typeof value === 'number') return String(value)
@@ -57,7 +57,7 @@ export function csvCell(text: string): string {
   return /[",\r\n']/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-export function jsonLine(record: ExportedRecord): string {
+function jsonLine(record: ExportedRecord): string {
   return `${JSON.stringify(record)}\n`
 }
 

@@ -23,6 +23,7 @@ export interface RangeFault {
   /** From 1; `undefined`: about all of them. */
   readonly line: number | undefined
   readonly range: string
+  /** As the sidecar says it: “expected …”. */
   readonly expected: string
 }
 
@@ -33,7 +34,7 @@ export function rangeFaultsOf(
 ): readonly RangeFault[] {
   if (reason !== 'INVALID_ARGUMENT') return []
   return message.split('; ').flatMap((part) => {
-    const [, index, expected] = /^ranges(?:\[(\d+)\])?: expected (.*)$/s.exec(part) ?? []
+    const [, index, expected] = /^ranges(?:\[(\d+)\])?: (.*)$/s.exec(part) ?? []
     if (expected === undefined) return []
     if (index === undefined) return [{ line: undefined, range: '', expected }]
     return [{ line: lines[Number(index)], range: ranges[Number(index)] ?? '', expected }]

@@ -59,6 +59,10 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
   const form = useForm({ ranges: inForce.join('\n') })
   const typed = rangesOf(form.values.ranges)
   const preview = usePreview(account, form.values.ranges)
+  const found = preview.error === undefined ? [] : rangeFaultsOf(preview.error, typed)
+  const refused = form.faults.ranges
+  const faults =
+    found.length > 0 || refused === undefined ? found : [{ line: undefined, range: '', expected: refused }]
   const changed = !sameRanges(typed.ranges, inForce)
   const save = async (ranges: readonly string[], allowExcludingRequester: boolean) => {
     const answer = await api.directory.setAddressRestriction({
@@ -100,7 +104,7 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
         <RangesField
           text={form.values.ranges}
           change={(ranges) => form.set({ ranges })}
-          faults={preview.error === undefined ? [] : rangeFaultsOf(preview.error, typed)}
+          faults={faults}
           readOnly={why !== undefined}
         />
       </Form>

@@ -50,7 +50,13 @@ export function ServiceUsersPage() {
             close={close}
           >
             {selected.row && (
-              <ServiceUserPanel user={selected.row} pages={pages} deleted={close} showPassword={setSecret} />
+              <ServiceUserPanel
+                user={selected.row}
+                pages={pages}
+                changed={selected.set}
+                deleted={close}
+                showPassword={setSecret}
+              />
             )}
             {selected.lost && <p>{shared.lost(given.user)}</p>}
             {selected.error && <p role="alert">{messageOf(selected.error)}</p>}

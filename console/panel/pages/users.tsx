@@ -49,7 +49,9 @@ export function UsersPage() {
             label={shared.details(given.user)}
             close={close}
           >
-            {selected.row && <UserPanel user={selected.row} pages={pages} deleted={close} />}
+            {selected.row && (
+              <UserPanel user={selected.row} pages={pages} changed={selected.set} deleted={close} />
+            )}
             {selected.lost && <p>{shared.lost(given.user)}</p>}
             {selected.error && <p role="alert">{messageOf(selected.error)}</p>}
           </Beside>

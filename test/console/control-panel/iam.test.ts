@@ -201,12 +201,12 @@ test('ranges stand one a line, and an error leads to its line', () => {
   expect(typed.lines).toEqual([1, 3, 3, 4])
   const error = new ApiError('INVALID_ARGUMENT', 'ranges[3]: expected an address; ranges[0]: expected less')
   expect(rangeFaultsOf(error, typed)).toEqual([
-    { line: 4, range: 'nonsense', expected: 'an address' },
-    { line: 1, range: '10.0.0.0/8', expected: 'less' },
+    { line: 4, range: 'nonsense', expected: 'expected an address' },
+    { line: 1, range: '10.0.0.0/8', expected: 'expected less' },
   ])
   const many = new ApiError('INVALID_ARGUMENT', 'ranges: expected at most 1000 ranges, not 1001')
   expect(rangeFaultsOf(many, typed)).toEqual([
-    { line: undefined, range: '', expected: 'at most 1000 ranges, not 1001' },
+    { line: undefined, range: '', expected: 'expected at most 1000 ranges, not 1001' },
   ])
   expect(rangeFaultsOf(new ApiError('UNAVAILABLE', 'ranges[0]: expected x'), typed)).toEqual([])
   expect(sameRanges(['b', 'a'], ['a', 'b'])).toBe(true)

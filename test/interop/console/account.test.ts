@@ -148,6 +148,17 @@ describe.skipIf(!browser)('long lists', () => {
     expect(await rows(page).count()).toBeLessThan(80)
   })
 
+  test('a user who is not in the part that is loaded is shown by the link, and as they are after a change', async () => {
+    const { page } = await open('olga', '#/iam/service-users?user=program%2005000')
+    const beside = page.getByRole('complementary')
+    await beside.getByRole('button', { name: 'Disable' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Disable' }).click()
+    await soon(() => beside.textContent()).toMatch(/StateDisabled/)
+    await beside.getByRole('button', { name: 'Enable' }).waitFor()
+    await page.goto(page.url().replace('05000', '99999'))
+    await page.getByText('There is no program 99999 any more').waitFor()
+  })
+
   test('100,000 records: pages come as one scrolls, and an export counts them and can be cancelled', async () => {
     fillDirectory(panel, [
       `INSERT INTO audit (at_ms, actor, action, account, subject, details)

@@ -13,6 +13,8 @@ export interface Selected<T> {
   /** Nothing has that name. */
   readonly lost: boolean
   readonly error: ApiError | undefined
+  /** The record was changed. */
+  readonly set: (row: T) => void
 }
 
 /** @param get keep it with `useCallback` */
@@ -35,11 +37,12 @@ export function useSelected<T extends Named>(
     },
     [get, wanted],
   )
-  const { value, error } = useLoad(load)
+  const { value, error, set } = useLoad(load)
   return {
     row: listed ?? value?.row,
     lost: listed === undefined && value !== undefined && value.row === undefined,
     error: listed === undefined ? error : undefined,
+    set: (row) => set({ row }),
   }
 }
 

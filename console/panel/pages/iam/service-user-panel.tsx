@@ -30,6 +30,8 @@ const { permission, roles, serviceUsers, shared } = texts
 interface PanelProps {
   readonly user: ServiceUser
   readonly pages: Pages<ServiceUser>
+  /** Also where it is not in the list that is loaded. */
+  readonly changed: (user: ServiceUser) => void
   readonly deleted: () => void
   readonly showPassword: (secret: NewPassword) => void
 }
@@ -37,7 +39,7 @@ interface PanelProps {
 type Doing = 'change' | 'replace' | 'disable' | 'delete' | undefined
 
 export function ServiceUserPanel(props: PanelProps) {
-  const { user, pages } = props
+  const { user, pages, changed: tell } = props
   const { account, name, id } = user
   const api = useApi()
   const say = useToast()
@@ -46,11 +48,13 @@ export function ServiceUserPanel(props: PanelProps) {
   const why = whyNoChange(who, account)
   const whyLogin = whyNoLogin(who, account, user)
   const become = (changed: ServiceUser | undefined, text: string) => {
-    if (changed !== undefined)
+    if (changed !== undefined) {
       pages.change(
         (row) => row.id === id,
         () => changed,
       )
+      tell(changed)
+    }
     say({ text })
   }
   const setEnabled = async (enabled: boolean) => {

@@ -20,12 +20,15 @@ const { users: words, shared } = texts
 interface PanelProps {
   readonly user: ControlPanelUser
   readonly pages: Pages<ControlPanelUser>
+  /** Also where it is not in the list that is loaded. */
+  readonly changed: (user: ControlPanelUser) => void
   readonly deleted: () => void
 }
 
 type Doing = 'invite' | 'change' | 'disable' | 'delete' | undefined
 
-export function UserPanel({ user, pages, deleted }: PanelProps) {
+export function UserPanel(props: PanelProps) {
+  const { user, pages, changed: tell } = props
   const { account, id, enabled } = user
   const say = useToast()
   const who = useWho()
@@ -35,10 +38,13 @@ export function UserPanel({ user, pages, deleted }: PanelProps) {
   const why = whyNoUserChange(who, account, user)
   const whyInvite = whyNoInvitation(who, account, user)
   const become = (changed: ControlPanelUser | undefined, text: string) => {
-    pages.change(
-      (row) => row.id === id,
-      (row) => changed ?? row,
-    )
+    if (changed !== undefined) {
+      pages.change(
+        (row) => row.id === id,
+        () => changed,
+      )
+      tell(changed)
+    }
     setEnded((count) => count + 1)
     say({ text })
   }
@@ -54,7 +60,7 @@ export function UserPanel({ user, pages, deleted }: PanelProps) {
       <Reasons whys={[why, whyInvite]} />
       <UserSessions key={`sessions ${ended}`} user={user} why={why} />
       <UserTokens user={user} why={why} />
-      <Doings {...{ user, pages, deleted, doing, become }} close={() => setDoing(undefined)} />
+      <Doings {...{ ...props, doing, become }} close={() => setDoing(undefined)} />
     </>
   )
 }
