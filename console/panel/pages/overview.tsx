@@ -40,7 +40,7 @@ export function OverviewPage() {
     >
       <section>
         <h2>{overview.next}</h2>
-        <ol class="steps">
+        <ol class="next-steps">
           {steps.map(({ title, about, page, href }) => (
             <li key={title}>
               <a href={href ?? linkTo(page as PanelPage)}>

@@ -62,7 +62,7 @@ export function UserSessions({ user: { account, name }, why }: SessionsProps) {
         </p>
       )}
       {sessions?.length === 0 && <p class="hint">{words.empty}</p>}
-      <ul class="items">
+      <ul class="lines">
         {sessions?.map((session) => (
           <li key={session.id}>
             <span>

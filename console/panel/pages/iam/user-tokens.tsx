@@ -73,7 +73,7 @@ export function UserTokens({ user: { account, name: userName }, why }: TokensPro
         </p>
       )}
       {shown.length === 0 && !loading && error === undefined && <p class="hint">{words.empty}</p>}
-      <ul class="items">
+      <ul class="lines">
         {shown.map((token) => (
           <Token key={token.tokenId} token={token} why={why} revoke={() => revoke(token)} />
         ))}
