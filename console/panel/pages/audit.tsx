@@ -69,7 +69,7 @@ export function AuditPage() {
 }
 
 const COLUMNS = [
-  { title: words.at, cell: ({ at }: AuditRecord) => <Moment ms={msOf(at)} />, width: '176px' },
+  { title: words.at, cell: ({ at }: AuditRecord) => <Moment ms={msOf(at)} />, width: '192px' },
   { title: words.who, cell: ({ actor }: AuditRecord) => <Name name={actor} />, hiddenOn: 'tablet' },
   { title: words.what, cell: ({ action }: AuditRecord) => <code>{action}</code> },
   { title: words.subject, cell: ({ subject }: AuditRecord) => <Name name={subject} />, hiddenOn: 'phone' },
