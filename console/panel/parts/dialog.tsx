@@ -20,8 +20,11 @@ export function Dialog({ title, close, children, held = false, wide = false }: D
   // At once, so that no letter is lost that is typed next.
   useLayoutEffect(() => {
     const before = document.activeElement
-    dialog.current?.showModal()
+    const { current } = dialog
+    current?.showModal()
     return () => {
+      // While it is open, nothing below it takes the focus.
+      current?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
