@@ -1,5 +1,5 @@
 /** The view in the address, or the page of the control panel: read from it, and written to it. */
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
 import { hashOf, type View, viewOf } from '../model/view.ts'
 import type { PanelEntry } from './control-panel.ts'
@@ -18,7 +18,8 @@ export function useView(entry: PanelEntry | undefined): readonly [View, Go, Rout
   const current = useRef(view)
   const later = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
 
-  useEffect(() => {
+  // With the first view, so that no change of the address is missed between the two.
+  useLayoutEffect(() => {
     const read = () => {
       clearTimeout(later.current)
       const found = routeHere()
