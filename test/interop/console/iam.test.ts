@@ -1,15 +1,19 @@
 /** IAM in Chromium, as the owner of an account and an `iam.admin` use it: service users and control panel users. */
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../../support/actor.ts'
 import { PASSWORD, startPanel } from '../../support/control-panel.ts'
 import { askAt, loginBody, TOKENS } from '../../support/identity.ts'
+import { run } from '../../support/interop/command.ts'
 import { accessibilityFaults, openPage, PHONE, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { dialogOf, keptBy, openAs, pageOf, rowOf, soon, tabTo } from '../../support/interop/panel-page.ts'
+import { newFolder } from '../../support/resources.ts'
 import { ACCOUNT } from '../../support/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)
+const curl = await obtained('curl', () => run('curl', ['--version']))
 const browser = started.ok ? started.value : undefined
 
 const panel = await startPanel()
@@ -77,6 +81,25 @@ describe.skipIf(!browser)('service users', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toContain('deploy $HOME')
     expect(complaints).toEqual([])
   })
+
+  test.skipIf(!curl.ok)(
+    'the password is saved as a file, and the command beside it obtains a token with it',
+    async () => {
+      const { page } = await open('olga', '#/iam/service-users')
+      await page.getByRole('button', { name: 'Create service user' }).click()
+      await nameIn(page).fill(`it's a "test"`)
+      await page.keyboard.press('Enter')
+      const waiting = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Save as a file' }).click()
+      const download = await waiting
+      const cwd = newFolder()
+      await download.saveAs(join(cwd, download.suggestedFilename()))
+      const command = await page.locator('.command', { hasText: 'with curl' }).locator('code').textContent()
+      const answer = await run('sh', ['-c', command ?? ''], { cwd })
+      const [, token = ''] = /^x-subject-token: (.*)\r$/im.exec(answer) ?? []
+      expect(await isAllowed('balance', token)).toBe('ALLOWED')
+    },
+  )
 
   test('one for projects shows what it may obtain and open, with links to the cells, and gets no more', async () => {
     const { page } = await open('adam', '#/iam/service-users')

@@ -64,6 +64,7 @@ export function LimitsPreview({ preview: { value, error }, any }: LimitsPreviewP
       <h2>{words.preview}</h2>
       {!any && <p class="hint">{words.previewEmpty}</p>}
       {any && value === undefined && error === undefined && <p class="hint">{words.previewing}</p>}
+      {error?.reason === 'INVALID_ARGUMENT' && <p class="hint">{words.previewLater}</p>}
       {error !== undefined && error.reason !== 'INVALID_ARGUMENT' && <p role="alert">{messageOf(error)}</p>}
       {any && value !== undefined && <Outcome value={value} />}
     </section>
