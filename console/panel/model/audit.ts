@@ -60,3 +60,11 @@ function startOf(isoDate: string, later: number): number | undefined {
   date.setDate(date.getDate() + later)
   return date.getTime()
 }
+
+/** Who made a change, as the audit trail names them: users with their id, so that another one with the name is somebody else. */
+const USER = /^(control_panel_user|service_user) \S+ \((.*)\)$/s
+
+/** The name of a user, or else all of it. @param actor as the audit trail has it */
+export function nameOfActor(actor: string): string {
+  return USER.exec(actor)?.[2] ?? actor
+}

@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
 import { CopyButton } from '../../ui/parts.tsx'
 import { useAccount, useApi, useGiven } from '../context.tsx'
-import { auditRequest, filtersOf, isFiltered } from '../model/audit.ts'
+import { auditRequest, filtersOf, isFiltered, nameOfActor } from '../model/audit.ts'
 import { exportedOf } from '../model/export.ts'
 import type { AuditRecord } from '../model/iam-records.ts'
 import { Page } from '../parts/page.tsx'
@@ -70,7 +70,11 @@ export function AuditPage() {
 
 const COLUMNS = [
   { title: words.at, cell: ({ at }: AuditRecord) => <Moment ms={msOf(at)} />, width: '192px' },
-  { title: words.who, cell: ({ actor }: AuditRecord) => <Name name={actor} />, hiddenOn: 'tablet' },
+  {
+    title: words.who,
+    cell: ({ actor }: AuditRecord) => <Name name={nameOfActor(actor)} />,
+    hiddenOn: 'tablet',
+  },
   { title: words.what, cell: ({ action }: AuditRecord) => <code>{action}</code> },
   { title: words.subject, cell: ({ subject }: AuditRecord) => <Name name={subject} />, hiddenOn: 'phone' },
 ] as const

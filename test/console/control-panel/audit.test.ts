@@ -3,7 +3,13 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { routeOf } from '../../../console/model/link.ts'
 import { hashOfRoute } from '../../../console/model/routes.ts'
-import { type AuditFilters, auditRequest, filtersOf, isFiltered } from '../../../console/panel/model/audit.ts'
+import {
+  type AuditFilters,
+  auditRequest,
+  filtersOf,
+  isFiltered,
+  nameOfActor,
+} from '../../../console/panel/model/audit.ts'
 import { CSV_HEAD, csvCell, exported } from '../../../console/panel/model/export.ts'
 import type { AuditRecord } from '../../../console/panel/model/iam-records.ts'
 
@@ -126,4 +132,14 @@ describe('the export', () => {
     const run = exported(twoPages, 'csv', () => controller.abort(), controller.signal)
     await expect(run).rejects.toThrow()
   })
+})
+
+test.each([
+  ['control_panel_user 17764986fd64972e (olga)', 'olga'],
+  ['service_user 5e3d (ci (old)\n)', 'ci (old)\n'],
+  ['caller prometheus', 'caller prometheus'],
+  ['command line (root)', 'command line (root)'],
+  ['service_user 5e3d', 'service_user 5e3d'],
+])('%j is called %j in the list', (actor, name) => {
+  expect(nameOfActor(actor)).toBe(name)
 })
