@@ -184,7 +184,7 @@ ${columns([
   ['  control panel user', owner.name, 'static token', staticToken],
   ['', '', 'password', owner.password],
 ])}
-${controlPanelLine(serving, owner.linkSecret)}
+
 ${matrixTable(engine)}
 
 ${paint('bold', 'Try it, in another terminal:')}
@@ -201,12 +201,16 @@ ${[
 ]
   .map((line) => `  ${line}`)
   .join('\n')}
-`
+${inBrowser(serving, owner)}`
 }
 
-/** Passkeys belong to the name of a host, so the link has one. */
-function controlPanelLine({ httpAddress }: Serving, secret: string): string {
+/** The last of all, so that it is in sight. Passkeys belong to the name of a host, so the link has one. */
+function inBrowser({ httpAddress }: Serving, { name, linkSecret }: Demo['owner']): string {
   if (httpAddress === undefined || !hasPage()) return ''
   const port = httpAddress.slice(httpAddress.lastIndexOf(':') + 1)
-  return `\n  control panel  http://localhost:${port}/console/#/link?secret=${secret}\n`
+  return `
+${paint('bold', `Or in a browser, as ${name}. The link works once:`)}
+
+  http://localhost:${port}/console/#/link?secret=${linkSecret}
+`
 }

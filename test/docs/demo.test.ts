@@ -11,10 +11,9 @@ test('a development sidecar lets its owner log in, and the commands that it sugg
   const launcher = join(ROOT, 'sidecar/portcullis.js')
   const demo = await startDemo(['--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0'])
   try {
-    const [, port, secret] =
-      /^ {2}control panel {2}http:\/\/localhost:(\d+)\/console\/#\/link\?secret=(\S+)$/m.exec(
-        demo.output,
-      ) ?? ['', '', '']
+    const [, port, secret] = /^ {2}http:\/\/localhost:(\d+)\/console\/#\/link\?secret=(\S+)$/m.exec(
+      demo.output,
+    ) ?? ['', '', '']
     const follow = () => new Browser(Number(port)).post(`${SESSION}/link`, { secret })
     expect(await follow()).toMatchObject({ status: 200, json: { who: { name: 'demo-owner', owner: true } } })
     expect(await follow()).toMatchObject({ status: 401 })
@@ -22,7 +21,7 @@ test('a development sidecar lets its owner log in, and the commands that it sugg
     const [, password] = /^ +password {2,}(\S+)$/m.exec(demo.output) ?? []
     const login = { account, user: 'demo-owner', password }
     expect(await new Browser(Number(port)).post(`${SESSION}/login`, login)).toMatchObject({ status: 200 })
-    const commands = demo.output.split('Try it, in another terminal:')[1]?.trim().split('\n') ?? []
+    const commands = /Try it, in another terminal:\n\n(.*?)\n\n/s.exec(demo.output)?.[1]?.split('\n') ?? []
     const script = commands
       .map((line) => line.trim().replaceAll('npx portcullis', `'${process.execPath}' '${launcher}'`))
       .map((line) =>
