@@ -3,7 +3,8 @@
  *
  *     npm run docs:pictures
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -19,8 +20,16 @@ interface Picture {
   readonly name: string
   readonly width: number
   readonly height: number
-  /** Leads to what is shown. @param explorer URL of the explorer of the shipped matrix, as a file */
-  readonly show: (page: Page, explorer: string) => Promise<void>
+  /** Leads to what is shown. */
+  readonly show: (page: Page, start: Starts) => Promise<void>
+}
+
+/** Where pages begin. */
+interface Starts {
+  /** URL of the explorer of the shipped matrix, as a file. */
+  readonly explorer: string
+  /** The link that a development sidecar prints. It works once. */
+  readonly controlPanel: string
 }
 
 const PICTURES: readonly Picture[] = [
@@ -28,9 +37,20 @@ const PICTURES: readonly Picture[] = [
     name: 'explorer',
     width: 1280,
     height: 900,
-    show: async (page, explorer) => {
+    show: async (page, { explorer }) => {
       await page.goto(`${explorer}#/matrix?cell=cdn.iam_token_project_scoped`)
       await page.locator('.conflict').waitFor()
+    },
+  },
+  {
+    name: 'control-panel',
+    width: 1280,
+    height: 900,
+    show: async (page, { controlPanel }) => {
+      await page.goto(controlPanel)
+      await page.getByRole('link', { name: /^Create a service user/ }).click()
+      await page.getByText('demo', { exact: true }).click()
+      await page.getByRole('complementary').getByText('May be obtained').first().waitFor()
     },
   },
 ]
@@ -47,6 +67,7 @@ execFileSync(process.execPath, [join(ROOT, 'sidecar', 'portcullis.js'), 'matrix'
 await using stack = new AsyncDisposableStack()
 stack.defer(() => rmSync(folder, { recursive: true }))
 const browser = await startChromium(await requireChromium(), stack)
+const starts: Starts = { explorer: pathToFileURL(explorer).href, controlPanel: await startDemo(stack) }
 for (const { name, width, height, show } of PICTURES) {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -54,7 +75,7 @@ for (const { name, width, height, show } of PICTURES) {
     reducedMotion: 'reduce',
   })
   const page = await context.newPage()
-  await show(page, pathToFileURL(explorer).href)
+  await show(page, starts)
   const picture = palettePng(await pixelsOf(context, await page.screenshot()))
   await context.close()
   const path = join(images, `${name}.png`)
@@ -62,6 +83,25 @@ for (const { name, width, height, show } of PICTURES) {
     throw new Error(`expected at most ${BYTES_MAX} bytes, ${path} has ${picture.length}`)
   writeFileSync(path, picture)
   process.stdout.write(`${relative(ROOT, path)}: ${picture.length} bytes\n`)
+}
+
+/** Starts a development sidecar, which is stopped when the stack is disposed. @returns the link that it prints */
+async function startDemo(stack: AsyncDisposableStack): Promise<string> {
+  const serve = ['serve', '--dev', '--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0']
+  const child = spawn(process.execPath, [join(ROOT, 'sidecar', 'portcullis.js'), ...serve], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  stack.defer(async () => {
+    child.kill()
+    await once(child, 'exit')
+  })
+  let printed = ''
+  for await (const part of child.stdout) {
+    printed += part
+    const [link] = /http:\S+\/#\/link\?secret=\S+(?=\n)/.exec(printed) ?? []
+    if (link !== undefined) return link
+  }
+  throw new Error('the development sidecar ended before it printed a link')
 }
 
 /** The browser reads its own picture. */
