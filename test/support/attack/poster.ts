@@ -1,12 +1,15 @@
-/** The program of an attacker who sends bodies that cost more to read than to send. It sends them until its input ends. */
+/** The program of an attacker who sends requests of HTTP that cost more to answer than to send. It sends them until its input ends. */
+import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setPriority } from 'node:os'
 
-/** Logins over HTTP. A row of a scenario. */
+/** Requests over HTTP. A row of a scenario. */
 export type Bodies =
-  /** How many are in flight at any time, on a connection each. */
+  /** Logins, and how many of them are in flight at any time, on a connection each. */
   | { readonly inFlight: number; readonly of: keyof typeof CONTENTS }
+  /** Requests as the page makes them, by somebody who has no session. */
+  | { readonly inFlight: number; readonly asPage: keyof typeof AS_PAGE }
   /** So many with that body at once, on one connection, again and again. */
   | { readonly pipelined: number; readonly body: string }
 
@@ -31,6 +34,25 @@ function bodyOf([beginning, part, end]: (typeof CONTENTS)[keyof typeof CONTENTS]
 
 const PATH = '/identity/v3/auth/tokens'
 
+/** Where it is sent, and its body. Each is another one, so nothing is known of it from before. */
+type Posted = readonly [path: string, body: object, cookie?: string]
+
+/** Each costs the sidecar something: a hash of a password, a line of the log, a query. */
+const AS_PAGE = {
+  logins: (): Posted => ['login', { account: '123456', user: unknown(), password: unknown() }],
+  'logins of one user': (): Posted => ['login', { account: '123456', user: 'olga', password: unknown() }],
+  'caller tokens': (): Posted => ['operator', { token: unknown() }],
+  links: (): Posted => ['link', { secret: unknown() }],
+  invitations: (): Posted => ['invitation/accept', { secret: unknown(), password: unknown() }],
+  challenges: (): Posted => ['passkey/challenge', {}],
+  confirmations: (): Posted => ['confirm', { password: unknown() }, unknown()],
+} as const
+
+/** As long as the secret of a link or a session. */
+function unknown(): string {
+  return randomBytes(32).toString('base64url')
+}
+
 const { http, bodies } = JSON.parse(process.argv[2] ?? '') as { http: string; bodies: Bodies }
 setPriority(5)
 const counts: Record<string, number> = {}
@@ -46,12 +68,13 @@ function count(ending: string): void {
 }
 
 /** Sends one body after the other. */
-async function post(agent: Agent, body: string): Promise<void> {
-  const headers = { 'content-type': 'application/json', 'content-length': body.length }
-  while (!over)
+async function post(agent: Agent, next: () => Posting): Promise<void> {
+  while (!over) {
+    const { path, body, headers = {} } = next()
+    const fields = { 'content-type': 'application/json', 'content-length': body.length, ...headers }
     count(
       await new Promise((resolve) => {
-        const posting = request(`http://${http}${PATH}`, { method: 'POST', agent, headers })
+        const posting = request(`http://${http}${path}`, { method: 'POST', agent, headers: fields })
         posting.on('error', ({ message }) => resolve(message))
         posting.on('response', (answer) =>
           answer.resume().on('close', () => resolve(String(answer.statusCode))),
@@ -59,6 +82,24 @@ async function post(agent: Agent, body: string): Promise<void> {
         posting.end(body)
       }),
     )
+  }
+}
+
+interface Posting {
+  readonly path: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+function asPage([path, body, cookie = '']: Posted): Posting {
+  // At an IP address there are no passkeys.
+  const host = `localhost${http.slice(http.lastIndexOf(':'))}`
+  const headers = {
+    ...{ host, origin: `http://${host}` },
+    'x-portcullis-console': '1',
+    ...(cookie && { cookie: `portcullis=${cookie}` }),
+  }
+  return { path: `/console/session/${path}`, body: JSON.stringify(body), headers }
 }
 
 /** Sends many requests in one write, and waits for all answers or for the end of the connection. */
@@ -80,6 +121,11 @@ async function pipeline(requests: number, body: string): Promise<void> {
 if ('pipelined' in bodies) void pipeline(bodies.pipelined, bodies.body)
 else {
   const agent = new Agent({ keepAlive: true, maxSockets: bodies.inFlight })
-  const body = bodyOf(CONTENTS[bodies.of])
-  for (let loop = 0; loop < bodies.inFlight; loop++) void post(agent, body)
+  const next =
+    'of' in bodies ? sameAgain(bodyOf(CONTENTS[bodies.of])) : () => asPage(AS_PAGE[bodies.asPage]())
+  for (let loop = 0; loop < bodies.inFlight; loop++) void post(agent, next)
+}
+
+function sameAgain(body: string): () => Posting {
+  return () => ({ path: PATH, body })
 }
