@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { startPanel } from '../../support/control-panel.ts'
-import { accessibilityFaults, PHONE, startChromium } from '../../support/interop/explorer.ts'
+import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { dialogOf, fillDirectory, openAs, rowOf, soon } from '../../support/interop/panel-page.ts'
+import { dialogOf, fillDirectory, openAs, rowOf } from '../../support/interop/panel-page.ts'
 import { ACCOUNT } from '../../support/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)

@@ -49,9 +49,7 @@ describe.skipIf(!browser)('on a laptop', () => {
     await page.getByRole('button', { name: 'Copy link' }).click()
     const link = await page.evaluate<string>('navigator.clipboard.readText()')
     const other = await openPage(browser as Browser, link)
-    await expect
-      .poll(() => panel(other.page).textContent())
-      .toMatch(/does not accept a project-scoped IAM token/)
+    await soon(() => panel(other.page).textContent()).toMatch(/does not accept a project-scoped IAM token/)
     await page.goBack()
     await soon(() => panel(page).textContent()).toMatch(/Where the source contradicts itself/)
   })
@@ -83,17 +81,15 @@ describe.skipIf(!browser)('on a laptop', () => {
     await page.getByRole('option', { name: /Balance/ }).click()
     const before = requests.length
     await page.getByLabel('Request headers').fill(`Cookie: a=b\nX-Token: ${staticToken}`)
-    await expect
-      .poll(() => page.locator('.result').textContent())
-      .toMatch(/A credential was found in X-Token\..*Allowed/s)
+    await soon(() => page.locator('.result').textContent()).toMatch(
+      /A credential was found in X-Token\..*Allowed/s,
+    )
     expect(requests).toHaveLength(before)
     expect(page.url()).not.toContain(staticToken)
     const stored = 'JSON.stringify([localStorage, sessionStorage, document.cookie, history.state])'
     expect(await page.evaluate<string>(stored)).not.toContain(staticToken)
     await page.getByRole('button', { name: 'Verify with this sidecar' }).click()
-    await expect
-      .poll(() => page.locator('.verification').textContent())
-      .toMatch(/The sidecar answered.*Allowed/s)
+    await soon(() => page.locator('.verification').textContent()).toMatch(/The sidecar answered.*Allowed/s)
     expect(requests.slice(before)).toEqual([
       `http://127.0.0.1:${port}/portcullis.v1.AuthorizationService/Check`,
     ])
@@ -106,18 +102,16 @@ describe.skipIf(!browser)('on a laptop', () => {
     )
     expect(page.url()).not.toContain(staticToken)
     await page.getByLabel('Request headers').fill('Authorization: Bearer x')
-    await expect
-      .poll(() => page.locator('.result').textContent())
-      .toMatch(/CREDENTIAL_MISSING.*Authorization/s)
+    await soon(() => page.locator('.result').textContent()).toMatch(/CREDENTIAL_MISSING.*Authorization/s)
   })
 
   test('a plan has the fewest tokens, with commands to copy', async () => {
     const { page } = await open('#/plan?apis=cdn')
     await page.getByRole('combobox', { name: 'Add an API' }).fill('reports')
     await page.getByRole('option', { name: /Reports/ }).click()
-    await expect
-      .poll(() => page.locator('.result').textContent())
-      .toMatch(/2 tokens.*Project-scoped IAM token.*Static token/s)
+    await soon(() => page.locator('.result').textContent()).toMatch(
+      /2 tokens.*Project-scoped IAM token.*Static token/s,
+    )
     await page.locator('.command', { hasText: 'on a command line' }).getByRole('button').click()
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
       'npx portcullis plan cdn reports',
@@ -139,15 +133,13 @@ describe.skipIf(!browser)('on a laptop', () => {
     const { page, requests } = await open('#/compare')
     const before = requests.length
     await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(otherMatrix), 'other.json'))
-    await expect
-      .poll(() => page.locator('.result').textContent())
-      .toMatch(/Compared with other\.json.*Opened 1.*Closed 1/s)
+    await soon(() => page.locator('.result').textContent()).toMatch(
+      /Compared with other\.json.*Opened 1.*Closed 1/s,
+    )
     const sections = await page.locator('.changes tbody').allTextContents()
     expect(sections[0]).toMatch(/^Tickets tickets\s*Account-scoped IAM token/)
     await page.locator('input[type=file]').setInputFiles(newFile('{ "title": 1 }', 'broken.json'))
-    await expect
-      .poll(() => page.getByRole('alert').textContent())
-      .toMatch(/no valid matrix.*title: expected/s)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/no valid matrix.*title: expected/s)
     expect(requests.slice(before).filter((url) => !url.includes('/assets/'))).toEqual([])
   })
 

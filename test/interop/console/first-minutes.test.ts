@@ -5,9 +5,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { startDemo } from '../../support/demo.ts'
-import { openPage, PHONE, startChromium } from '../../support/interop/explorer.ts'
+import { openPage, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { soon } from '../../support/interop/panel-page.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

@@ -8,6 +8,7 @@ import {
   LAPTOP,
   openPage,
   PHONE,
+  soon,
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
@@ -22,8 +23,6 @@ const SERVED = `http://127.0.0.1:${port}/console/`
 const open = (hash = '', options = {}) =>
   openPage(browser as Browser, `${SERVED}${hash}`, { ...LAPTOP, ...options })
 
-/** Expects it as soon as it is so. The limit only ends what hangs. */
-const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name })
 const hasFocus = (element: Locator) => element.evaluate((found) => found.matches(':focus'))
 const accountMenu = (page: Page) => page.getByRole('button', { name: /^Account menu/ })

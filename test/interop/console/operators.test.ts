@@ -9,6 +9,7 @@ import {
   LAPTOP,
   openPage,
   PHONE,
+  soon,
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
@@ -39,7 +40,6 @@ async function open(name: CallerName, hash: string, options: object = {}, at: Op
 const administratorTokenIn = (folder: string) =>
   readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
 
-const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
 const rows = (page: Page) => page.locator('tbody tr:not(.skipped)')
 const rowOf = (page: Page, text: string) => rows(page).filter({ hasText: text })
 const asked = async (page: Page, question: typeof ALLOWED, client = sidecar.running.client) => {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PASSWORD } from '../../support/control-panel.ts'
 import { run } from '../../support/interop/command.ts'
-import { startChromium } from '../../support/interop/explorer.ts'
+import { soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import {
   addKey,
@@ -14,7 +14,6 @@ import {
   focused,
   HASHES,
   overflows,
-  soon,
   startPanelInChromium,
   textOf,
 } from '../../support/interop/profile.ts'

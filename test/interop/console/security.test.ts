@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PASSWORD } from '../../support/control-panel.ts'
-import { accessibilityFaults, PHONE, startChromium } from '../../support/interop/explorer.ts'
+import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import {
   addKey,
@@ -12,7 +12,6 @@ import {
   focused,
   HASHES,
   overflows,
-  soon,
   startPanelInChromium,
   textOf,
 } from '../../support/interop/profile.ts'

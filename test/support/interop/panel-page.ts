@@ -3,7 +3,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
-import { expect } from 'vitest'
 import type { PanelSidecar } from '../control-panel.ts'
 import { LAPTOP, type OpenPage, openPage } from './explorer.ts'
 
@@ -23,9 +22,6 @@ export async function openAs(
   const storageState = { cookies: [{ ...cookie, sameSite: 'Strict' as const }], origins: [] }
   return openPage(browser, `${pageOf(panel)}${hash}`, { ...LAPTOP, storageState, ...options })
 }
-
-/** Expects it as soon as it is so. The limit only ends what hangs. */
-export const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
 
 export const rowOf = (page: Page, name: string) =>
   page.locator('tbody tr:not(.skipped)').filter({ has: page.getByText(name, { exact: true }) })

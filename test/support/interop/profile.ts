@@ -90,9 +90,6 @@ export const focused = (page: Page) =>
 export const overflows = (page: Page) =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > window.innerWidth')
 
-/** Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its time. */
-export const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 })
-
 /** Adds a key, and leaves the dialog that shows it. @returns the key */
 export async function addKey(page: Page, name: string): Promise<string> {
   await button(page, 'Add Key').click()
