@@ -17,6 +17,8 @@ export interface Limits {
   readonly resetsPerSecond: number
   /** Most pings in a second, most settings, and most other frames that bring a request no further. */
   readonly controlFramesPerSecond: number
+  /** How long a connection may work before the next one has its turn, in milliseconds. */
+  readonly turnMs: number
   /** How long the preface, a header block or a message may take to arrive, in milliseconds. */
   readonly requestMs: number
   /** How long a peer may leave an answer unread, in milliseconds. */
@@ -39,6 +41,7 @@ export const DEFAULT_LIMITS: Limits = {
   bufferBytes: 134_217_728,
   resetsPerSecond: 500,
   controlFramesPerSecond: 1_000,
+  turnMs: 0.5,
   requestMs: 20_000,
   readerMs: 60_000,
   idleMs: 1_800_000,

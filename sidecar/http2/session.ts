@@ -53,7 +53,7 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Handlers that still run although their stream is closed. */
   #orphans = 0
   readonly window: ReceiveWindow
-  readonly turn = new Turn()
+  readonly turn: Turn
   /** Frames that were asked for while another connection had its turn. */
   readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
   draining: Draining = 'no'
@@ -67,6 +67,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#ids = new StreamIds(limits.streams)
     this.window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
     this.rates = new Rates(limits)
+    this.turn = new Turn(limits)
     this.blocks = new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, host.peer))
     this.sender = new Sender(writer, outlet, host.budget, {
       onSent: (stream) => this.#sent(stream),

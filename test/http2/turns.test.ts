@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Application } from '../../sidecar/http2/application.ts'
 import { FrameWriter } from '../../sidecar/http2/frame-writer.ts'
+import { DEFAULT_LIMITS } from '../../sidecar/http2/limits.ts'
 import { constant } from '../support/http2/constant.ts'
 import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
 import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2-frames.ts'
@@ -9,6 +10,8 @@ import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2-fra
 const whole = (stream: number) =>
   frame(FRAME.headers, { flags: END_HEADERS | 0x1, stream, payload: callOf('/') })
 const COUNT = 60
+/** As they are where nobody tests. */
+const TURNS = { turnMs: DEFAULT_LIMITS.turnMs }
 
 /** Answers after a millisecond of work. */
 const plain = constant(Buffer.from('hello'))
@@ -27,7 +30,7 @@ const answersOf = (peer: TestPeer) =>
     .filter((each) => each.endsWith('END_STREAM')).length
 
 test('a connection with much work is interrupted, another one is answered meanwhile, and nothing is lost', async () => {
-  const server = new TestServer(working)
+  const server = new TestServer(working, TURNS)
   const [busy, other] = [server.connect().send(PREFACE), server.connect().send(PREFACE)]
   busy.send(...Array.from({ length: COUNT }, (_, index) => whole(2 * index + 1)))
   let answered = answersOf(busy)
@@ -45,7 +48,7 @@ test('a connection with much work is interrupted, another one is answered meanwh
 })
 
 test('what arrives while a connection waits for its turn is not lost', async () => {
-  const server = new TestServer(working)
+  const server = new TestServer(working, TURNS)
   const peer = server.connect().send(PREFACE)
   const bytes = Buffer.concat(Array.from({ length: COUNT }, (_, index) => whole(2 * index + 1)))
   peer.send(bytes.subarray(0, 1_000)).send(bytes.subarray(1_000, 1_101)).send(bytes.subarray(1_101))
