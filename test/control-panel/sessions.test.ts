@@ -55,6 +55,20 @@ test('that it is used is written at most once a minute', async () => {
   expect(await usedAtMs()).toBe(clock.nowMs)
 })
 
+test('with an idle limit of a minute, a session that is used goes on', async () => {
+  const short = await startPanel({
+    now: () => clock.nowMs,
+    flags: { 'http.control_panel.idle_minutes': 1 },
+  })
+  const shown = await short.loggedIn('pia')
+  for (let seconds = 0; seconds < 180; seconds += 20) {
+    clock.nowMs += 20_000
+    expect(await works(shown)).toBe(true)
+  }
+  clock.nowMs += MINUTE_MS
+  expect(await works(shown)).toBe(false)
+})
+
 test('what gives out a secret needs a proof of the last ten minutes, and nothing else does', async () => {
   const shown = await panel.loggedIn('olga')
   const account = ACCOUNT

@@ -18,8 +18,11 @@ export type LiveSession = PanelSessionRecord & { readonly hash: Buffer }
 export type UserSession = Extract<LiveSession, { readonly holder: 'user' }>
 export type CallerSession = Extract<LiveSession, { readonly holder: 'caller' }>
 
-/** How often the use of a session is written, in milliseconds. */
+/** How often the use of a session is written at most, in milliseconds. */
 const TOUCH_MS = 60_000
+
+/** How often it is written within the idle limit, at least. Less often, and a session that is used could end. */
+const TOUCHES_PER_IDLE = 4
 
 /** Most sessions of callers that are known without a look into the directory. */
 const KNOWN_MAX = 1_000
@@ -43,13 +46,14 @@ export class PanelSessions {
     return { ...session, hash }
   }
 
-  /** Finds the session of a request, and writes at most once a minute that it was used. */
+  /** Finds the session of a request, and writes that it was used: at most once a minute, or four times within a shorter idle limit. */
   async use(hash: Buffer): Promise<LiveSession | undefined> {
     const session = await this.find(hash)
     if (session === undefined) return undefined
     if (session.holder === 'caller')
       this.#ofCallers.set(hash.toString('hex'), { digest: Buffer.from(session.callerDigest, 'hex') })
-    if (this.#parts.now() - session.usedAtMs < TOUCH_MS) return session
+    const touchMs = Math.min(TOUCH_MS, this.#parts.limits.idleMs / TOUCHES_PER_IDLE)
+    if (this.#parts.now() - session.usedAtMs < touchMs) return session
     await this.#touch(session)
     return { ...session, usedAtMs: this.#parts.now() }
   }
