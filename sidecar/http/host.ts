@@ -31,9 +31,13 @@ export function hostProblem(
 ): HttpError | undefined {
   // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
   if ((raw.headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: 'expected one Host header' }
-  const { origin } = headers
-  const isAllowed = origin === undefined || isAllowedOrigin(origin, raw.url ?? '', headers.host, options)
-  if (hosts.has(headers.host?.toLowerCase() ?? '') && isAllowed) return undefined
+  const { origin, host = '' } = headers
+  // The host first: one that is none of ours may be no host at all, and makes no URL.
+  if (
+    hosts.has(host.toLowerCase()) &&
+    (origin === undefined || isAllowedOrigin(origin, raw.url ?? '', host, options))
+  )
+    return undefined
   return { status: 403, message: 'expected a Host header with a name of this server, and no Origin header' }
 }
 
@@ -44,7 +48,7 @@ export function hostProblem(
 function isAllowedOrigin(
   origin: string,
   url: string,
-  host: string | undefined,
+  host: string,
   { contract, console, ...address }: OriginOptions,
 ): boolean {
   if (contract?.allows(origin, url)) return true
@@ -55,6 +59,8 @@ function isAllowedOrigin(
 /**
  * Whether a request comes from our own page: as the request names the server, or as `http.public_url` does, where a proxy may say
  * https and another host. A page that came over http from a host that is reached by https is not ours.
+ *
+ * @param host a name of this server
  */
 export function isOwnOrigin(
   origin: string,

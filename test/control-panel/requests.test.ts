@@ -103,7 +103,7 @@ test('where nobody logs in, there are no routes for it, and a cookie is nothing'
 describe('behind a proxy that speaks https', async () => {
   const http = { public_url: 'https://panel.example' }
   const config = newFile(JSON.stringify({ http }), 'portcullis.json')
-  const { port, invite } = await startPanel({ config })
+  const { port, invite, running } = await startPanel({ config })
   const fromPage = { origin: 'https://panel.example' }
 
   test.each<[host: string, name: string]>([
@@ -131,4 +131,15 @@ describe('behind a proxy that speaks https', async () => {
   })
 
   const TOKEN = { kind: 'static_token', scope: { account: ACCOUNT } }
+
+  test.each(['panel.example:99999', 'a b', '['])(
+    'a Host that is none (%s) is refused, and no error',
+    async (host) => {
+      const before = running.logLines.length
+      const { status } = await new Browser(port, 'http://127.0.0.1').post(`${SESSION}/login`, {}, { host })
+      expect(status).toBe(403)
+      const levels = running.logLines.slice(before).map((line) => JSON.parse(line).level)
+      expect(levels.filter((level) => level >= 50)).toEqual([])
+    },
+  )
 })
