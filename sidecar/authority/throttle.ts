@@ -3,6 +3,9 @@
  * that rotating names gains nothing. A login in progress counts against the failures that are left: a burst of parallel logins
  * makes no more guesses than the same logins one after another.
  *
+ * Who guesses patiently, or from many networks, is slowed down too: what people choose for the control panel, and their one-time
+ * codes, are also counted for the user alone, and the pause doubles with each failure.
+ *
  * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so nobody is locked out by the failures
  * of others.
  */
@@ -26,6 +29,11 @@ export interface LoginAttempt {
   readonly userName: string
   /** Name of the source. */
   readonly source: string
+  /**
+   * What is guessed. `chosen password`: people chose it, so the failures of the user from all sources count together, too. `code`: its
+   * source is the same wherever it comes from. Default: a password that is counted for its pair of user and source.
+   */
+  readonly guesses?: 'chosen password' | 'code'
 }
 
 /** The result of a login. `abandoned`: the password was not checked to the end, so the login is not counted. */
@@ -39,15 +47,30 @@ export interface LoginThrottle {
   /**
    * Resolves when the password may be checked. Logins of the same pair are admitted in the order of their calls.
    *
-   * @throws CallError `LOGIN_THROTTLED` if the source or the pair of user and source has failed too often, before or during the
+   * @throws CallError `LOGIN_THROTTLED` if the source, the user, or the pair of both has failed too often, before or during the
    *   wait, or if too many of its logins are waiting
    */
   admit(attempt: LoginAttempt): Promise<Settle>
 }
 
-/** Most pairs and most sources whose failures are remembered. The one that was used least recently is forgotten first. */
+/** Most counts of pairs and users, and most of sources, that are remembered. The one that was used least recently is forgotten first. */
 const PAIRS_MAX = 100_000
 const SOURCES_MAX = 10_000
+
+/** How many failures a user of the control panel has from all sources together before new sources have to wait. */
+const USER_FAILURES = 100
+
+/** The longest pause that doubling leads to, in milliseconds: about a hundred guesses a day. */
+const PAUSE_MAX_MS = 15 * 60_000
+
+/** How many logins may fail before there are pauses, and how long those are. */
+interface Bound {
+  readonly failures: number
+  /** Whether the pause doubles with each further failure. */
+  readonly doubles: boolean
+  /** Whose logins they are, for messages. */
+  readonly whose: string
+}
 
 interface Failures {
   readonly count: number
@@ -61,12 +84,18 @@ interface PendingLogins {
   readonly waiting: PromiseWithResolvers<void>[]
 }
 
+const PROVEN = {}
+
 /** Counts failed logins in the memory of this process. */
 export class FailedLogins implements LoginThrottle {
   readonly #limits: Required<ThrottleLimits>
   readonly #now: () => number
+  readonly #bounds: { readonly pair: Bound; readonly code: Bound; readonly user: Bound }
+  /** Of pairs of user and source, and of users. */
   readonly #failures = new LazyLruCache<Failures>(PAIRS_MAX)
   readonly #sources = new LazyLruCache<Failures>(SOURCES_MAX)
+  /** Pairs whose user has logged in from that source with a chosen password. */
+  readonly #proven = new LazyLruCache<object>(PAIRS_MAX)
   /** Not in the cache of failures: a pair with a login in progress must never be forgotten. */
   readonly #pending = new Map<string, PendingLogins>()
 
@@ -74,35 +103,74 @@ export class FailedLogins implements LoginThrottle {
   constructor(limits: ThrottleLimits, now: () => number) {
     this.#limits = { sourceFailures: Number.POSITIVE_INFINITY, waiting: 100, ...limits }
     this.#now = now
+    const { failures } = limits
+    const whose = 'of this user from this source'
+    this.#bounds = {
+      pair: { failures, doubles: false, whose },
+      code: { failures, doubles: true, whose },
+      user: { failures: Math.max(USER_FAILURES, failures), doubles: true, whose: 'of this user' },
+    }
   }
 
-  async admit({ account, userName, source }: LoginAttempt): Promise<Settle> {
-    this.#expectNoPause(source)
+  async admit({ account, userName, source, guesses }: LoginAttempt): Promise<Settle> {
     const pair = JSON.stringify([account, userName, source])
-    const pending = this.#pending.get(pair) ?? { inFlight: 0, waiting: [] }
-    if (pending.waiting.length >= this.#limits.waiting)
-      throw throttled('too many logins of this user from this source wait', 1_000)
-    const turn = Promise.withResolvers<void>()
-    pending.waiting.push(turn)
-    this.#pending.set(pair, pending)
-    this.#admitNext(pair, pending)
-    await turn.promise
+    if (guesses === 'code') return this.#turnOf(pair, this.#bounds.code)
+    this.#expectNoPause(source)
+    const settlePair = await this.#turnOf(pair, this.#bounds.pair)
+    let settleUser: Settle | undefined
+    // Otherwise whoever guesses from elsewhere would keep users out where they always log in.
+    if (guesses === 'chosen password' && this.#proven.get(pair) === undefined)
+      try {
+        settleUser = await this.#turnOf(JSON.stringify([account, userName]), this.#bounds.user)
+      } catch (error) {
+        settlePair('abandoned')
+        throw error
+      }
     return (outcome) => {
-      if (outcome === 'failed') this.#sources.set(source, this.#oneMore(this.#sources.get(source)))
-      this.#count(pair, outcome)
-      pending.inFlight--
-      this.#admitNext(pair, pending)
+      if (outcome === 'failed') this.#sources.set(source, this.#oneMore(this.#ofSource(source)))
+      if (outcome === 'succeeded' && guesses === 'chosen password') this.#proven.set(pair, PROVEN)
+      settleUser?.(outcome)
+      settlePair(outcome)
     }
   }
 
   #expectNoPause(source: string): void {
-    const pauseMs = this.#pauseLeftMs(this.#sources.get(source), this.#limits.sourceFailures)
-    if (pauseMs > 0) throw throttled('too many failed logins from this source', pauseMs)
+    const { sourceFailures: failures } = this.#limits
+    const bound = { failures, doubles: false, whose: 'from this source' }
+    const pauseMs = this.#pauseLeftMs(this.#ofSource(source), bound)
+    if (pauseMs > 0) throw tooMany(bound, pauseMs)
   }
 
-  #count(pair: string, outcome: LoginOutcome): void {
-    if (outcome === 'succeeded') this.#failures.delete(pair)
-    else if (outcome === 'failed') this.#failures.set(pair, this.#oneMore(this.#failures.get(pair)))
+  /**
+   * The failures of a source. They lapse when there was none for as long as the pauses for so many take, so that waiting for it gains no
+   * guess: otherwise each single failure would make all users of a source wait that once had many.
+   */
+  #ofSource(source: string): Failures | undefined {
+    const failures = this.#sources.get(source)
+    const lapseMs = this.#limits.sourceFailures * this.#limits.pauseMs
+    return failures !== undefined && this.#now() - failures.lastMs < lapseMs ? failures : undefined
+  }
+
+  /** Waits until one more of these logins may go on. */
+  async #turnOf(key: string, bound: Bound): Promise<Settle> {
+    const pending = this.#pending.get(key) ?? { inFlight: 0, waiting: [] }
+    if (pending.waiting.length >= this.#limits.waiting)
+      throw throttled(`too many logins ${bound.whose} wait`, 1_000)
+    const turn = Promise.withResolvers<void>()
+    pending.waiting.push(turn)
+    this.#pending.set(key, pending)
+    this.#admitNext(key, pending, bound)
+    await turn.promise
+    return (outcome) => {
+      this.#count(key, outcome)
+      pending.inFlight--
+      this.#admitNext(key, pending, bound)
+    }
+  }
+
+  #count(key: string, outcome: LoginOutcome): void {
+    if (outcome === 'succeeded') this.#failures.delete(key)
+    else if (outcome === 'failed') this.#failures.set(key, this.#oneMore(this.#failures.get(key)))
   }
 
   #oneMore(before: Failures | undefined): Failures {
@@ -110,27 +178,33 @@ export class FailedLogins implements LoginThrottle {
   }
 
   /** Refuses all waiting logins during a pause. Otherwise admits as many of them as there are failures left. */
-  #admitNext(pair: string, pending: PendingLogins): void {
-    const failures = this.#failures.get(pair)
-    const pauseMs = this.#pauseLeftMs(failures, this.#limits.failures)
-    if (pauseMs > 0)
-      for (const { reject } of pending.waiting.splice(0))
-        reject(throttled('too many failed logins of this user from this source', pauseMs))
+  #admitNext(key: string, pending: PendingLogins, bound: Bound): void {
+    const failures = this.#failures.get(key)
+    const pauseMs = this.#pauseLeftMs(failures, bound)
+    if (pauseMs > 0) for (const { reject } of pending.waiting.splice(0)) reject(tooMany(bound, pauseMs))
     // After a pause, logins are admitted one at a time: if one fails, the next pause begins.
-    const free = Math.max(1, this.#limits.failures - (failures?.count ?? 0)) - pending.inFlight
+    const free = Math.max(1, bound.failures - (failures?.count ?? 0)) - pending.inFlight
     const admitted = pending.waiting.splice(0, Math.max(0, free))
     pending.inFlight += admitted.length
     for (const { resolve } of admitted) resolve()
-    if (pending.inFlight === 0) this.#pending.delete(pair)
+    if (pending.inFlight === 0) this.#pending.delete(key)
   }
 
   /** The rest of a pause, in milliseconds; 0: there is no pause. */
-  #pauseLeftMs(failures: Failures | undefined, failuresMax: number): number {
-    if (failures === undefined || failures.count < failuresMax) return 0
-    const leftMs = failures.lastMs + this.#limits.pauseMs - this.#now()
+  #pauseLeftMs(failures: Failures | undefined, bound: Bound): number {
+    if (failures === undefined || failures.count < bound.failures) return 0
+    const { pauseMs: firstMs } = this.#limits
+    const pauseMs = bound.doubles
+      ? Math.min(firstMs * 2 ** (failures.count - bound.failures), Math.max(firstMs, PAUSE_MAX_MS))
+      : firstMs
+    const leftMs = failures.lastMs + pauseMs - this.#now()
     // A clock that was set back must not lengthen the pause.
-    return leftMs > this.#limits.pauseMs ? 0 : Math.max(0, leftMs)
+    return leftMs > pauseMs ? 0 : Math.max(0, leftMs)
   }
+}
+
+function tooMany({ whose }: Bound, pauseMs: number): CallError {
+  return throttled(`too many failed logins ${whose}`, pauseMs)
 }
 
 function throttled(cause: string, retryMs: number): CallError {

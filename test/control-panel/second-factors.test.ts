@@ -66,6 +66,23 @@ describe('a password', () => {
     await stage.logIn(person, undefined, to.reveal())
   })
 
+  test('that is guessed from many networks is throttled for its user, but not where they have logged in', async () => {
+    const person = await stage.newPerson()
+    await stage.logIn(person)
+    const { account, name: userName } = person
+    for (let index = 0; index < 100; index++) {
+      const source = `address 2001:db8:1:${index.toString(16)}::/64`
+      const attempt = { account, userName, source, guesses: 'chosen password' } as const
+      const settle = await stage.failedLogins.admit(attempt)
+      settle('failed')
+    }
+    const elsewhere = () => stage.logIn(person, undefined, PASSWORD, requestFrom('198.51.100.1'))
+    expect(await reasonOf(elsewhere())).toBe('LOGIN_THROTTLED')
+    await stage.logIn(person)
+    stage.clock.nowMs += PAUSE_MS
+    await elsewhere()
+  })
+
   test('that is guessed as the current one is throttled', async () => {
     const person = await stage.newPerson()
     const replace = (current: string) =>
@@ -138,6 +155,13 @@ describe('a one-time code', () => {
     await expect(stage.logIn(person, '123456', PASSWORD, requestFrom('198.51.100.101'))).rejects.toThrow(
       /^too many wrong one-time codes of this user; try again in \d+ s$/,
     )
+    // One at a time then, and after each the pause doubles.
+    stage.clock.nowMs += PAUSE_MS
+    expect(await guess(102)).toBe('CODE_WRONG')
+    stage.clock.nowMs += PAUSE_MS
+    expect(await guess(103)).toBe('LOGIN_THROTTLED')
+    stage.clock.nowMs += PAUSE_MS
+    expect(await guess(104)).toBe('CODE_WRONG')
   })
 
   test('cannot be kept from its user by who does not know the password', async () => {

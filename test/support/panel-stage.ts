@@ -31,6 +31,7 @@ export type Person = Awaited<ReturnType<PanelStage['newPerson']>>
 export class PanelStage {
   readonly clock = { nowMs: 1_800_000_000_000 }
   readonly store: DirectoryStore
+  failedLogins: FailedLogins
   panel: ControlPanel
   readonly #pepper = createSecretKey(randomBytes(32))
   #people = 0
@@ -38,8 +39,10 @@ export class PanelStage {
   constructor() {
     this.store = new DirectoryStore(openSqlite(join(newFolder(), 'directory.sqlite')), this.now)
     whenTheFileEnds(() => this.store.close())
+    this.failedLogins = this.#openThrottle()
     this.panel = this.#openPanel()
     beforeEach(() => {
+      this.failedLogins = this.#openThrottle()
       this.panel = this.#openPanel()
       this.clock.nowMs += 100 * STEP_MS
     })
@@ -47,11 +50,15 @@ export class PanelStage {
 
   readonly now = () => this.clock.nowMs
 
+  #openThrottle(): FailedLogins {
+    return new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, this.now)
+  }
+
   #openPanel(): ControlPanel {
     return new ControlPanel({
       ...{ store: this.store, pepper: this.#pepper, now: this.now },
       passwords: new Passwords({ concurrent: 2, waiting: 1_000, rememberMs: 0 }),
-      failedLogins: new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, this.now),
+      failedLogins: this.failedLogins,
       limits: { idleMs: 3_600_000, lifetimeMs: 12 * 3_600_000 },
     })
   }

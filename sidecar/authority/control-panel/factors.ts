@@ -97,7 +97,8 @@ export class Factors implements SecondFactors {
   /** The user's codes are a source of their own: it is the same wherever they come from. */
   async #admitCode({ id, account, name: userName }: UserRecord): Promise<Settle> {
     try {
-      return await this.#parts.failedLogins.admit({ account, userName, source: `codes of ${id}` })
+      const source = `codes of ${id}`
+      return await this.#parts.failedLogins.admit({ account, userName, source, guesses: 'code' })
     } catch (error) {
       const seconds = error instanceof CallError ? error.metadata.retry_after_seconds : undefined
       if (seconds === undefined) throw error

@@ -70,7 +70,8 @@ export class PanelPasswords {
   ): Promise<T> {
     const { failedLogins, passwords } = this.#parts
     const placed = this.#logins.placeOf(claim, from)
-    const settle = await failedLogins.admit({ ...placed.names, source: placed.source })
+    const attempt = { ...placed.names, source: placed.source, guesses: 'chosen password' } as const
+    const settle = await failedLogins.admit(attempt)
     // A right password without its code leaves the count as it is: it must not set back the count of guessed codes.
     let outcome: LoginOutcome = 'abandoned'
     try {
