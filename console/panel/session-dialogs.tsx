@@ -32,7 +32,7 @@ export function SessionDialogs() {
 
 function ConfirmForm({ session: { who, passkeys } }: { readonly session: Session }) {
   const { panel, api } = usePanel()
-  const confirm = async (confirmation: Confirmation) => panel.accept(await api.session.confirm(confirmation))
+  const confirm = (confirmation: Confirmation) => panel.confirm(() => api.session.confirm(confirmation))
   if (who.type === 'operator')
     return (
       <TokenForm button={texts.confirm.button} send={(token) => confirm({ token })} cancel={panel.giveUp} />

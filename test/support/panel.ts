@@ -26,6 +26,8 @@ export interface Asked {
   readonly method: string
   readonly headers: Headers
   readonly body: unknown
+  /** Whether it goes on when its page is left. */
+  readonly keepalive: boolean
 }
 
 export interface FakePanel {
@@ -47,7 +49,10 @@ export function fakePanel(answer: (path: string, before: number, asked: Asked) =
       // Connect's client sends bytes.
       const text = await new Response(init.body ?? null).text()
       const body: unknown = text === '' ? undefined : JSON.parse(text)
-      const request = { path, method: init.method ?? 'GET', headers: new Headers(init.headers), body }
+      const request = {
+        ...{ path, method: init.method ?? 'GET', headers: new Headers(init.headers), body },
+        keepalive: init.keepalive ?? false,
+      }
       const given = answer(path, asked.filter((each) => each.path === path).length, request)
       asked.push(request)
       if (given === 'unreachable') throw new TypeError('Failed to fetch')

@@ -2,7 +2,7 @@
  * How a call of the control panel is made, whatever it asks: with the header that no other page can send, again after a wait, after
  * somebody logged in again, or after they confirmed that it is them. Needs no browser: what it does is handed in.
  */
-import { ApiError, errorOf, GIVEN_UP, UNREACHABLE } from './errors.ts'
+import { ApiError, errorOf, GIVEN_UP, NOTHING_CHANGED, UNREACHABLE } from './errors.ts'
 
 export interface Surroundings {
   readonly fetch: typeof fetch
@@ -42,26 +42,30 @@ const ABOUT_WHAT_WAS_SENT: readonly string[] = [
   ...['LINK_INVALID', 'PASSKEY_REFUSED', 'CALLER_TOKEN_INVALID'],
 ]
 
+/** Browsers send no more than 64 KiB at once that goes on after its page. */
+const GOES_ON_BYTES_MAX = 60_000
+
 export type Ask = (path: string, init: RequestInit, how: How) => Promise<Response>
 
 /** Makes calls. @returns a function like `fetch` that throws `ApiError` for every answer which is none */
 export function callsIn(surroundings: Surroundings): Ask {
-  const once = async (path: string, init: RequestInit, { reads }: How): Promise<Response> => {
+  let goingOn = 0
+  const once = async (path: string, init: RequestInit, how: How): Promise<Response> => {
     let response: Response
+    // A change goes on when its page is left, unless it is too large: then it is sent as any other.
+    const bytes = bytesOf(init.body)
+    const keepalive = !how.reads && goingOn + bytes <= GOES_ON_BYTES_MAX
+    if (keepalive) goingOn += bytes
     try {
       const headers = new Headers(init.headers)
       for (const [name, value] of Object.entries(OWN_HEADER)) headers.set(name, value)
-      // A change goes on when its page is left.
-      const common: RequestInit = {
-        headers,
-        credentials: 'same-origin',
-        cache: 'no-store',
-        keepalive: !reads,
-      }
+      const common: RequestInit = { headers, credentials: 'same-origin', cache: 'no-store', keepalive }
       response = await surroundings.fetch(path, { ...init, ...common })
     } catch (error) {
       if (init.signal?.aborted) throw error
-      throw new ApiError(UNREACHABLE, '')
+      throw new ApiError(UNREACHABLE, '', { metadata: how.plain ? NOTHING_CHANGED : {} })
+    } finally {
+      if (keepalive) goingOn -= bytes
     }
     if (response.ok) return response
     const body: unknown = await response.json().catch(() => undefined)
@@ -86,8 +90,7 @@ export function callsIn(surroundings: Surroundings): Ask {
       return true
     }
     if (error.reason === 'REAUTHENTICATION_REQUIRED') return orGivenUp(await confirmed(), error)
-    if (error.status === 401 && !ABOUT_WHAT_WAS_SENT.includes(error.reason))
-      return orGivenUp(await loggedIn(), error)
+    if (saysNoSession(error)) return orGivenUp(await loggedIn(), error)
     return false
   }
 
@@ -100,6 +103,18 @@ export function callsIn(surroundings: Surroundings): Ask {
         if (init.signal?.aborted) throw error
       }
   }
+}
+
+/** Whether the session of the page has ended. */
+export function saysNoSession({ status, reason }: ApiError): boolean {
+  return status === 401 && !ABOUT_WHAT_WAS_SENT.includes(reason)
+}
+
+/** How many bytes are sent, as far as the page knows. */
+function bytesOf(body: RequestInit['body']): number {
+  if (body === undefined || body === null) return 0
+  if (typeof body === 'string') return new TextEncoder().encode(body).length
+  return ArrayBuffer.isView(body) ? body.byteLength : Number.POSITIVE_INFINITY
 }
 
 function orGivenUp(done: boolean, { message, status }: ApiError): true {

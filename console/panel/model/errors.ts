@@ -5,6 +5,8 @@ import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.ts'
 
 /** No sidecar answered. The page's own reason; all others are the sidecar's. */
 export const UNREACHABLE = 'UNREACHABLE'
+/** What such an error says of a call that changes nothing which somebody would have to look for. */
+export const NOTHING_CHANGED = { changed: 'nothing' } as const
 /** Somebody closed the dialog that the call needed. The page's own reason. */
 export const GIVEN_UP = 'GIVEN_UP'
 

@@ -2,7 +2,7 @@
  * The state of the control panel: who is logged in, which dialog a call waits for, and whether the sidecar answers. Needs no browser:
  * what it does is handed in, and what it knows is a value that views subscribe to.
  */
-import { type Ask, callsIn } from './calls.ts'
+import { type Ask, callsIn, saysNoSession } from './calls.ts'
 import { type ApiError, apiErrorOf } from './errors.ts'
 import type { Session, SessionAnswer, Who } from './wire.ts'
 
@@ -37,6 +37,8 @@ export interface Panel {
   readonly open: () => Promise<void>
   /** Somebody logged in, or confirmed that it is them. */
   readonly accept: (session: Session) => void
+  /** Confirms that it is the same person. Where the session has ended meanwhile, whatever waits for it waits for a login. */
+  readonly confirm: (work: () => Promise<Session>) => Promise<void>
   /** Ends the session, here and in the other tabs. */
   readonly logOut: () => Promise<void>
   /** Does something before the session is ended, which needs it. @returns takes that back */
@@ -54,7 +56,7 @@ const SESSION = '/console/session'
 /** A state that views subscribe to, and the dialog that calls wait for. */
 function storeOf(first: PanelState) {
   let state = first
-  let answer: ((done: boolean) => void) | undefined
+  const waiting: ((done: boolean) => void)[] = []
   const listeners = new Set<() => void>()
   const change = (changed: Partial<PanelState>): void => {
     state = { ...state, ...changed }
@@ -67,19 +69,14 @@ function storeOf(first: PanelState) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Opens a dialog. @returns what it is closed with */
+    /** Opens a dialog. Whoever logs in has confirmed that it is them, too. @returns what it is closed with */
     dialog: (which: 'login' | 'confirm'): Promise<boolean> => {
-      answer?.(false)
-      change({ dialog: which })
-      return new Promise((resolve) => {
-        answer = resolve
-      })
+      change({ dialog: state.dialog === 'login' ? 'login' : which })
+      return new Promise((resolve) => waiting.push(resolve))
     },
     close: (done: boolean, changed: Partial<PanelState>): void => {
-      const waiting = answer
-      answer = undefined
       change({ ...changed, dialog: 'none' })
-      waiting?.(done)
+      for (const answer of waiting.splice(0)) answer(done)
     },
   }
 }
@@ -138,6 +135,10 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
     confirm: () => dialog('confirm'),
     reachable: (reachable) => store.change({ reachable }),
   })
+  const accept = (session: Session): void => {
+    take(session)
+    tell('in')
+  }
   const last = new LastWork()
   let opening: Promise<unknown> | undefined
   return {
@@ -149,9 +150,14 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
       })
       await opening
     },
-    accept: (session) => {
-      take(session)
-      tell('in')
+    accept,
+    confirm: async (work) => {
+      try {
+        accept(await work())
+      } catch (error) {
+        if (!saysNoSession(apiErrorOf(error))) throw error
+        store.change({ dialog: 'login' })
+      }
     },
     beforeLogOut: (work) => last.add(work),
     logOut: async () => {

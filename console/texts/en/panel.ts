@@ -164,6 +164,7 @@ export const texts = {
 
   errors: {
     unreachable: 'The sidecar does not answer. Look whether the change was made before you try again.',
+    noAnswer: 'The sidecar does not answer. Try again in a moment.',
     throttled: (seconds: number) =>
       `Too many attempts. Try again in ${counted(seconds, 'second', 'seconds')}.`,
     busy: 'The sidecar is busy. Try again in a moment.',

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { ErrorInfoSchema } from '../../../console/gen/google/rpc/error_details_pb.ts'
 import { apiOver } from '../../../console/panel/model/api.ts'
 import { apiErrorOf, errorOf, violationsOf } from '../../../console/panel/model/errors.ts'
+import { messageOf } from '../../../console/panel/model/messages.ts'
 import { jsonOf, type Panel } from '../../../console/panel/model/panel.ts'
 import { ANNA, type Answer, fakePanel, sessionOf } from '../../support/panel.ts'
 
@@ -41,6 +42,44 @@ test('every request has the header that no other page can send', async () => {
     body: { account: '1' },
   })
   expect(asked[2]?.headers.get('content-type')).toBe('application/json')
+})
+
+describe('browsers send no more than 64 KiB at once that goes on after its page', () => {
+  test.each<[what: string, typed: string, how: { reads: boolean }, keepalive: boolean]>([
+    ['a change', 'x'.repeat(50_000), WRITE, true],
+    ['a read', '', READ, false],
+    ['a large change', 'x'.repeat(70_000), WRITE, false],
+    ['few letters of many bytes', '🚪'.repeat(16_000), WRITE, false],
+  ])('%s', async (_, typed, how, keepalive) => {
+    const { panel, asked } = await openedBy(() => [200, {}])
+    await panel.ask('/x', jsonOf({ typed }), how)
+    expect(asked.at(-1)).toMatchObject({ path: '/x', keepalive })
+  })
+
+  test('of the generated client, which sends bytes', async () => {
+    const { panel, asked } = await openedBy(() => [200, {}])
+    const { directory } = apiOver(panel.ask, 'http://localhost')
+    for (const length of [10, 70_000])
+      await directory.createServiceUser({ account: '1', name: 'x'.repeat(length) })
+    expect(asked.slice(1).map(({ keepalive }) => keepalive)).toEqual([true, false])
+  })
+
+  test('changes at the same time share it', async () => {
+    const { panel, asked } = await openedBy(() => [200, {}])
+    const large = jsonOf({ typed: 'x'.repeat(40_000) })
+    await Promise.all([panel.ask('/x', large, WRITE), panel.ask('/x', large, WRITE)])
+    await panel.ask('/x', large, WRITE)
+    expect(asked.slice(1).map(({ keepalive }) => keepalive)).toEqual([true, false, true])
+  })
+})
+
+test.each([
+  ['a change', WRITE, /^The sidecar does not answer\. Look whether the change was made/],
+  ['a login', { reads: false, plain: true }, 'The sidecar does not answer. Try again in a moment.'],
+])('%s without an answer says what to do', async (_, how, text) => {
+  const { panel } = await openedBy((path) => (path === '/x' ? 'unreachable' : [200, sessionOf()]))
+  const error = await panel.ask('/x', jsonOf({}), how).catch(apiErrorOf)
+  expect(messageOf(error as ReturnType<typeof apiErrorOf>)).toMatch(text)
 })
 
 describe('a sidecar that has too much to do', () => {
@@ -159,6 +198,57 @@ describe('before a secret is shown', () => {
     confirmed = true
     panel.accept(sessionOf())
     expect(await Promise.all(calls.map(answered))).toEqual([200, 200])
+  })
+
+  /** The session ends while the dialog is open. */
+  async function endedMeanwhile() {
+    let over = false
+    let confirmed = false
+    const fake = await openedBy((path) => {
+      if (path === '/console/session') return [200, over ? { signedIn: false, passkeys: true } : sessionOf()]
+      if (over) return NO_SESSION
+      return confirmed ? [200, {}] : CONFIRM
+    })
+    const call = fake.panel.ask('/a', jsonOf({ typed: 'a' }), WRITE)
+    await settled()
+    over = true
+    const logIn = () => {
+      over = false
+      confirmed = true
+      fake.panel.accept(sessionOf())
+    }
+    return { ...fake, call, logIn }
+  }
+
+  test('where the session has ended meanwhile, they log in, and the call is made again', async () => {
+    const { panel, call, logIn } = await endedMeanwhile()
+    const { session } = apiOver(panel.ask, 'http://localhost')
+    await panel.confirm(() => session.confirm({ password: 'right' }))
+    expect(panel.state()).toMatchObject({ dialog: 'login', session: { signedIn: true } })
+    logIn()
+    expect([await answered(call), panel.state().dialog]).toEqual([200, 'none'])
+  })
+
+  test('another call that needs a login does not end the first one', async () => {
+    const { panel, call, logIn } = await endedMeanwhile()
+    const other = panel.ask('/b', {}, READ)
+    await settled()
+    expect(panel.state().dialog).toBe('login')
+    logIn()
+    expect(await Promise.all([call, other].map(answered))).toEqual([200, 200])
+  })
+
+  test('a wrong password is for the form', async () => {
+    const { panel } = await openedBy((path) =>
+      path.endsWith('/confirm') ? [401, { reason: 'LOGIN_FAILED', message: 'm' }] : CONFIRM,
+    )
+    const call = reasonOf(panel.ask('/a', jsonOf({}), WRITE))
+    await settled()
+    const { session } = apiOver(panel.ask, 'http://localhost')
+    const work = panel.confirm(() => session.confirm({ password: 'wrong' }))
+    expect([await reasonOf(work), panel.state().dialog]).toEqual(['LOGIN_FAILED', 'confirm'])
+    panel.giveUp()
+    expect(await call).toBe('GIVEN_UP')
   })
 
   test('who closes the dialog stays logged in', async () => {
