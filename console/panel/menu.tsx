@@ -2,7 +2,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
-import { goTo, useMaybeWho, usePanel } from './context.tsx'
+import { goTo, useMaybeWho, usePanel, useToast } from './context.tsx'
+import { apiErrorOf } from './model/errors.ts'
+import { messageOf } from './model/messages.ts'
 import { accountOf, type MenuGroup, menuOf, OPEN_PAGES } from './model/pages.ts'
 import type { Who } from './model/wire.ts'
 import { PanelIcon } from './parts/icons.tsx'
@@ -94,11 +96,12 @@ interface MenuProps {
 }
 
 function Menu({ who, route, close }: MenuProps) {
-  const { panel, there } = usePanel()
+  const { there } = usePanel()
   const account = route && accountOf(who, route)
   const seen = menuOf(who, account ?? (who.type === 'user' ? who.account : undefined), there).flatMap(
     ({ pages }) => pages,
   )
+  const logOut = useLogOut()
   const list = useRef<HTMLUListElement>(null)
   // At once, so that no key is lost that is pressed next.
   useLayoutEffect(() => list.current?.querySelector('a')?.focus(), [])
@@ -133,16 +136,29 @@ function Menu({ who, route, close }: MenuProps) {
       <button
         type="button"
         class="menu-out"
-        onClick={async () => {
+        onClick={() => {
           close(false)
-          await panel.logOut()
-          goTo({ page: 'login', given: {} })
+          void logOut()
         }}
       >
         {texts.menu.logOut}
       </button>
     </div>
   )
+}
+
+/** Logs out. Where that fails the session goes on, so it is said. */
+function useLogOut(): () => Promise<void> {
+  const { panel } = usePanel()
+  const say = useToast()
+  return async () => {
+    try {
+      await panel.logOut()
+      goTo({ page: 'login', given: {} })
+    } catch (error) {
+      say({ kind: 'failed', text: texts.errors.notLoggedOut(messageOf(apiErrorOf(error))) })
+    }
+  }
 }
 
 /** An operator keeps the account that they chose. */

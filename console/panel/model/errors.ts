@@ -42,6 +42,11 @@ export function apiErrorOf(error: unknown): ApiError {
   return new ApiError('INTERNAL', error instanceof Error ? error.message : String(error))
 }
 
+/** Whether nobody knows what became of the call: there was no answer, or one that is a fault of the sidecar. */
+export function isUncertain({ status }: ApiError): boolean {
+  return status === 0 || status >= 500
+}
+
 /** Reads the body of an answer whose status is an error. Total: what is not understood has the reason `INTERNAL`. */
 export function errorOf(status: number, body: unknown, retryAfter: string | null): ApiError {
   const { reason, metadata } = given(body)

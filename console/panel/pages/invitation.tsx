@@ -1,56 +1,41 @@
 /** Accepting an invitation: somebody chooses their password. */
-import { useEffect, useState } from 'preact/hooks'
-import { FIRST_ROUTE, linkTo } from '../../model/routes.ts'
+import { useCallback, useState } from 'preact/hooks'
+import { FIRST_ROUTE } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'
 import { goTo, usePanel } from '../context.tsx'
 import { type ApiError, apiErrorOf } from '../model/errors.ts'
-import { messageOf } from '../model/messages.ts'
 import { faultOf, type Holder } from '../model/passwords.ts'
 import type { Invitation } from '../model/wire.ts'
 import { Form, TextField, useForm } from '../parts/form.tsx'
+import { Unusable, useSecretLink } from '../parts/secret-link.tsx'
 import { Strength } from '../parts/strength.tsx'
 import { Moment } from '../parts/time.tsx'
 
-interface Opened {
-  readonly secret: string
-  readonly invitation: Invitation
-}
-
 export function InvitationPage({ takeSecret }: { readonly takeSecret: () => string | undefined }) {
   const { api } = usePanel()
-  const [opened, setOpened] = useState<Opened | undefined>(undefined)
-  const [problem, setProblem] = useState<string | undefined>(undefined)
-  useEffect(() => {
-    const secret = takeSecret()
-    if (secret === undefined) {
-      setProblem(texts.invitation.invalidHint)
-      return
-    }
-    api.session.invitation(secret).then(
-      (invitation) => setOpened({ secret, invitation }),
-      (error) => setProblem(problemOf(apiErrorOf(error))),
-    )
-  }, [takeSecret, api])
-  if (problem !== undefined)
-    return (
-      <div class="card">
-        <h1>{texts.invitation.invalid}</h1>
-        <p role="alert">{problem}</p>
-        <p>
-          <a href={linkTo('login')}>{texts.link.logIn}</a>
-        </p>
-      </div>
-    )
-  if (opened === undefined) return <p class="waiting">{texts.loading}</p>
-  return <Accept opened={opened} lost={setProblem} />
+  const [invitation, setInvitation] = useState<Invitation | undefined>(undefined)
+  const send = useCallback(
+    async (secret: string) => {
+      setInvitation(undefined)
+      setInvitation(await api.session.invitation(secret))
+    },
+    [api],
+  )
+  const link = useSecretLink(takeSecret, send)
+  const { secret, problem, failed } = link
+  if (secret === undefined || problem !== undefined) return <Unusable link={link} words={texts.invitation} />
+  if (invitation === undefined) return <p class="waiting">{texts.loading}</p>
+  return <Accept secret={secret} invitation={invitation} lost={failed} />
 }
 
 interface AcceptProps {
-  readonly opened: Opened
-  readonly lost: (problem: string) => void
+  readonly secret: string
+  readonly invitation: Invitation
+  /** It was used meanwhile, or replaced by another one. */
+  readonly lost: (error: ApiError) => void
 }
 
-function Accept({ opened: { secret, invitation }, lost }: AcceptProps) {
+function Accept({ secret, invitation, lost }: AcceptProps) {
   const { panel, api } = usePanel()
   const form = useForm({ password: '', again: '' }, ({ password, again }) =>
     checked(password, again, invitation),
@@ -61,7 +46,7 @@ function Accept({ opened: { secret, invitation }, lost }: AcceptProps) {
       goTo(FIRST_ROUTE, 'replace')
     } catch (error) {
       const found = apiErrorOf(error)
-      if (found.reason === 'LINK_INVALID') lost(problemOf(found))
+      if (found.reason === 'LINK_INVALID') lost(found)
       else throw error
     }
   }
@@ -103,8 +88,4 @@ function checked(password: string, again: string, holder: Holder) {
     password: fault && texts.password.faults[fault],
     again: fault === undefined && again !== password ? texts.invitation.differs : undefined,
   }
-}
-
-function problemOf(error: ApiError): string {
-  return error.reason === 'LINK_INVALID' ? texts.invitation.invalidHint : messageOf(error)
 }

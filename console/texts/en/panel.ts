@@ -95,6 +95,7 @@ export const texts = {
     again: 'Password again',
     button: 'Set password and log in',
     differs: 'The two passwords differ.',
+    notNow: 'The invitation cannot be opened now',
     invalid: 'This invitation cannot be used',
     invalidHint: 'It is unknown, used or more than 24 hours old. Ask whoever invited you for a new one.',
   },
@@ -118,9 +119,10 @@ export const texts = {
   },
 
   link: {
-    title: 'Log in',
-    about: 'This link logs you in once.',
     working: 'Logging in…',
+    notNow: 'You are not logged in yet',
+    lost: 'Open the link again',
+    lostHint: 'The address of this page no longer has its secret.',
     invalid: 'This link cannot be used',
     invalidHint:
       'It works once, and for 24 hours. Whoever starts the sidecar for development gets a new one at each start.',
@@ -170,6 +172,7 @@ export const texts = {
     busy: 'The sidecar is busy. Try again in a moment.',
     internal: 'Something went wrong in the sidecar. Its log has the reason.',
     notAllowed: 'You may not do this.',
+    notLoggedOut: (why: string) => `You may still be logged in. ${why}`,
   },
 
   offline: {

@@ -1,5 +1,5 @@
 /** Logging in to the control panel in Chromium, as people do it: by a link, by an invitation, in two tabs, on a phone, by keyboard alone. */
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { TESTER } from '../../support/actor.ts'
 import { PASSWORD, startPanel } from '../../support/control-panel.ts'
@@ -39,6 +39,9 @@ async function logIn(page: Page, user: string, password = PASSWORD): Promise<voi
   await page.getByLabel('Password').fill(password)
   await page.keyboard.press('Enter')
 }
+
+/** What a sidecar answers that has too much to do. */
+const BUSY = { status: 503, json: { reason: 'UNAVAILABLE', message: 'the sidecar is busy' } }
 
 /** All that a page could keep. */
 const KEPT = 'JSON.stringify([localStorage, sessionStorage, document.cookie, history.state, location.href])'
@@ -157,6 +160,46 @@ describe.skipIf(!browser)('the page', () => {
     await page.goto(`${SERVED}#/operator/callers`)
     await heading(page, 'This page is not for you').waitFor()
     expect(await accessibilityFaults(page), 'not for you').toEqual([])
+  })
+
+  test.each<[name: string, answer: (route: Route) => Promise<void>, says: RegExp]>([
+    ['503', (route) => route.fulfill(BUSY), /busy/],
+    ['nothing', (route) => route.abort(), /does not answer/],
+  ])(
+    'logging out that is answered by %s says so, and the session is not called ended',
+    async (_, answer, says) => {
+      const { page, complaints } = await open(await loginLink('adam'))
+      await heading(page, 'Hello, adam').waitFor()
+      await page.route('**/console/session/end', answer)
+      await accountMenu(page).click()
+      await page.getByRole('button', { name: 'Log out' }).click()
+      await page.locator('.toast[data-kind="failed"]').getByText(says).waitFor()
+      await heading(page, 'Hello, adam').waitFor()
+      expect(complaints.filter((each) => !/503|ERR_FAILED/.test(each))).toEqual([])
+    },
+  )
+
+  test('a link and an invitation are tried again where the sidecar has no answer, and ask for it after F5', async () => {
+    const { page } = await open('#/login')
+    await page.route('**/console/session/link', (route) => route.fulfill(BUSY), { times: 1 })
+    await page.goto(`${SERVED}${await loginLink('olga')}`)
+    await heading(page, 'You are not logged in yet').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await heading(page, 'Hello, olga').waitFor()
+
+    const guest = await open('#/login')
+    await guest.page.route('**/console/session/invitation', (route) => route.abort(), { times: 1 })
+    await guest.page.goto(`${SERVED}#/invitation?secret=${await invite('pia')}`)
+    await heading(guest.page, 'The invitation cannot be opened now').waitFor()
+    await guest.page.getByRole('button', { name: 'Try again' }).click()
+    await heading(guest.page, 'Choose your password').waitFor()
+    await guest.page.reload()
+    await heading(guest.page, 'Open the link again').waitFor()
+    expect(await accessibilityFaults(guest.page)).toEqual([])
+    await guest.page.goto(`${SERVED}#/link`)
+    await heading(guest.page, 'Open the link again').waitFor()
+    await guest.page.goto(`${SERVED}${await loginLink('olga')}`)
+    await heading(guest.page, 'Hello, olga').waitFor()
   })
 
   test('a sidecar that is away is waited for, and nothing that was typed is lost', async () => {
