@@ -36,7 +36,7 @@ export function useApi(): Api {
   return usePanel().api
 }
 
-/** Says something, with an undo where there is one. */
+/** Says something in a corner. */
 export function useToast(): Toaster['say'] {
   return usePanel().toaster.say
 }

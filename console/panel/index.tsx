@@ -46,8 +46,6 @@ export async function openControlPanel(
   addEventListener('online', () => tryNow())
   channel.onmessage = ({ data }: MessageEvent<Told>) => void panel.heard(data).catch(() => {})
   const toaster = newToaster()
-  // What was announced is done by whoever announced it.
-  panel.beforeLogOut(toaster.flush)
   const context: Context = {
     ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE, rules },
   }

@@ -3,6 +3,12 @@ import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/port
 import { msOf } from './dates.ts'
 import type { ApiKey } from './keys.ts'
 
+/** The control panel user whom keys and sessions are of. */
+export interface Holder {
+  readonly account: string
+  readonly name: string
+}
+
 export function apiKeyOf({ tokenId, name, createdAt, revokedAt, lastUsedDay = '' }: StaticToken): ApiKey {
   return {
     ...{ id: tokenId, name, lastUsedDay },

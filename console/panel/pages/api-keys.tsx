@@ -1,10 +1,7 @@
 /** Profile → Access → API Keys (§4.2): the static tokens of a control panel user. */
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
-import { useApi } from '../context.tsx'
-import { allPages, WHOLE_PAGE } from '../model/all-pages.ts'
 import { type ApiKey, fileNameOf, shownKeys } from '../model/keys.ts'
-import { apiKeyOf } from '../model/own.ts'
 import { type AddedKey, AddKeyDialog } from '../parts/add-key.tsx'
 import { ApiKeyItem } from '../parts/api-key-item.tsx'
 import { Items } from '../parts/items.tsx'
@@ -12,13 +9,13 @@ import { LoadedView } from '../parts/loaded-view.tsx'
 import { Page } from '../parts/page.tsx'
 import { RequestCommands } from '../parts/request-commands.tsx'
 import { SecretOnce } from '../parts/secret-once.tsx'
-import { type Loaded, useLoaded } from '../parts/use-loaded.ts'
+import { useApiKeys } from '../parts/use-api-keys.ts'
 import { useRevocations } from '../parts/use-revocations.ts'
 import { useUser } from '../parts/use-user.ts'
 
 export function ApiKeysPage() {
   const user = useUser()
-  const keys = useKeys()
+  const keys = useApiKeys(user)
   const { revocations, said } = useRevocations(user)
   const [adding, setAdding] = useState(false)
   const [added, setAdded] = useState<AddedKey | undefined>(undefined)
@@ -115,21 +112,5 @@ function KeyOnce({ added, close }: { readonly added: AddedKey; readonly close: (
     >
       <RequestCommands header={header} value={value} />
     </SecretOnce>
-  )
-}
-
-function useKeys(): Loaded<readonly ApiKey[]> {
-  const { directory } = useApi()
-  const { account, name: userName } = useUser()
-  return useLoaded(
-    useCallback(
-      (signal) =>
-        allPages(async (pageToken) => {
-          const request = { account, userName, pageSize: WHOLE_PAGE, pageToken }
-          const { tokens, nextPageToken } = await directory.listStaticTokens(request, { signal })
-          return { rows: tokens.map(apiKeyOf), nextPageToken }
-        }),
-      [directory, account, userName],
-    ),
   )
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
 import type { ApiKey } from '../model/keys.ts'
 import { type Revocation, type Revocations, secondsLeft } from '../model/revocations.ts'
+import { ActButton } from './act-button.tsx'
 import { Fact, Item } from './items.tsx'
 import { LastUse } from './last-use.tsx'
 import { Moment } from './time.tsx'
@@ -10,9 +11,11 @@ import { Moment } from './time.tsx'
 interface ApiKeyItemProps {
   readonly item: ApiKey
   readonly revocations: Revocations<ApiKey>
+  /** Why whoever looks at it may not revoke it. */
+  readonly why?: string | undefined
 }
 
-export function ApiKeyItem({ item, revocations }: ApiKeyItemProps) {
+export function ApiKeyItem({ item, revocations, why }: ApiKeyItemProps) {
   const revocation = revocations.of(item.id)
   const state = revocation?.state ?? (item.revokedAtMs === undefined ? 'active' : 'revoked')
   return (
@@ -33,7 +36,7 @@ export function ApiKeyItem({ item, revocations }: ApiKeyItemProps) {
           )}
         </>
       }
-      actions={<Actions item={item} revocations={revocations} state={state} />}
+      actions={<Actions item={item} revocations={revocations} why={why} state={state} />}
     >
       {revocation?.state === 'waiting' && (
         <p class="item-note">
@@ -60,7 +63,7 @@ function StateBadge({ state }: { readonly state: State }) {
   )
 }
 
-function Actions({ item, revocations, state }: ApiKeyItemProps & { readonly state: State }) {
+function Actions({ item, revocations, why, state }: ApiKeyItemProps & { readonly state: State }) {
   const { id, name } = item
   const undo = (text: string) => (
     <button type="button" aria-label={texts.keys.of(text, name)} onClick={() => revocations.undo(id)}>
@@ -93,14 +96,13 @@ function Actions({ item, revocations, state }: ApiKeyItemProps & { readonly stat
     )
   if (state !== 'active') return null
   return (
-    <button
-      type="button"
-      class="danger"
-      aria-label={texts.keys.of(texts.keys.revoke, name)}
-      onClick={() => revocations.announce(item)}
-    >
-      {texts.keys.revoke}
-    </button>
+    <ActButton
+      text={texts.keys.revoke}
+      label={texts.keys.of(texts.keys.revoke, name)}
+      why={why}
+      act={() => revocations.announce(item)}
+      kind="danger"
+    />
   )
 }
 

@@ -7,27 +7,16 @@ import type { Toaster } from '../model/toasts.ts'
 export function Toasts({ toaster }: { readonly toaster: Toaster }) {
   const [shown, setShown] = useState(toaster.shown)
   useEffect(() => toaster.subscribe(() => setShown(toaster.shown())), [toaster])
-  // What was announced is done when the page is left.
-  useEffect(() => {
-    const leave = () => void toaster.flush()
-    addEventListener('pagehide', leave)
-    return () => removeEventListener('pagehide', leave)
-  }, [toaster])
   return (
     <section class="toasts" aria-label={texts.toast.label} aria-live="polite">
-      {shown.map(({ id, text, undo, kind = 'done' }) => (
+      {shown.map(({ id, text, kind = 'done' }) => (
         <div key={id} class="toast" data-kind={kind}>
           <p>{text}</p>
-          {undo && (
-            <button type="button" class="link" onClick={() => toaster.close(id, true)}>
-              {texts.toast.undo}
-            </button>
-          )}
           <button
             type="button"
             class="quiet"
             aria-label={texts.toast.close}
-            onClick={() => toaster.close(id, false)}
+            onClick={() => toaster.close(id)}
           >
             <Icon name="close" />
           </button>

@@ -3,8 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
 import { usePanel } from '../context.tsx'
 import type { ApiKey } from '../model/keys.ts'
+import type { Holder } from '../model/own.ts'
 import { type Revocation, type Revocations, revocationsIn } from '../model/revocations.ts'
-import type { UserWho } from '../model/wire.ts'
 
 interface KeyRevocations {
   readonly revocations: Revocations<ApiKey>
@@ -12,7 +12,7 @@ interface KeyRevocations {
   readonly said: string
 }
 
-export function useRevocations({ account, name: userName }: UserWho): KeyRevocations {
+export function useRevocations({ account, name: userName }: Holder): KeyRevocations {
   const { api, panel, toaster } = usePanel()
   const [said, setSaid] = useState('')
   const [, redraw] = useState(0)

@@ -153,7 +153,7 @@ export const texts = {
     link: 'Invitation',
     linkTitle: (name: string) => `Invitation for ${name}`,
     linkAbout: (name: string) =>
-      `Send this link to ${name} on a way that only they read. It works once, and for 24 hours.`,
+      `Send this link to ${name} in a way that only they can read. It works once, and for 24 hours.`,
     disableTitle: 'Disable the user?',
     disableAbout: (name: string) =>
       `${name} cannot log in, and the sessions end. The user's IAM tokens are revoked for good. Static tokens work again when the user is enabled.`,
@@ -181,12 +181,6 @@ export const texts = {
   tokens: {
     title: 'Static tokens',
     empty: 'This user has no static token.',
-    used: 'Last used',
-    revoked: 'Revoked',
-    revoke: 'Revoke',
-    revokeOf: (name: string) => `Revoke ${name}`,
-    revokedNow: (name: string) => `${name} is revoked.`,
-    more: 'Load more',
   },
 
   projects: {

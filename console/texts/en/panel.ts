@@ -196,7 +196,7 @@ export const texts = {
     saved: 'I have saved it',
   },
 
-  toast: { label: 'Messages', undo: 'Undo', close: 'Close message' },
+  toast: { label: 'Messages', close: 'Close message' },
 
   list: {
     loading: 'Loading…',

@@ -1,9 +1,10 @@
 /** Parts that the pages of administrators share: names, states, buttons that say why they cannot be used, and the panel beside a list. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { Icon } from '../../../ui/icons.tsx'
 import type { Why } from '../../model/may.ts'
+import { ActButton } from '../../parts/act-button.tsx'
 
 const { shared } = texts
 
@@ -28,7 +29,7 @@ interface ActProps {
   readonly text: string
   /** What a reader of the screen hears, where the text alone is not enough. */
   readonly label?: string
-  /** Why it cannot be used. The button stays in the order of the Tab key, so that everybody learns why. */
+  /** Why it cannot be used. */
   readonly why: Why | undefined
   readonly act: () => void
   readonly danger?: boolean
@@ -39,28 +40,8 @@ interface ActProps {
 
 /** A button that says why it cannot be used. */
 export function Act({ text, label, why, act, danger = false, quiet = false, primary = false }: ActProps) {
-  const id = useId()
   const kind = [danger && 'danger', quiet && 'quiet', primary && 'primary'].filter(Boolean).join(' ')
-  return (
-    <>
-      <button
-        type="button"
-        class={kind}
-        aria-label={label}
-        aria-disabled={why !== undefined}
-        aria-describedby={why && id}
-        title={why && texts.why[why]}
-        onClick={() => why === undefined && act()}
-      >
-        {text}
-      </button>
-      {why && (
-        <span id={id} class="unseen">
-          {texts.why[why]}
-        </span>
-      )}
-    </>
-  )
+  return <ActButton text={text} label={label} why={why && texts.why[why]} act={act} kind={kind} />
 }
 
 /** The reasons of several buttons, each once, for those who see the buttons. */
