@@ -3,13 +3,15 @@ import { randomBytes } from 'node:crypto'
 import type { ChangeAuthor } from './author.ts'
 import { ChangeWriter } from './change-writer.ts'
 import type { Queries } from './database.ts'
-import type {
-  AccountRecord,
-  Permission,
-  ProjectRecord,
-  ServiceUser,
-  UserRecord,
-  UserType,
+import {
+  type AccountRecord,
+  ADMINISTRATOR_ROLE,
+  administersAccount,
+  type Permission,
+  type ProjectRecord,
+  type ServiceUser,
+  type UserRecord,
+  type UserType,
 } from './directory.ts'
 import { raiseLastUsedDays } from './last-used-days.ts'
 import { DirectoryRecords } from './records.ts'
@@ -136,17 +138,40 @@ export class DirectoryChange {
       { id: user.id },
     )
     await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user.account, user.name)
+    if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
+  /** Whoever could invite or was logged in as the user before must not be logged in as an owner. */
   async setOwner(user: UserRecord, owner: boolean): Promise<void> {
     await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
     await this.writer.record(`${user.type}.set_owner`, user.account, user.name, { owner })
+    if (user.owner && !owner) await this.#endInvitationsIn(user.account)
+    if (user.owner || !owner) return
+    await this.#endLinksOf(user)
+    await this.#queries.all('DELETE FROM panel_sessions WHERE user_id = :user', { user: user.id })
   }
 
   async setRoles(user: UserRecord, roles: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
     for (const role of new Set(roles)) await this.writer.insert('user_roles', { user_id: user.id, role })
     await this.writer.record(`${user.type}.set_roles`, user.account, user.name, { roles })
+    const [had, has] = [user.roles, roles].map((each) => each.includes(ADMINISTRATOR_ROLE))
+    if (has && !had) await this.#endLinksOf(user)
+    if (had && !has) await this.#endInvitationsIn(user.account)
+  }
+
+  /** Whoever made a link for the user may have kept it, and must not log in by it as somebody with more rights. */
+  async #endLinksOf({ id }: UserRecord): Promise<void> {
+    await this.#queries.all('DELETE FROM panel_links WHERE user_id = :user', { user: id })
+  }
+
+  /** Somebody administers the account no more, and may have kept an invitation. Who made which is not stored. */
+  async #endInvitationsIn(account: string): Promise<void> {
+    await this.#queries.all(
+      `DELETE FROM panel_links WHERE purpose = 'invitation' AND user_id IN
+         (SELECT users.id FROM users JOIN accounts ON accounts.id = users.account_id WHERE account = :account)`,
+      { account },
+    )
   }
 
   async setValidator(user: UserRecord, validator: boolean): Promise<void> {
@@ -232,6 +257,7 @@ export class DirectoryChange {
   async deleteUser(user: UserRecord): Promise<void> {
     await this.writer.update('users', user.id, { deleted_at_ms: this.#context.nowMs })
     await this.writer.record(`${user.type}.delete`, user.account, user.name)
+    if (administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
   /** @param token contains the token's hash and the fingerprint of the pepper that was used for it */

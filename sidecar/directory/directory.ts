@@ -129,6 +129,14 @@ export interface UserRecord {
   readonly createdAtMs: number
 }
 
+/** The role whose holders administer their account (§5.1). */
+export const ADMINISTRATOR_ROLE = 'iam.admin'
+
+/** Whether a user administers their account (§5.1). */
+export function administersAccount({ owner, roles }: Pick<UserRecord, 'owner' | 'roles'>): boolean {
+  return owner || roles.includes(ADMINISTRATOR_ROLE)
+}
+
 export interface StaticTokenRecord {
   readonly id: string
   readonly account: string

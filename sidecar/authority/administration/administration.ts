@@ -31,6 +31,8 @@ import { SecretMaker, type SecretParts } from './secrets.ts'
 import { TokenAdministration, type TokenParts } from './tokens.ts'
 import { UserAdministration } from './users.ts'
 
+/** Who administers an account, for use cases. */
+export { ADMINISTRATOR_ROLE, administersAccount } from '../../directory/directory.ts'
 /** The records, for use cases, which never see the directory itself. */
 export type {
   AccountRecord,

@@ -5,6 +5,7 @@ import { ControlPanel } from '../../../sidecar/authority/control-panel/control-p
 import type { Passwords } from '../../../sidecar/authority/password.ts'
 import type { LoginOutcome } from '../../../sidecar/authority/throttle.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import { type NewSession, PanelChange, SESSIONS_MAX } from '../../../sidecar/directory/panel-change.ts'
 import { PanelRecords } from '../../../sidecar/directory/panel-records.ts'
@@ -55,6 +56,26 @@ const LOSSES: readonly [
     (subject, { user }) =>
       changing(subject, (change) => new PanelChange(change).acceptInvitation(user, PASSWORD_HASH)),
   ],
+]
+
+/** How somebody comes to administer an account, and whether their sessions end by that. */
+const PROMOTIONS: readonly [
+  become: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,
+  sessionEnds: boolean,
+][] = [
+  [(change, user) => change.setOwner(user, true), true],
+  [(change, user) => change.setRoles(user, ['member', 'iam.admin']), false],
+]
+
+/** How somebody comes to administer an account no more. */
+const DEMOTIONS: readonly [
+  claim: string,
+  lose: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,
+][] = [
+  ['is disabled', (change, user) => change.setUserEnabled(user, false)],
+  ['is deleted', (change, user) => change.deleteUser(user)],
+  ['is no owner any more', (change, user) => change.setOwner(user, false)],
+  ['has `iam.admin` no more', (change, user) => change.setRoles(user, ['member'])],
 ]
 
 export function panelContract(subject: () => Subject): void {
@@ -108,6 +129,44 @@ export function panelContract(subject: () => Subject): void {
     expect(await records().session(hash)).toBeUndefined()
     expect(await records().link(invitation, 'invitation')).toBeUndefined()
   })
+
+  test('who becomes an owner has no session and no link of before; who gets `iam.admin` has no link', async () => {
+    for (const [become, sessionEnds] of PROMOTIONS) {
+      const { user } = await newPanelUser(subject())
+      const bystander = await newPanelUser(subject())
+      const { hash } = await begin(user)
+      const [invitation, login] = [await link(user), await link(user, 'login')]
+      const other = [await begin(bystander.user), await link(bystander.user)] as const
+      await changing(subject(), (change) => become(change, user))
+      expect(await records().link(invitation, 'invitation')).toBeUndefined()
+      expect(await records().link(login, 'login')).toBeUndefined()
+      expect((await records().session(hash)) === undefined).toBe(sessionEnds)
+      expect(await records().session(other[0].hash)).toBeDefined()
+      expect(await records().link(other[1], 'invitation')).toBeDefined()
+    }
+  })
+
+  test.each(DEMOTIONS)(
+    'the open invitations of an account end when somebody who administered it %s',
+    async (_claim, lose) => {
+      for (const administers of [true, false]) {
+        const { account, user } = await newPanelUser(subject())
+        const elsewhere = await newPanelUser(subject())
+        const administrator = await changing(subject(), async (change) => {
+          const id = await change.createUser(account, { name: 'adam', type: 'control_panel_user' })
+          const created = await theUser(change.records, account, 'adam', 'control_panel_user')
+          expect(created.id).toBe(id)
+          if (administers) await change.setRoles(created, ['iam.admin'])
+          if (administers) await change.setOwner(created, true)
+          return theUser(change.records, account, 'adam', 'control_panel_user')
+        })
+        const [ofUser, ofOther] = [await link(user), await link(elsewhere.user)]
+        await changing(subject(), (change) => lose(change, administrator))
+        expect((await records().link(ofUser, 'invitation')) === undefined).toBe(administers)
+        expect(await records().link(ofOther, 'invitation')).toBeDefined()
+      }
+    },
+  )
 
   test('a link is found for its own purpose alone, until it is removed or another takes its place', async () => {
     const { user } = await newPanelUser(subject())
