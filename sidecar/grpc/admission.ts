@@ -7,7 +7,10 @@ import { callError } from '../base/call-error.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 import type { CallContext, ClientConnection, Method, Methods, Responses } from './call.ts'
-import { nameOfConnection } from './handler.ts'
+import { nameOfConnection, presentedIn } from './handler.ts'
+
+/** Each of its calls looks at the address of a session itself: some of them an owner makes from anywhere. */
+const DIRECTORY_SERVICE = '/portcullis.v1.DirectoryService/'
 
 /** How calls are admitted. */
 interface Admission {
@@ -15,8 +18,8 @@ interface Admission {
   readonly expect: (context: CallContext) => void
   /** Logs a refusal. */
   readonly report: (connection: ClientConnection, error: unknown) => void
-  /** Expects a session that has not ended, of a call with one. Absent: no call has one. */
-  readonly expectSession?: (session: Buffer, context: CallContext) => Promise<void>
+  /** Expects a session that counts for the method of the path, of a call with one. Absent: no call has one. */
+  readonly expectSession?: (session: Buffer, context: CallContext, path: string) => Promise<void>
 }
 
 /** The same methods for clients whose certificate is the certificate of a caller. */
@@ -54,9 +57,11 @@ export function forCallersByToken(
     // Whoever reaches the listener can open connections, so they are counted.
     report: ({ address }, error) =>
       trace.refused('a client was refused', error, { protocol: 'http', address }),
-    expectSession: async (session, context) => {
+    expectSession: async (session, context, path) => {
       await services.intake.turn(nameOfConnection(context), { session })
-      await expectLiveSession(services, session)
+      const { clientAddress } = presentedIn(context, true)
+      const ownersFromAnywhere = path.startsWith(DIRECTORY_SERVICE)
+      await expectLiveSession(services, session, { clientAddress, ownersFromAnywhere })
     },
   })
 }
@@ -108,9 +113,9 @@ function forCallersOnly(
     }
   }
 
-  const admit = (context: CallContext): Promise<void> | undefined => {
+  const admit = (context: CallContext, path: string): Promise<void> | undefined => {
     if (expectSession !== undefined && context.session !== undefined)
-      return expectSession(context.session, context).catch((error: unknown) => {
+      return expectSession(context.session, context, path).catch((error: unknown) => {
         report(context.connection, error)
         throw error
       })
@@ -119,7 +124,10 @@ function forCallersOnly(
   }
 
   return new Map(
-    [...methods].map(([path, method]) => [path, guardedMethod(method, { expectCaller, admit }, guarded)]),
+    [...methods].map(([path, method]) => {
+      const guards = { expectCaller, admit: (context: CallContext) => admit(context, path) }
+      return [path, guardedMethod(method, guards, guarded)]
+    }),
   )
 }
 

@@ -108,22 +108,22 @@ async function requesterOfSession(
   hash: Buffer,
   call: Omit<UserCall, 'type' | 'user'>,
 ): Promise<Requester> {
-  const session = await controlPanel?.sessions.use(hash)
+  const session = await controlPanel?.sessions.use(hash, (found) => expectSessionAddress(call, found))
   if (session === undefined)
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: SESSION_CREDENTIAL })
   const { from, requestId } = call
   if (session.holder === 'caller')
     return { type: 'operator', ...operatorOf(callers, session), from, requestId }
-  expectAddress(call, session)
   return { type: 'user', user: session.user, session, ...call }
 }
 
-/** Expects a session that has not ended, whosever it is, of a call over HTTP. @throws CallError */
+/** Expects a session that has not ended and counts where the call comes from, whosever it is. @throws CallError */
 export async function expectLiveSession(
   { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
   hash: Buffer,
+  call: Pick<UserCall, 'clientAddress' | 'ownersFromAnywhere'>,
 ): Promise<void> {
-  const session = await controlPanel?.sessions.use(hash)
+  const session = await controlPanel?.sessions.use(hash, (found) => expectSessionAddress(call, found))
   if (session === undefined)
     throw callError('CALLER_TOKEN_MISSING', { action: 'every call of this listener' })
   if (session.holder === 'caller') operatorOf(callers, session)
@@ -135,6 +135,14 @@ function operatorOf(
   session: CallerSession,
 ): Pick<Operator, 'caller'> & { readonly session: CallerSession } {
   return { caller: callers.byDigest(Buffer.from(session.callerDigest, 'hex')), session }
+}
+
+/** @throws CallError where the account of the session's user does not allow the address */
+export function expectSessionAddress(
+  call: Pick<UserCall, 'clientAddress' | 'ownersFromAnywhere'>,
+  session: LiveSession,
+): void {
+  if (session.holder === 'user') expectAddress(call, session)
 }
 
 /** @throws CallError where the account does not allow the address */

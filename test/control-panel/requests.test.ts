@@ -1,5 +1,6 @@
 /** Which requests have the session of the page, and which have none: no page of elsewhere acts for whoever looks at it. */
 import { describe, expect, test } from 'vitest'
+import { TESTER } from '../support/actor.ts'
 import { Browser, PASSWORD, SESSION, startPanel } from '../support/control-panel.ts'
 import { startIdentity } from '../support/identity.ts'
 import { newFile } from '../support/resources.ts'
@@ -103,7 +104,8 @@ test('where nobody logs in, there are no routes for it, and a cookie is nothing'
 describe('behind a proxy that speaks https', async () => {
   const http = { public_url: 'https://panel.example' }
   const config = newFile(JSON.stringify({ http }), 'portcullis.json')
-  const { port, invite, running } = await startPanel({ config })
+  const clock = { nowMs: Date.now() }
+  const { port, invite, running } = await startPanel({ config, now: () => clock.nowMs })
   const fromPage = { origin: 'https://panel.example' }
 
   test.each<[host: string, name: string]>([
@@ -129,6 +131,38 @@ describe('behind a proxy that speaks https', async () => {
     expect((await browser.post(`${SESSION}/end`, {}, { host, ...fromPage })).status).toBe(204)
     expect((await check({})).status).toBe(401)
   })
+
+  test('where every call needs a caller, a session counts at the addresses of its account alone', async () => {
+    const allowed = (ranges: readonly string[]) =>
+      running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+    const { sessions } = await running.sidecar.administration.controlPanel()
+    const [pia, olga] = [await loggedInAtPage('pia'), await loggedInAtPage('olga')]
+    const check = (browser: Browser) =>
+      browser.call('AuthorizationService/Check', { api: 'iam', token: TOKEN }, { host: 'panel.example' })
+    const restriction = (browser: Browser) =>
+      browser.call('GetAddressRestriction', { account: ACCOUNT }, { host: 'panel.example' })
+    await allowed(['192.0.2.0/24'])
+    clock.nowMs += 120_000
+    const before = await sessions.list(ACCOUNT, 'pia')
+    for (const browser of [pia, olga]) {
+      const answer = await check(browser)
+      expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('ADDRESS_NOT_ALLOWED')])
+    }
+    expect((await restriction(pia)).status).toBe(403)
+    // That the session was used is not written: it ends as if nobody had asked.
+    expect(await sessions.list(ACCOUNT, 'pia')).toEqual(before)
+    // An owner may look at the restriction, and change it, from anywhere.
+    expect((await restriction(olga)).status).toBe(200)
+    await allowed([])
+    expect([(await check(pia)).status, (await check(olga)).status]).toEqual([200, 200])
+  })
+
+  const loggedInAtPage = async (name: string) => {
+    const browser = new Browser(port, 'https://panel.example')
+    const body = { secret: await invite(name), password: PASSWORD }
+    await browser.post(`${SESSION}/invitation/accept`, body, { host: 'panel.example' })
+    return browser
+  }
 
   const TOKEN = { kind: 'static_token', scope: { account: ACCOUNT } }
 

@@ -46,10 +46,15 @@ export class PanelSessions {
     return { ...session, hash }
   }
 
-  /** Finds the session of a request, and writes that it was used: at most once a minute, or four times within a shorter idle limit. */
-  async use(hash: Buffer): Promise<LiveSession | undefined> {
+  /**
+   * Finds the session of a request, and writes that it was used: at most once a minute, or four times within a shorter idle limit.
+   *
+   * @param expect throws where the session does not count for the request: then it is not used
+   */
+  async use(hash: Buffer, expect: (session: LiveSession) => void): Promise<LiveSession | undefined> {
     const session = await this.find(hash)
     if (session === undefined) return undefined
+    expect(session)
     if (session.holder === 'caller')
       this.#ofCallers.set(hash.toString('hex'), { digest: Buffer.from(session.callerDigest, 'hex') })
     const touchMs = Math.min(TOUCH_MS, this.#parts.limits.idleMs / TOUCHES_PER_IDLE)

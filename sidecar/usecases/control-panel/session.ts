@@ -2,7 +2,7 @@
 import { type LiveSession, sessionEnded } from '../../authority/control-panel/sessions.ts'
 import { CONFIRMED_MS, isAccountAdministrator } from '../administration/authorize.ts'
 import type { CallerRights } from '../callers.ts'
-import { authorOf, type Requester } from '../requester.ts'
+import { authorOf, expectSessionAddress, type Requester } from '../requester.ts'
 import { originOf, type PanelCall, type PanelServices } from './call.ts'
 
 /** What the page is told of its session. Times are milliseconds since the epoch. */
@@ -71,7 +71,11 @@ export async function useSession(
   services: Pick<PanelServices, 'controlPanel' | 'callers'>,
   call: PanelCall,
 ): Promise<KnownSession> {
-  if (call.session !== undefined) await services.controlPanel.sessions.use(call.session)
+  const { clientAddress } = call
+  if (call.session !== undefined)
+    await services.controlPanel.sessions.use(call.session, (session) =>
+      expectSessionAddress({ clientAddress, ownersFromAnywhere: true }, session),
+    )
   return expectSession(services, call)
 }
 
