@@ -313,7 +313,7 @@ export const CALL_ERRORS = {
   },
   REAUTHENTICATION_REQUIRED: {
     code: 'FAILED_PRECONDITION',
-    message: 'this shows a secret or changes how somebody logs in; confirm who you are, and ask again',
+    message: 'this needs a proof of the last ten minutes of who you are; confirm who you are, and ask again',
     retry: false,
   },
 

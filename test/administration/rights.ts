@@ -26,7 +26,8 @@ export const NEEDS = {
     'iam.admin',
     'service user with iam.admin',
   ],
-  inviter: ['operator', 'owner', 'iam.admin', 'service user with iam.admin'],
+  // Owners and users with `iam.admin` in a session of the control panel, too: `test/control-panel/inviters.test.ts`.
+  inviter: ['operator'],
   self: ['operator', 'self'],
   self_or_account_administrator: [
     'operator',

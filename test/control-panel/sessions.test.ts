@@ -69,7 +69,7 @@ test('with an idle limit of a minute, a session that is used goes on', async () 
   expect(await works(shown)).toBe(false)
 })
 
-test('what gives out a secret needs a proof of the last ten minutes, and nothing else does', async () => {
+test('what gives out a secret, or a right to administer, needs a proof of the last ten minutes', async () => {
   const shown = await panel.loggedIn('olga')
   const account = ACCOUNT
   clock.nowMs += 10 * MINUTE_MS
@@ -80,6 +80,12 @@ test('what gives out a secret needs a proof of the last ten minutes, and nothing
     ['CreateServiceUser', { account, name: 'robot', permissions: [] }],
     ['ReplaceServiceUserPassword', { account, name: 'robot' }],
     ['CreateInvitation', { account, user_name: 'adam' }],
+    ['CreateControlPanelUser', { account, name: 'oscar', owner: true }],
+    ['CreateControlPanelUser', { account, name: 'anna', roles: ['member', 'iam.admin'] }],
+    ['UpdateControlPanelUser', { account, name: 'anna', owner: true }],
+    ['UpdateControlPanelUser', { account, name: 'oscar', roles: { roles: ['iam.admin'] } }],
+    ['UpdateServiceUser', { account, name: 'robot', roles: { roles: ['iam.admin'] } }],
+    ['SetAddressRestriction', { account, ranges: [] }],
   ]
   for (const [name, request] of secrets) {
     const { status, text } = await shown.call(name, request)
@@ -88,7 +94,13 @@ test('what gives out a secret needs a proof of the last ten minutes, and nothing
   // Whoever has no right is told that, and not to prove who they are.
   const other = await panel.loggedIn('pia')
   expect((await other.call('CreateInvitation', { account, user_name: 'olga' })).status).toBe(403)
-  expect((await shown.call('CreateProject', { account, name: 'gamma' })).status).toBe(200)
+  const others: typeof secrets = [
+    ['CreateProject', { account, name: 'gamma' }],
+    ['CreateControlPanelUser', { account, name: 'mia', roles: ['member'] }],
+    ['UpdateControlPanelUser', { account, name: 'mia', enabled: false, roles: { roles: [] } }],
+  ]
+  for (const [name, request] of others)
+    expect([name, (await shown.call(name, request)).status]).toEqual([name, 200])
   const confirm = (password: string) => shown.post(`${SESSION}/confirm`, { password })
   expect(await confirm('wrong wrong wrong')).toMatchObject({ status: 401, json: { reason: 'LOGIN_FAILED' } })
   expect(await shown.post(`${SESSION}/confirm`, { token: 'x' })).toMatchObject({ status: 401 })

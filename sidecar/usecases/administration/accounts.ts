@@ -155,6 +155,7 @@ export const ACCOUNT_OPERATIONS = {
     about: ({ account }) => ({ account }),
     // A user with `iam.admin` could lock the owner out, or lift what the owner set.
     forOwners: { request: () => true },
+    proof: true,
     ownersFromAnywhere: true,
     work: async ({ administration, actor, requester }, { account, ranges, allowExcludingRequester }) => {
       if (!allowExcludingRequester) expectInside(requester, ranges)

@@ -71,13 +71,14 @@ export async function administer<Name extends OperationName>(
     revokes = () => false,
     forOwners,
     forOperators,
-    secret = false,
+    proof = false,
     work,
   } = rowOf(operation)
+  const proven = typeof proof === 'function' ? proof(request) : proof
   const authorizeRequest = (who: Requester) => {
     authorize(who, need, about(request), reads)
     if (forOwners?.request?.(request)) authorizeAsOwner(who)
-    if (secret) expectConfirmed(who, services.now())
+    if (proven) expectConfirmed(who, services.now())
   }
   authorizeRequest(requester)
   let current = requester

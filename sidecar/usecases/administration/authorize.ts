@@ -2,7 +2,11 @@
  * Who may administer what: an operator what its rights say, the owner of an account and users with the role `iam.admin` their
  * account (§5.1), a control panel user what is their own.
  */
-import type { UserRecord } from '../../authority/administration/administration.ts'
+import {
+  ADMINISTRATOR_ROLE,
+  administersAccount,
+  type UserRecord,
+} from '../../authority/administration/administration.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Caller } from '../callers.ts'
 import type { Requester } from '../requester.ts'
@@ -12,7 +16,8 @@ import type { Requester } from '../requester.ts'
  *
  * - `operator`: nobody else has it.
  * - `account_administrator`: the owner of the account that the operation is about, or a user of it with `iam.admin`.
- * - `inviter`: as `account_administrator`, but no caller who only administers: an invitation logs in as the user whom it is for.
+ * - `inviter`: as `account_administrator`, but in person: logged in to the control panel. An invitation logs in as the user whom it is for.
+ *   Whoever only administers, a caller or a service user that it made, must not get that far.
  * - `self`: the control panel user whom the operation is about. What it gives out is theirs alone.
  * - `self_or_account_administrator`: either of the two.
  */
@@ -25,9 +30,6 @@ export interface About {
   /** Name of the control panel user, where the operation is about one. */
   readonly controlPanelUser?: string
 }
-
-/** The role whose holders administer their account (§5.1). */
-const ADMINISTRATOR_ROLE = 'iam.admin'
 
 /** @param reads whether the operation changes nothing and returns no secret @throws CallError: PERMISSION_DENIED */
 export function authorize(requester: Requester, need: Need, about: About, reads: boolean): void {
@@ -43,7 +45,7 @@ export function authorize(requester: Requester, need: Need, about: About, reads:
   const enough: Record<Need, boolean> = {
     operator: false,
     account_administrator: administrator,
-    inviter: administrator,
+    inviter: administrator && requester.session !== undefined,
     self,
     self_or_account_administrator: self || administrator,
   }
@@ -67,7 +69,7 @@ const ACCOUNT_ADMINISTRATOR = `the account owner or a user with the role ${ADMIN
 const WHO: Readonly<Record<Need, string>> = {
   operator: 'an operator',
   account_administrator: ACCOUNT_ADMINISTRATOR,
-  inviter: ACCOUNT_ADMINISTRATOR,
+  inviter: `${ACCOUNT_ADMINISTRATOR}, logged in to the control panel,`,
   self: 'the control panel user whose token it is',
   self_or_account_administrator: `the control panel user themselves, ${ACCOUNT_ADMINISTRATOR}`,
 }
@@ -95,5 +97,5 @@ export function isAccountAdministrator(
   user: Pick<UserRecord, 'account' | 'owner' | 'roles'>,
   account: string,
 ): boolean {
-  return user.account === account && (user.owner || user.roles.includes(ADMINISTRATOR_ROLE))
+  return user.account === account && administersAccount(user)
 }

@@ -9,8 +9,11 @@ export interface Operation<Request, Result> {
   readonly need: Need
   /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
   readonly reads?: boolean
-  /** Whether it gives out a secret or says how somebody logs in. Whoever has a session must have proved lately who they are. */
-  readonly secret?: boolean
+  /**
+   * Whether whoever has a session must have proved lately who they are: it gives out a secret, or makes somebody administer the
+   * account, or says from where people log in.
+   */
+  readonly proof?: boolean | ((request: Request) => boolean)
   readonly about: (request: Request) => About
   /** Whether the request only takes rights away. Such a change is among the first, and no rate holds it up. */
   readonly revokes?: (request: Request) => boolean

@@ -1,6 +1,10 @@
 /** Operations on how control panel users log in: invitations and sessions. */
+import type { Actor } from '../../authority/actor.ts'
+import type { UserRecord } from '../../authority/administration/administration.ts'
 import type { NewLink } from '../../authority/control-panel/links.ts'
 import type { PanelSession } from '../../authority/control-panel/sessions.ts'
+import { callError } from '../../base/call-error.ts'
+import type { Requester } from '../requester.ts'
 import type { AccountRequest } from './accounts.ts'
 import { operation } from './operation.ts'
 import { type Listed, type PageRequest, paged } from './paging.ts'
@@ -19,12 +23,16 @@ export interface SessionListRequest extends PanelUserRequest, PageRequest {}
 export const SESSION_OPERATIONS = {
   createInvitation: operation<PanelUserRequest, NewLink>({
     need: 'inviter',
-    secret: true,
+    proof: true,
     about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
     forOwners: { user: (user) => user.owner },
-    work: async ({ administration, actor }, { account, userName }) => {
+    work: async ({ administration, requester, actor }, { account, userName }) => {
       const { links } = await administration.controlPanel()
-      return links.create(actor, account, userName, 'invitation')
+      const authorize: Actor['authorize'] = (user) => {
+        actor.authorize(user)
+        expectSomebodyElse(requester, user)
+      }
+      return links.create({ ...actor, authorize }, account, userName, 'invitation')
     },
   }),
   listSessions: operation<SessionListRequest, Listed<PanelSession>>({
@@ -53,6 +61,14 @@ export const SESSION_OPERATIONS = {
     },
   }),
 } as const
+
+/** An invitation replaces the password and removes the second factor, and asks for neither. @throws CallError: PERMISSION_DENIED */
+function expectSomebodyElse(requester: Requester, user: UserRecord): void {
+  if (requester.type === 'user' && requester.user.id === user.id)
+    throw callError('NOT_ADMINISTRATOR', {
+      who: 'another administrator of the account (you change your own password under Profile, Security)',
+    })
+}
 
 /** Rises with the time: newer sessions come first in a list. */
 function keyOf({ createdAtMs, id }: PanelSession): string {

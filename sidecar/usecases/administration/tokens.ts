@@ -43,14 +43,14 @@ export interface CreatedStaticToken {
 export const TOKEN_OPERATIONS = {
   copyControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
     need: 'self',
-    secret: true,
+    proof: true,
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
     work: async ({ engine, administration, actor }, { account, name, project }) =>
       panelToken(engine, await administration.tokens.copyPanelToken(actor, account, name, project)),
   }),
   reissueControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
     need: 'self',
-    secret: true,
+    proof: true,
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
     work: async ({ engine, administration, actor }, { account, name, project }) =>
       panelToken(engine, await administration.tokens.reissuePanelToken(actor, account, name, project)),
@@ -58,7 +58,7 @@ export const TOKEN_OPERATIONS = {
 
   createStaticToken: operation<StaticTokenRequest, CreatedStaticToken>({
     need: 'self',
-    secret: true,
+    proof: true,
     about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
     work: async ({ engine, administration, actor }, { account, userName, name }) => {
       const created = await administration.tokens.createStaticToken(actor, account, userName, name)

@@ -1,5 +1,9 @@
 /** Operations on service users and control panel users. */
-import type { Permission, UserRecord } from '../../authority/administration/administration.ts'
+import {
+  administersAccount,
+  type Permission,
+  type UserRecord,
+} from '../../authority/administration/administration.ts'
 import { invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { ListRequest, NamedRequest } from './accounts.ts'
@@ -46,7 +50,7 @@ export const SERVICE_USER_OPERATIONS = {
     { readonly user: UserRecord; readonly password: Secret }
   >({
     need: 'account_administrator',
-    secret: true,
+    proof: true,
     about: ({ account }) => ({ account }),
     work: async ({ administration, actor }, { account, name, permissions, roles }) =>
       administration.users.createServiceUser(actor, account, {
@@ -76,6 +80,7 @@ export const SERVICE_USER_OPERATIONS = {
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
     forOperators: (user, { enabled }) => user.validator && enabled === true,
+    proof: makesAdministrator,
     revokes: onlyDisables,
     work: async ({ administration, actor }, { account, name, enabled, permissions, roles }) =>
       administration.users.update(actor, account, name, 'service_user', {
@@ -93,7 +98,7 @@ export const SERVICE_USER_OPERATIONS = {
   }),
   replaceServiceUserPassword: operation<NamedRequest, { readonly password: Secret }>({
     need: 'account_administrator',
-    secret: true,
+    proof: true,
     about: ({ account }) => ({ account }),
     forOperators: (user) => user.validator,
     work: async ({ administration, actor }, { account, name }) => {
@@ -114,6 +119,7 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
     need: 'account_administrator',
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
     forOwners: { request: ({ owner }) => owner },
+    proof: makesAdministrator,
     work: ({ administration, actor }, { account, name, owner, roles }) =>
       administration.users.createControlPanelUser(actor, account, { name, owner, roles }),
   }),
@@ -140,6 +146,7 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
     revokes: onlyDisables,
     forOwners: { user: (user, { owner }) => user.owner || owner !== undefined },
+    proof: makesAdministrator,
     work: ({ administration, actor }, { account, name, enabled, owner, roles }) =>
       administration.users.update(actor, account, name, 'control_panel_user', { enabled, owner, roles }),
   }),
@@ -152,6 +159,17 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
       administration.users.delete(actor, account, name, 'control_panel_user'),
   }),
 } as const
+
+/** Whether a request has somebody administer the account: who takes over a session must not stay in it by another user. */
+function makesAdministrator({
+  owner = false,
+  roles = [],
+}: {
+  readonly owner?: boolean | undefined
+  readonly roles?: readonly string[] | undefined
+}): boolean {
+  return administersAccount({ owner, roles })
+}
 
 /** Whether an update does nothing but disable. */
 export function onlyDisables(update: { readonly enabled: boolean | undefined }): boolean {

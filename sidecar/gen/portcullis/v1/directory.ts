@@ -6439,8 +6439,10 @@ export const DirectoryServiceService = {
   /**
    * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
    * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Account administrators may do this; callers only with the right `everything`. An owner is
-   * invited by owners and operators.
+   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
+   * control panel, not with an IAM token. An owner is invited by owners and operators. Nobody invites themselves. It ends when
+   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
+   * deleted or loses that right.
    */
   createInvitation: {
     path: "/portcullis.v1.DirectoryService/CreateInvitation" as const,
@@ -6663,8 +6665,10 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   /**
    * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
    * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Account administrators may do this; callers only with the right `everything`. An owner is
-   * invited by owners and operators.
+   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
+   * control panel, not with an IAM token. An owner is invited by owners and operators. Nobody invites themselves. It ends when
+   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
+   * deleted or loses that right.
    */
   createInvitation: handleUnaryCall<CreateInvitationRequest, CreateInvitationResponse>;
   /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
@@ -7111,8 +7115,10 @@ export interface DirectoryServiceClient extends Client {
   /**
    * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
    * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Account administrators may do this; callers only with the right `everything`. An owner is
-   * invited by owners and operators.
+   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
+   * control panel, not with an IAM token. An owner is invited by owners and operators. Nobody invites themselves. It ends when
+   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
+   * deleted or loses that right.
    */
   createInvitation(
     request: CreateInvitationRequest,

@@ -130,7 +130,7 @@ export const ErrorReason = {
   ERROR_REASON_PASSKEY_REFUSED: 55,
   /** ERROR_REASON_LINK_INVALID - UNAUTHENTICATED: "the link is unknown, was used before or has ended; ask for another one". Do not retry. */
   ERROR_REASON_LINK_INVALID: 56,
-  /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "this shows a secret or changes how somebody logs in; confirm who you are, and ask again". Do not retry. */
+  /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "this needs a proof of the last ten minutes of who you are; confirm who you are, and ask again". Do not retry. */
   ERROR_REASON_REAUTHENTICATION_REQUIRED: 57,
   /** ERROR_REASON_CODE_UNREADABLE - FAILED_PRECONDITION: "this host has another pepper than the one that set up the one-time code; an invitation removes the code". Do not retry. */
   ERROR_REASON_CODE_UNREADABLE: 58,
