@@ -9,8 +9,9 @@ import type { Who } from './wire.ts'
  * - `owners`: for owners alone
  * - `inviters`: for the owner, `iam.admin` and operators with the right `everything`
  * - `operators`: for operators alone
+ * - `self`: they would do it to themselves
  */
-export type Why = 'read' | 'owners' | 'inviters' | 'operators'
+export type Why = 'read' | 'owners' | 'inviters' | 'operators' | 'self'
 
 /** @returns `undefined`: they may change what is not kept for somebody else */
 export function whyNoChange(who: Who, account: string): Why | undefined {
@@ -35,9 +36,10 @@ export function whyNoUserChange(
 export function whyNoInvitation(
   who: Who,
   account: string,
-  user: { readonly owner: boolean },
+  user: { readonly name: string; readonly owner: boolean },
 ): Why | undefined {
   if (who.type === 'operator' && !who.rights.everything) return 'inviters'
+  if (who.type === 'user' && who.name === user.name) return 'self'
   return whyNoUserChange(who, account, user)
 }
 

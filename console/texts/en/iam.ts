@@ -41,6 +41,7 @@ export const texts = {
     owners: 'Only an owner of the account may do this.',
     inviters:
       'Only an owner, a user with the role iam.admin or an operator with the right everything may invite.',
+    self: 'Nobody invites themselves. Change your own password under Profile → Security.',
     operators: 'Only an operator may do this: the user may validate the tokens of every account.',
   },
 

@@ -153,12 +153,18 @@ test.each<
   expect(whyNoUserChange(who, '234567', { owner: false })).toBe(anybody)
   expect(whyNoUserChange(who, '234567', { owner: true })).toBe(owner)
   expect(whyNotAsOwner(who, '234567')).toBe(limits)
-  expect(whyNoInvitation(who, '234567', { owner: false })).toBe(invite)
+  expect(whyNoInvitation(who, '234567', { name: 'pia', owner: false })).toBe(invite)
   expect(whyNoLogin(who, '234567', { validator: true })).toBe(validator)
 })
 
 test('an iam.admin does not invite an owner', () => {
-  expect(whyNoInvitation(person(false), '234567', { owner: true })).toBe('owners')
+  expect(whyNoInvitation(person(false), '234567', { name: 'oscar', owner: true })).toBe('owners')
+})
+
+test.each([true, false])('nobody invites themselves (owner: %s)', (owner) => {
+  const who = person(owner)
+  const name = who.type === 'user' ? who.name : ''
+  expect(whyNoInvitation(who, '234567', { name, owner })).toBe('self')
 })
 
 test.each([
