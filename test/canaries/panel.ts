@@ -75,14 +75,15 @@ const ROWS: readonly PanelRow[] = [
 
 async function ask({ path, body, makes, session }: PanelRow, stage: Stage): Promise<unknown> {
   const { http, secrets } = stage
-  const answer = await askAt(Number(http.split(':').at(-1)), {
+  const port = Number(http.split(':').at(-1))
+  const answer = await askAt(port, {
     ...{ method: 'POST', path: `/console/session/${path}`, body: body(stage) },
     headers: {
       ...{ 'x-portcullis-console': '1', origin: `http://${http}`, 'user-agent': 'a browser' },
-      ...(session !== undefined && { cookie: `portcullis=${secrets[session]}` }),
+      ...(session !== undefined && { cookie: `portcullis-${port}=${secrets[session]}` }),
     },
   })
-  const [, made] = /portcullis=([^;]+);/.exec(String(answer.headers['set-cookie'])) ?? []
+  const [, made] = /portcullis-\d+=([^;]+);/.exec(String(answer.headers['set-cookie'])) ?? []
   if (makes !== undefined && made !== undefined) secrets[makes] = made
   return answer
 }

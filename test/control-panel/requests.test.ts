@@ -96,13 +96,23 @@ test('a form cannot send a login', async () => {
 
 test('where nobody logs in, there are no routes for it, and a cookie is nothing', async () => {
   const { ask } = await startIdentity({ flags: { 'http.console': true, 'http.connect': true } })
-  const headers = { 'x-portcullis-console': '1', cookie: `portcullis=${'A'.repeat(43)}` }
+  const headers = { 'x-portcullis-console': '1', cookie: `${cookieName}=${'A'.repeat(43)}` }
   expect((await ask({ path: SESSION, headers })).status).toBe(404)
   expect((await ask({ method: 'POST', path: `${SESSION}/login`, headers, body: {} })).status).toBe(404)
 })
 
+test('a browser keeps the sessions of two sidecars of one machine', async () => {
+  const other = await startPanel()
+  const elsewhere = await other.loggedIn('olga')
+  // Browsers keep cookies by the host, whatever the port.
+  const cookie = `${shown.cookie}; ${elsewhere.cookie}`
+  expect((await projects({ cookie })).status).toBe(200)
+  expect((await projects({ cookie }, elsewhere)).status).toBe(200)
+  expect(cookieName).toBe(`portcullis-${panel.port}`)
+})
+
 describe('behind a proxy that speaks https', async () => {
-  const http = { public_url: 'https://panel.example' }
+  const http = { public_url: 'https://panel.example', trusted_proxies: ['192.0.2.1'] }
   const config = newFile(JSON.stringify({ http }), 'portcullis.json')
   const clock = { nowMs: Date.now() }
   const { port, invite, running } = await startPanel({ config, now: () => clock.nowMs })

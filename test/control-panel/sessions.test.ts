@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { TESTER } from '../support/actor.ts'
-import { type Browser, PASSWORD, type PanelSidecar, SESSION, startPanel } from '../support/control-panel.ts'
+import { type Browser, PASSWORD, SESSION, startPanel } from '../support/control-panel.ts'
 import { newFile } from '../support/resources.ts'
 import { ACCOUNT } from '../support/sidecar.ts'
 
@@ -120,7 +120,7 @@ test('logging in again in the same browser ends the session of before; logging o
   const { status, headers } = await shown.post(`${SESSION}/end`, {})
   expect([status, headers['set-cookie']]).toEqual([
     204,
-    ['portcullis=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0'],
+    [`portcullis-${panel.port}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`],
   ])
   expect([shown.cookie, await works(copied)]).toEqual([undefined, false])
   expect((await copied.post(`${SESSION}/end`, {})).status).toBe(204)
@@ -207,16 +207,11 @@ test('a session outlasts the sidecar, which knows it by its hash alone', async (
   await operator.post(`${SESSION}/operator`, { token })
   await first.running.sidecar.close()
   const second = await startPanel({ folder: first.running.folder })
-  for (const { cookie } of [shown, operator]) {
-    const again = await askedAt(second, cookie)
-    expect(again.json).toMatchObject({ signedIn: true })
+  for (const before of [shown, operator]) {
+    const again = second.browser()
+    again.takeSession(before)
+    expect((await again.get(SESSION)).json).toMatchObject({ signedIn: true })
   }
   const file = readFileSync(join(second.running.folder, 'directory.sqlite'))
   expect(file.includes(Buffer.from((shown.cookie ?? '').split('=')[1] ?? ''))).toBe(false)
 })
-
-function askedAt({ browser }: PanelSidecar, cookie: string | undefined) {
-  const shown = browser()
-  shown.cookie = cookie
-  return shown.get(SESSION)
-}

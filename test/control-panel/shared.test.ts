@@ -42,7 +42,7 @@ test('a restored backup has the password, and no session and no invitation', asy
   await done('restore', backup, '--keys', keys, '--data', folder)
   const restored = await startPanel({ folder })
   const again = restored.browser()
-  again.cookie = shown.cookie
+  again.takeSession(shown)
   expect((await again.get(SESSION)).json).toMatchObject({ signedIn: false })
   expect((await again.post(`${SESSION}/invitation`, { secret })).status).toBe(401)
   const login = { account: '123456', user: 'olga', password: 'nine green bottles' }

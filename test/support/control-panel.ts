@@ -93,6 +93,11 @@ export class Browser {
     )
   }
 
+  /** Takes the session of another browser, also of one at another port: the name of its cookie has the port. */
+  takeSession({ cookie }: Browser): void {
+    this.cookie = cookie?.replace(/^portcullis-\d+=/, `portcullis-${this.#port}=`)
+  }
+
   async #ask(method: string, path: string, body: object | undefined, headers: Headers): Promise<Response> {
     const sent = Object.entries<Headers[string]>({
       'x-portcullis-console': '1',

@@ -15,15 +15,13 @@ const CONSOLE_HEADER = 'x-portcullis-console'
 
 export class PageRequests {
   readonly #address: PageAddress
-  readonly #cookie: string
+  readonly #overTls: boolean
   readonly #attributes: string
 
   constructor(address: PageAddress) {
     this.#address = address
-    const overTls = address.secure || (address.publicUrl ?? '').startsWith('https:')
-    // With this prefix a browser takes the cookie from this host alone, over https alone.
-    this.#cookie = overTls ? '__Host-portcullis' : 'portcullis'
-    this.#attributes = `Path=/; HttpOnly; SameSite=Strict${overTls ? '; Secure' : ''}`
+    this.#overTls = address.secure || (address.publicUrl ?? '').startsWith('https:')
+    this.#attributes = `Path=/; HttpOnly; SameSite=Strict${this.#overTls ? '; Secure' : ''}`
   }
 
   /** @throws CallError where the request is not as our page sends it */
@@ -38,22 +36,31 @@ export class PageRequests {
     if (request.headers[CONSOLE_HEADER] === undefined) return undefined
     const { authorization, 'x-auth-token': iamToken } = request.headersDistinct
     if (authorization !== undefined || iamToken !== undefined || this.#problemOf(request)) return undefined
+    const name = this.#cookieAt(request)
     const values = (request.headersDistinct.cookie ?? [])
       .flatMap((cookies) => cookies.split(';'))
       .map((cookie) => cookie.trim())
-      .filter((cookie) => cookie.startsWith(`${this.#cookie}=`))
+      .filter((cookie) => cookie.startsWith(`${name}=`))
     const [value, ...more] = values
     // Of two, one may have been put there by somebody else.
     if (value === undefined || more.length > 0) return undefined
-    return hashOfPanelSecret(value.slice(this.#cookie.length + 1))
+    return hashOfPanelSecret(value.slice(name.length + 1))
   }
 
   setCookie(reply: FastifyReply, secret: Secret): void {
-    reply.header('set-cookie', `${this.#cookie}=${secret.reveal()}; ${this.#attributes}`)
+    reply.header('set-cookie', `${this.#cookieAt(reply.request.raw)}=${secret.reveal()}; ${this.#attributes}`)
   }
 
   clearCookie(reply: FastifyReply): void {
-    reply.header('set-cookie', `${this.#cookie}=; ${this.#attributes}; Max-Age=0`)
+    reply.header('set-cookie', `${this.#cookieAt(reply.request.raw)}=; ${this.#attributes}; Max-Age=0`)
+  }
+
+  /**
+   * The name of the cookie. Over https its prefix makes a browser take it from this host alone. Over http two sidecars of one machine would
+   * replace each other's cookies: browsers keep them by the host, whatever the port. So the name has the port of the listener.
+   */
+  #cookieAt({ socket }: IncomingMessage): string {
+    return this.#overTls ? '__Host-portcullis' : `portcullis-${socket.localPort}`
   }
 
   /** The origin of the page that a request is from. A request that only reads has none; then it is the one that it names. */

@@ -93,11 +93,12 @@ interface Posting {
 
 function asPage([path, body, cookie = '']: Posted): Posting {
   // At an IP address there are no passkeys.
-  const host = `localhost${http.slice(http.lastIndexOf(':'))}`
+  const port = http.slice(http.lastIndexOf(':') + 1)
+  const host = `localhost:${port}`
   const headers = {
     ...{ host, origin: `http://${host}` },
     'x-portcullis-console': '1',
-    ...(cookie && { cookie: `portcullis=${cookie}` }),
+    ...(cookie && { cookie: `portcullis-${port}=${cookie}` }),
   }
   return { path: `/console/session/${path}`, body: JSON.stringify(body), headers }
 }
