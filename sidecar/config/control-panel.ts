@@ -1,6 +1,6 @@
 /** What the configuration says about logging in to the page. */
-import { bareHost, isLoopback } from '../base/address.ts'
 import { type Config, ConfigError } from './config.ts'
+import { isOfThisMachine } from './this-machine.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -22,10 +22,14 @@ export function checkControlPanel({ http }: Pick<Config, 'http'>): void {
     throw new ConfigError(
       `http.control_panel: expected ${missing.map((key) => `http.${key}: true`).join(' and ')} too; people log in to the page of http.console, which asks by http.connect`,
     )
-  if (http.public_url === undefined) return
-  const { protocol, hostname } = new URL(http.public_url)
-  if (protocol !== 'https:' && !isLoopback(bareHost(hostname)))
+  const { public_url: url } = http
+  if (url === undefined || isOfThisMachine(url)) return
+  if (!url.startsWith('https:'))
     throw new ConfigError(
       'http.control_panel: expected https in http.public_url, because passwords and sessions travel to it',
+    )
+  if (http.tls === undefined && (http.trusted_proxies ?? []).length === 0)
+    throw new ConfigError(
+      'http.control_panel: expected http.tls, or http.trusted_proxies with the proxy of http.public_url; otherwise everybody seems to come from this machine, and failed logins and address restrictions cannot tell them apart',
     )
 }

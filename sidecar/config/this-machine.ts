@@ -13,6 +13,7 @@ export function isForThisMachine({ grpc, http }: Pick<Config, 'grpc' | 'http'>):
   return openGrpc && http.tls === undefined && !proxied
 }
 
-function isOfThisMachine(url: string | undefined): boolean {
+/** Whether only programs of this machine reach the server by the URL; without one, that is so. */
+export function isOfThisMachine(url: string | undefined): boolean {
   return url === undefined || isLoopback(bareHost(new URL(url).hostname))
 }

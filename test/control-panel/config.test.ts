@@ -15,6 +15,11 @@ test.each<[http: object, problem: string]>([
   [{ ...ON, console: false }, 'http.control_panel: expected http.console: true too'],
   [{ control_panel: {} }, 'http.control_panel: expected http.console: true and http.connect: true too'],
   [{ ...ON, public_url: 'http://panel.example' }, 'http.control_panel: expected https in http.public_url'],
+  [
+    { ...ON, public_url: 'https://panel.example' },
+    'http.control_panel: expected http.tls, or http.trusted_proxies with the proxy of http.public_url; otherwise',
+  ],
+  [{ ...ON, public_url: 'https://panel.example', trusted_proxies: [] }, 'or http.trusted_proxies'],
   [{ ...ON, control_panel: { idle_minutes: 0 } }, 'http.control_panel.idle_minutes'],
   [{ ...ON, control_panel: { idle: 1 } }, 'http.control_panel'],
 ])('%j is refused', async (http, problem) => {
@@ -22,14 +27,15 @@ test.each<[http: object, problem: string]>([
   await expect(runSidecar({ config, flags: { 'http.address': '127.0.0.1:0' } })).rejects.toThrow(problem)
 })
 
-test.each(['http://localhost:8180', 'https://panel.example/identity-base'])(
-  'a page is reached by %s',
-  async (url) => {
-    const config = newFile(JSON.stringify({ http: { ...ON, public_url: url } }), 'portcullis.json')
-    const { sidecar } = await runSidecar({ config, flags: { 'http.address': '127.0.0.1:0' } })
-    expect(sidecar.httpAddress).toBeDefined()
-  },
-)
+test.each([
+  { public_url: 'http://localhost:8180' },
+  { public_url: 'https://localhost' },
+  { public_url: 'https://panel.example/identity-base', trusted_proxies: ['192.0.2.1'] },
+])('a page is reached as %j says', async (http) => {
+  const config = newFile(JSON.stringify({ http: { ...ON, ...http } }), 'portcullis.json')
+  const { sidecar } = await runSidecar({ config, flags: { 'http.address': '127.0.0.1:0' } })
+  expect(sidecar.httpAddress).toBeDefined()
+})
 
 test('over https and HTTP/2, the cookie is bound to the host, and calls have its session', async () => {
   const folder = newFolder()
