@@ -38,6 +38,8 @@ export function ApiPicker({ engine, label, picked, without = [], pick }: PickerP
       event.preventDefault()
       choose(active)
     } else if (event.key === 'Escape' && isOpen) {
+      // It closes the list alone, and not the dialog around it.
+      event.preventDefault()
       event.stopPropagation()
       setSearch(undefined)
     }

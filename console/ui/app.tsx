@@ -40,7 +40,7 @@ export function App({ rules, verify, entry }: AppProps) {
   useEffect(() => {
     document.title = `${title} · ${texts.name}`
   }, [title])
-  useKeys({ go, singleKeys, openHelp })
+  useKeys({ go, singleKeys, leads: route === undefined, openHelp })
 
   const props: PageProps = { rules, mode, engine, view, go, verify }
   return (

@@ -9,6 +9,8 @@ import { Icon } from './icons.tsx'
 
 /** How long a button says that it has copied, in milliseconds. */
 const COPIED_MS = 1_500
+/** How long it says that it has not, which takes longer to read. */
+const FAILED_MS = 8_000
 
 export function CopyButton({
   text,
@@ -17,19 +19,19 @@ export function CopyButton({
   readonly text: () => string
   readonly label?: string
 }) {
-  const [copied, setCopied] = useState(false)
+  const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready')
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const copy = async () => {
-    await copyText(text())
-    setCopied(true)
+    const copied = await copyText(text())
+    setState(copied ? 'copied' : 'failed')
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => setCopied(false), COPIED_MS)
+    timer.current = setTimeout(() => setState('ready'), copied ? COPIED_MS : FAILED_MS)
   }
   return (
     <button type="button" class="quiet" onClick={copy}>
-      <Icon name={copied ? 'check' : 'copy'} />
-      <span aria-live="polite">{copied ? texts.copied : label}</span>
+      <Icon name={state === 'copied' ? 'check' : 'copy'} />
+      <span aria-live="polite">{{ ready: label, copied: texts.copied, failed: texts.notCopied }[state]}</span>
     </button>
   )
 }
@@ -44,12 +46,18 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
+    const before = document.activeElement
     const area = document.createElement('textarea')
     area.value = text
-    document.body.append(area)
+    // Outside of an open dialog nothing can be selected.
+    const place = before?.closest('dialog') ?? [...document.querySelectorAll('dialog[open]')].at(-1)
+    ;(place ?? document.body).append(area)
+    area.focus({ preventScroll: true })
     area.select()
-    const copied = document.execCommand('copy')
+    // Without the focus something else would be copied, or nothing.
+    const copied = document.activeElement === area && document.execCommand('copy')
     area.remove()
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true })
     return copied
   }
 }

@@ -1,4 +1,7 @@
-/** The keys that work anywhere on the page, unless somebody types or has turned them off (WCAG 2.1.4). */
+/**
+ * The keys that work anywhere on the page, unless somebody types or has turned them off (WCAG 2.1.4). In the control panel
+ * none of them leads elsewhere: what was typed there is kept nowhere.
+ */
 import { useEffect } from 'preact/hooks'
 import { PAGES } from '../model/view.ts'
 import type { Go } from './use-view.ts'
@@ -6,19 +9,21 @@ import type { Go } from './use-view.ts'
 interface Keys {
   readonly go: Go
   readonly singleKeys: boolean
+  /** Whether they may lead to another page. */
+  readonly leads: boolean
   readonly openHelp: () => void
 }
 
-export function useKeys({ go, singleKeys, openHelp }: Keys): void {
+export function useKeys({ go, singleKeys, leads, openHelp }: Keys): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
       if (!singleKeys || isTyping(event.target)) return
-      const page = PAGES[Number(event.key) - 1]
+      const page = leads ? PAGES[Number(event.key) - 1] : undefined
       if (event.key === '?') openHelp()
       else if (event.key === '/') {
         // At once where it can be, so that no letter is lost that is typed next.
-        if (!focusSearch()) {
+        if (!focusSearch() && leads) {
           go({ page: 'matrix' })
           requestAnimationFrame(() => requestAnimationFrame(focusSearch))
         }
@@ -28,7 +33,7 @@ export function useKeys({ go, singleKeys, openHelp }: Keys): void {
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
-  }, [go, singleKeys, openHelp])
+  }, [go, singleKeys, leads, openHelp])
 }
 
 function focusSearch(): boolean {

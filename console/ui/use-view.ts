@@ -3,6 +3,7 @@ import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
 import { hashOf, type View, viewOf } from '../model/view.ts'
 import type { PanelEntry } from './control-panel.ts'
+import { isTakenBack } from './stay.ts'
 
 /** Changes the view. `push`: the way back leads to the view before. */
 export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void
@@ -20,9 +21,10 @@ export function useView(entry: PanelEntry | undefined): readonly [View, Go, Rout
 
   // With the first view, so that no change of the address is missed between the two.
   useLayoutEffect(() => {
-    const read = () => {
+    const read = (event: Event) => {
       clearTimeout(later.current)
       const found = routeHere()
+      if (isTakenBack(event)) return
       setRoute(found)
       // The explorer is as it was when somebody comes back to it from the control panel.
       if (found !== undefined) return

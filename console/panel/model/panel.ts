@@ -96,14 +96,16 @@ class LastWork {
   }
 }
 
+const AT_FIRST: PanelState = {
+  session: undefined,
+  problem: undefined,
+  dialog: 'none',
+  reachable: true,
+  aheadMs: 0,
+}
+
 export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
-  const store = storeOf({
-    session: undefined,
-    problem: undefined,
-    dialog: 'none',
-    reachable: true,
-    aheadMs: 0,
-  })
+  const store = storeOf(AT_FIRST)
   const { state, close, dialog } = store
   const signedOut = (): Partial<PanelState> => ({
     session: { signedIn: false, passkeys: state().session?.passkeys ?? false },

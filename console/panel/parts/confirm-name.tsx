@@ -35,7 +35,7 @@ export function ConfirmName({ title, about, name, button, close, act }: ConfirmN
       >
         <p>{about}</p>
         <p>{texts.typed.about(name)}</p>
-        <TextField form={form} name="name" label={texts.typed.label} />
+        <TextField form={form} name="name" label={texts.typed.label} autofocus />
       </Form>
     </Dialog>
   )

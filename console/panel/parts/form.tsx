@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
 import { type ApiError, apiErrorOf, GIVEN_UP, violationsOf } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
+import { useSending } from './dialog.tsx'
 
 export type Values = Readonly<Record<string, string>>
 /** Name of a field → what is wrong with it. */
@@ -101,6 +102,7 @@ interface FormProps<T extends Values> {
 export function Form<T extends Values>(props: FormProps<T>) {
   const { form, submit, button, children, danger = false, disabled = false, cancel, beside } = props
   const element = useRef<HTMLFormElement>(null)
+  useSending(form.busy)
   const onSubmit = async (event: Event) => {
     event.preventDefault()
     const before = document.activeElement
@@ -122,7 +124,7 @@ export function Form<T extends Values>(props: FormProps<T>) {
       <div class="actions">
         {beside}
         {cancel && (
-          <button type="button" onClick={cancel}>
+          <button type="button" disabled={form.busy} onClick={cancel}>
             {texts.dialog.cancel}
           </button>
         )}

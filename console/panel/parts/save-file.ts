@@ -1,3 +1,6 @@
+/** Browsers read the file after the click, some of them when the person has chosen a folder. */
+const KEPT_MS = 60_000
+
 /** Gives the browser a file to save. */
 export function saveFile(name: string, parts: readonly string[], type: string): void {
   const url = URL.createObjectURL(new Blob([...parts], { type }))
@@ -5,5 +8,5 @@ export function saveFile(name: string, parts: readonly string[], type: string): 
   link.href = url
   link.download = name
   link.click()
-  URL.revokeObjectURL(url)
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS)
 }

@@ -24,7 +24,8 @@ interface SecretOnceProps {
 export function SecretOnce({ title, about, label, value, fileName, close, children }: SecretOnceProps) {
   const id = useId()
   return (
-    <Dialog title={title} close={close} held wide>
+    // Another secret is another dialog, whatever became of the one before.
+    <Dialog key={value} title={title} close={close} held wide>
       <div class="stack">
         {about && <p>{about}</p>}
         <div class="secret">

@@ -113,6 +113,12 @@ describe.skipIf(!browser)('service users', () => {
       ['rays', 'gamma rays'],
     ] as const) {
       await page.getByRole('combobox', { name: 'Add a project' }).fill(words)
+      await page.getByRole('option', { name }).waitFor()
+      // Closes the list alone.
+      await page.keyboard.press('Escape')
+      await soon(() => page.getByRole('option').count()).toBe(0)
+      expect(await nameIn(page).inputValue()).toBe('dns')
+      await page.getByRole('combobox', { name: 'Add a project' }).fill(words)
       await page.getByRole('option', { name }).click()
     }
     await dialogOf(page).getByRole('button', { name: 'Create', exact: true }).click()

@@ -61,6 +61,89 @@ describe.skipIf(!browser)('API keys', () => {
     await expectNoTrace(page, key)
   })
 
+  test('a key that is shown stays until its owner has saved it, and the next one is shown, too', async () => {
+    const { page } = await openFor('olga', '#/overview')
+    await page.getByRole('link', { name: 'API Keys' }).click()
+    const add = async (name: string) => {
+      await button(page, 'Add Key').click()
+      await page.getByLabel('Key name').fill(name)
+      await button(page, 'Add').click()
+      return page.getByLabel('API key (static token)').inputValue()
+    }
+    const shown = () => page.getByLabel('API key (static token)').isVisible()
+    await add('kept')
+    for (let presses = 0; presses < 6; presses++) await page.keyboard.press('Escape')
+    expect(await shown()).toBe(true)
+    // As a phone does it, which asks nobody.
+    await page.evaluate('document.querySelector("dialog").close()')
+    await soon(shown).toBe(true)
+    await page.goBack()
+    await soon(() => page.url()).toContain(HASHES.keys)
+    await page.evaluate('location.hash = "#/overview"')
+    await soon(() => page.url()).toContain(HASHES.keys)
+    expect(await shown()).toBe(true)
+    const asked = page.waitForEvent('dialog')
+    void page.reload().catch(() => {})
+    expect((await asked).type()).toBe('beforeunload')
+    await (await asked).dismiss()
+    expect(await shown()).toBe(true)
+    await button(page, 'I have saved it').click()
+    await soon(() => page.getByRole('dialog').count()).toBe(0)
+    expect(await add('kept, too')).not.toBe('')
+    expect(await shown()).toBe(true)
+    await button(page, 'I have saved it').click()
+    await page.getByRole('link', { name: 'Security' }).click()
+    await soon(() => page.url()).toContain(HASHES.security)
+  })
+
+  test('while a key is made, nothing closes the dialog that will show it', async () => {
+    const { page } = await openFor('olga', HASHES.keys)
+    let goOn = () => {}
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    await page.route('**/CreateStaticToken', async (route) => {
+      await held
+      await route.continue()
+    })
+    await button(page, 'Add Key').click()
+    await page.getByLabel('Key name').fill('slow')
+    await button(page, 'Add').click()
+    await button(page, 'Working…').waitFor()
+    for (const name of ['Cancel', 'Close']) expect(await button(page, name).isDisabled()).toBe(true)
+    for (let presses = 0; presses < 4; presses++) await page.keyboard.press('Escape')
+    expect(await page.getByLabel('Key name').isVisible()).toBe(true)
+    goOn()
+    expect(await page.getByLabel('API key (static token)').inputValue()).not.toBe('')
+  })
+
+  test('a browser without a clipboard copies a selection; where that fails, the button says so', async () => {
+    const { page } = await openFor('olga', HASHES.keys)
+    await button(page, 'Add Key').click()
+    await page.getByLabel('Key name').fill('by selection')
+    await button(page, 'Add').click()
+    const key = await page.getByLabel('API key (static token)').inputValue()
+    await page.evaluate('navigator.clipboard.writeText("before")')
+    await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("no"))')
+    const copy = dialog(page).locator('.secret-row button').first()
+    await copy.click()
+    await soon(() => copy.textContent()).toBe('Copied')
+    expect(await clipboard(page)).toBe(key)
+    await soon(() => focused(page)).toBe('Copied')
+    await page.evaluate('document.execCommand = () => false')
+    await copy.click()
+    await soon(() => copy.textContent()).toBe('Not copied: select it and copy')
+  })
+
+  test('keys that lead elsewhere in the explorer leave what was typed', async () => {
+    const { page } = await openFor('olga', HASHES.keys)
+    await button(page, 'Add Key').waitFor()
+    for (const key of ['1', '4', '/']) await page.keyboard.press(key)
+    expect(page.url()).toContain(HASHES.keys)
+    await page.keyboard.press('?')
+    await soon(() => dialog(page).textContent()).toContain('Settings')
+  })
+
   test('a revocation can be undone for ten seconds, and is sent then', async () => {
     const { page } = await openFor('olga', HASHES.keys)
     const key = await addKey(page, 'undone')
