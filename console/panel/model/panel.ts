@@ -153,14 +153,11 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
       await opening
     },
     accept,
-    confirm: async (work) => {
-      try {
-        accept(await work())
-      } catch (error) {
-        if (!saysNoSession(apiErrorOf(error))) throw error
-        store.change({ dialog: 'login' })
-      }
-    },
+    confirm: (work) =>
+      work().then(
+        accept,
+        orEnded(() => store.change({ dialog: 'login' })),
+      ),
     beforeLogOut: (work) => last.add(work),
     logOut: async () => {
       await last.done()
@@ -174,6 +171,14 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
     },
     giveUp: () => close(false, state().dialog === 'login' ? signedOut() : {}),
     nowMs: () => now() + state().aheadMs,
+  }
+}
+
+/** What is done about the end of the session. Any other error is thrown. */
+function orEnded(ended: () => void): (error: unknown) => void {
+  return (error) => {
+    if (!saysNoSession(apiErrorOf(error))) throw error
+    ended()
   }
 }
 
