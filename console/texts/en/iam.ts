@@ -169,14 +169,11 @@ export const texts = {
   sessions: {
     title: 'Sessions',
     empty: 'This user is not logged in.',
-    end: 'End',
-    endOf: (where: string) => `End the session from ${where}`,
-    endAll: 'End all',
-    ended: 'The session is ended.',
-    endedAll: (count: number) => `${counted(count, 'session is', 'sessions are')} ended.`,
-    from: (address: string) => `From ${address}`,
-    unknown: 'an unknown address',
-    used: 'Last used',
+    confirm: (name: string) => ({
+      title: `End all sessions of ${name}?`,
+      about: 'The user is logged out everywhere at once. Tokens go on.',
+      button: 'End all',
+    }),
   },
 
   tokens: {

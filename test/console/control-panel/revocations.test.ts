@@ -1,6 +1,6 @@
 /** Revocations that can be undone: when the call is made, and when it is not. The clock is the test's. */
 import { expect, test } from 'vitest'
-import { ApiError, UNREACHABLE } from '../../../console/panel/model/errors.ts'
+import { ApiError, GIVEN_UP, UNREACHABLE } from '../../../console/panel/model/errors.ts'
 import {
   type Revocation,
   revocationsIn,
@@ -135,6 +135,14 @@ test('a revocation that failed says so, and is sent again when it is asked for',
   void revocations.sendNow('1')
   await answer()
   expect([sent, revocations.of('1')]).toEqual([['ci', 'ci'], { state: 'revoked' }])
+})
+
+test('one for which somebody did not log in again says that the key may still work', async () => {
+  const { revocations, pass, answer } = opened()
+  revocations.announce(KEY)
+  pass(UNDO_MS)
+  await answer(new ApiError(GIVEN_UP, 'the session has ended', { status: 401 }))
+  expect(revocations.of('1')).toEqual({ state: 'failed', message: 'The session has ended.' })
 })
 
 test('a key that failed to be revoked can be kept', async () => {

@@ -214,11 +214,33 @@ describe.skipIf(!browser)('control panel users', () => {
     expect(guest.page.url()).not.toContain('secret')
     await page.reload()
     const beside = page.getByRole('complementary')
-    await beside.getByRole('button', { name: /End the session from/ }).click()
+    await beside.getByRole('button', { name: /^End: Chrome on Linux/ }).click()
     await soon(() => beside.textContent()).toMatch(/not logged in/)
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Sessions')
     await guest.page.reload()
     await guest.page.getByRole('heading', { name: 'Log in' }).waitFor()
+  })
+
+  test("one's own session stays and is marked, and one that ended by itself does not keep the others", async () => {
+    const { page } = await open('olga', '#/iam/users?user=olga')
+    const login = { account: ACCOUNT, user: 'olga', password: PASSWORD }
+    for (const _ of [1, 2, 3]) await panel.browser().post('/console/session/login', login)
+    await page.reload()
+    const items = page.getByRole('list', { name: 'Sessions' }).locator('li')
+    await soon(() => items.count()).toBe(4)
+    await items.first().getByText('This session').waitFor()
+    const gone = { code: 'not_found', message: 'no such session', details: [] }
+    await page.route(
+      '**/EndSession',
+      (route) => route.fulfill({ status: 404, json: { ...gone, reason: 'NOT_FOUND' } }),
+      { times: 1 },
+    )
+    await page.getByRole('button', { name: 'End all others' }).click()
+    await dialogOf(page).getByRole('button', { name: 'End all others' }).click()
+    await soon(() => items.count()).toBe(1)
+    await page.getByText('3 sessions have ended.').waitFor()
+    await page.reload()
+    await soon(() => items.count()).toBe(2)
   })
 
   test('an iam.admin sees what is for owners, with the reason, before trying', async () => {
