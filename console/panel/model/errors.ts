@@ -47,6 +47,16 @@ export function isUncertain({ status }: ApiError): boolean {
   return status === 0 || status >= 500
 }
 
+/** Makes something. Where nobody knows whether it is there now, `unknown` is told: the list has the answer. */
+export async function made<T>(call: Promise<T>, unknown: () => void): Promise<T> {
+  try {
+    return await call
+  } catch (error) {
+    if (isUncertain(apiErrorOf(error))) unknown()
+    throw error
+  }
+}
+
 /** Reads the body of an answer whose status is an error. Total: what is not understood has the reason `INTERNAL`. */
 export function errorOf(status: number, body: unknown, retryAfter: string | null): ApiError {
   const { reason, metadata } = given(body)

@@ -10,21 +10,29 @@ export interface Fetched<T> {
 
 export interface Paged<T> {
   readonly rows: readonly T[]
+  /** Those that were put in front, and that a page may bring once more. */
+  readonly added: readonly T[]
   /** The token of the page to ask for next; `undefined`: there is none. */
   readonly next: string | undefined
   readonly loading: boolean
   readonly error: ApiError | undefined
 }
 
-export const NOTHING_YET: Paged<never> = { rows: [], next: '', loading: false, error: undefined }
+export const NOTHING_YET: Paged<never> = { rows: [], added: [], next: '', loading: false, error: undefined }
 
 export function loading<T>(paged: Paged<T>): Paged<T> {
   return { ...paged, loading: true, error: undefined }
 }
 
-export function arrived<T>(paged: Paged<T>, { rows, nextPageToken }: Fetched<T>): Paged<T> {
+export function arrived<T>(
+  paged: Paged<T>,
+  { rows, nextPageToken }: Fetched<T>,
+  keyOf: (row: T) => string,
+): Paged<T> {
+  const added = new Set(paged.added.map(keyOf))
   return {
-    rows: [...paged.rows, ...rows],
+    rows: [...paged.rows, ...rows.filter((row) => !added.has(keyOf(row)))],
+    added: paged.added,
     next: nextPageToken === '' ? undefined : nextPageToken,
     loading: false,
     error: undefined,
@@ -55,5 +63,5 @@ export function withRow<T>(
 
 /** Puts a new row in front, where whoever made it sees it. */
 export function withFirst<T>(paged: Paged<T>, row: T): Paged<T> {
-  return { ...paged, rows: [row, ...paged.rows] }
+  return { ...paged, rows: [row, ...paged.rows], added: [row, ...paged.added] }
 }

@@ -34,7 +34,7 @@ export function AuditPage() {
     },
     [api, account, filters],
   )
-  const pages = usePages<AuditRecord>(fetchPage)
+  const pages = usePages<AuditRecord>(fetchPage, ({ sequence }) => String(sequence))
   return (
     <Page
       title={words.title}
@@ -47,7 +47,6 @@ export function AuditPage() {
         <PagedTable
           label={words.list}
           pages={pages}
-          keyOf={({ sequence }) => String(sequence)}
           open={setOpened}
           isOpened={({ sequence }) => sequence === opened?.sequence}
           empty={<p>{isFiltered(filters) ? words.emptyFiltered : words.empty}</p>}

@@ -5,7 +5,7 @@ import { texts } from '../../texts/en/operators.ts'
 import { goTo, useApi, useToast, useWho } from '../context.tsx'
 import { type Account, fetchAccounts, seesAllAccounts } from '../model/accounts.ts'
 import type { Api } from '../model/api.ts'
-import { apiErrorOf } from '../model/errors.ts'
+import { apiErrorOf, made } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
 import { ConfirmName } from '../parts/confirm-name.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -15,6 +15,7 @@ import { type Column, PagedTable } from '../parts/paged-table.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { Moment, msOf } from '../parts/time.tsx'
 import { type Pages, usePages } from '../parts/use-pages.ts'
+import { focusTitle } from './iam/selected.ts'
 
 const words = texts.accounts
 
@@ -30,7 +31,7 @@ export function OperatorAccountsPage() {
       fetchAccounts(directory, who, { pageToken, pageSize, signal }),
     [directory, who],
   )
-  const pages = usePages<Account>(fetchPage)
+  const pages = usePages<Account>(fetchPage, ({ account }) => account)
   const [search, setSearch] = useState('')
   const [asked, ask] = useState<Asked | undefined>(undefined)
   const enable = useEnable(pages)
@@ -55,7 +56,6 @@ export function OperatorAccountsPage() {
         label={words.list}
         pages={pages}
         columns={columns}
-        keyOf={({ account }) => account}
         filter={search === '' ? undefined : ({ account }) => account.includes(search.trim())}
         open={({ account }) => goTo({ page: 'iam/users', given: { account } })}
         empty={words.empty}
@@ -179,6 +179,7 @@ function Question({ asked, pages, close }: QuestionProps) {
         const { users, projects } = await directory.deleteAccount({ account })
         pages.change(is(account), () => undefined)
         say({ text: words.deletedToast(account, users, projects) })
+        focusTitle()
       }}
     />
   )
@@ -195,7 +196,7 @@ function CreateDialog({ pages, close }: Omit<QuestionProps, 'asked'>) {
         button={words.create}
         cancel={close}
         submit={async ({ account: number }) => {
-          const { account } = await directory.createAccount({ account: number.trim() })
+          const { account } = await made(directory.createAccount({ account: number.trim() }), pages.reload)
           if (account !== undefined) pages.add(account)
           say({ text: words.createdToast(number.trim()) })
           close()

@@ -19,7 +19,7 @@ export function OperatorCallersPage() {
     async () => ({ rows: (await operator.callers()).callers, nextPageToken: '' }),
     [operator],
   )
-  const pages = usePages<Caller>(fetchPage)
+  const pages = usePages<Caller>(fetchPage, ({ name }) => name)
   const [opened, open] = useState<Caller | undefined>(undefined)
   return (
     <Page filled title={words.title} about={words.about}>
@@ -27,7 +27,6 @@ export function OperatorCallersPage() {
         label={words.list}
         pages={pages}
         columns={columnsFor(who.name)}
-        keyOf={({ name }) => name}
         open={open}
         isOpened={(caller) => caller === opened}
         empty={words.empty}

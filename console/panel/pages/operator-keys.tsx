@@ -1,45 +1,31 @@
 /** Keys, certificates and secrets of the sidecar: their states and ages, and what to do where one is too old. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/operators.ts'
 import { texts as shared } from '../../texts/en/panel.ts'
 import { Command, Message } from '../../ui/parts.tsx'
 import { useApi, usePanel } from '../context.tsx'
 import { distanceOf } from '../model/dates.ts'
-import { type ApiError, apiErrorOf } from '../model/errors.ts'
-import { messageOf } from '../model/messages.ts'
 import type { Keys } from '../model/wire.ts'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { Page } from '../parts/page.tsx'
 import { Distance, Moment } from '../parts/time.tsx'
+import { useLoaded } from '../parts/use-loaded.ts'
 
 const words = texts.keys
 
 export function OperatorKeysPage() {
   const { operator } = useApi()
-  const [keys, setKeys] = useState<Keys | undefined>(undefined)
-  const [problem, setProblem] = useState<ApiError | undefined>(undefined)
-  useEffect(() => {
-    const leaving = new AbortController()
-    operator.keys().then(setKeys, (error) => {
-      if (!leaving.signal.aborted) setProblem(apiErrorOf(error))
-    })
-    return () => leaving.abort()
-  }, [operator])
   return (
     <Page title={words.title} about={words.about}>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {words.failed} {messageOf(problem)}
-        </p>
-      )}
-      {keys === undefined && problem === undefined && <p role="status">{shared.loading}</p>}
-      {keys !== undefined && (
-        <>
-          <SigningKeys keys={keys} />
-          <Certificates keys={keys} />
-          <Secrets keys={keys} />
-        </>
-      )}
+      <LoadedView loaded={useLoaded(operator.keys)}>
+        {(keys) => (
+          <>
+            <SigningKeys keys={keys} />
+            <Certificates keys={keys} />
+            <Secrets keys={keys} />
+          </>
+        )}
+      </LoadedView>
     </Page>
   )
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
 import { useAccount, useApi, useToast, useWho } from '../context.tsx'
+import { made } from '../model/errors.ts'
 import type { Project } from '../model/iam-records.ts'
 import { type Why, whyNoChange } from '../model/may.ts'
 import { ConfirmName } from '../parts/confirm-name.tsx'
@@ -42,6 +43,7 @@ export function ProjectsPage() {
         <CreateProject
           account={account}
           close={() => setCreating(false)}
+          unknown={pages.reload}
           created={(project) => {
             pages.add(project)
             setCreating(false)
@@ -63,7 +65,7 @@ function useProjects(account: string): Pages<Project> {
     },
     [api, account],
   )
-  return usePages<Project>(fetchPage)
+  return usePages<Project>(fetchPage, ({ id }) => id)
 }
 
 interface ProjectsProps {
@@ -80,7 +82,6 @@ function Projects({ pages, search, why, act, create }: ProjectsProps) {
     <PagedTable
       label={words.list}
       pages={pages}
-      keyOf={({ id }) => id}
       filter={filter}
       empty={
         <>
@@ -198,13 +199,15 @@ interface CreateProps {
   readonly account: string
   readonly close: () => void
   readonly created: (project: Project) => void
+  /** Nobody knows whether there is one now. */
+  readonly unknown: () => void
 }
 
-function CreateProject({ account, close, created }: CreateProps) {
+function CreateProject({ account, close, created, unknown }: CreateProps) {
   const api = useApi()
   const form = useForm({ name: '' }, ({ name }) => ({ name: needed(name, shared.name) }))
   const submit = async ({ name }: typeof form.values) => {
-    const { project } = await api.directory.createProject({ account, name })
+    const { project } = await made(api.directory.createProject({ account, name }), unknown)
     if (project !== undefined) created(project)
   }
   return (

@@ -67,6 +67,7 @@ export function ServiceUsersPage() {
         <CreateServiceUser
           account={account}
           close={() => setCreating(false)}
+          unknown={pages.reload}
           created={(user, password) => {
             pages.add(user)
             setCreating(false)
@@ -96,7 +97,7 @@ function useServiceUsers(account: string) {
     },
     [api, account],
   )
-  const pages = usePages<ServiceUser>(fetchPage)
+  const pages = usePages<ServiceUser>(fetchPage, ({ id }) => id)
   const get = useCallback(
     async (name: string, signal: AbortSignal) =>
       (await api.directory.getServiceUser({ account, name }, { signal })).user,
@@ -119,7 +120,6 @@ function Users({ pages, search, opened, open, create }: UsersProps) {
     <PagedTable
       label={serviceUsers.list}
       pages={pages}
-      keyOf={({ id }) => id}
       filter={filter}
       open={({ name }) => open(name)}
       isOpened={({ name }) => name === opened}

@@ -61,6 +61,7 @@ export function UsersPage() {
         <CreateUser
           account={account}
           close={() => setCreating(false)}
+          unknown={pages.reload}
           created={(user) => {
             pages.add(user)
             setCreating(false)
@@ -82,7 +83,7 @@ function useControlPanelUsers(account: string) {
     },
     [api, account],
   )
-  const pages = usePages<ControlPanelUser>(fetchPage)
+  const pages = usePages<ControlPanelUser>(fetchPage, ({ id }) => id)
   const get = useCallback(
     async (name: string, signal: AbortSignal) =>
       (await api.directory.getControlPanelUser({ account, name }, { signal })).user,
@@ -105,7 +106,6 @@ function Users({ pages, search, opened, open, create }: UsersProps) {
     <PagedTable
       label={words.list}
       pages={pages}
-      keyOf={({ id }) => id}
       filter={filter}
       open={({ name }) => open(name)}
       isOpened={({ name }) => name === opened}

@@ -1,7 +1,7 @@
 /** Add Key → key name → Add (§4.2). */
 import { texts } from '../../texts/en/profile.ts'
 import { useApi } from '../context.tsx'
-import { apiErrorOf, UNREACHABLE } from '../model/errors.ts'
+import { apiErrorOf, made } from '../model/errors.ts'
 import { type ApiKey, keyNameFault } from '../model/keys.ts'
 import { apiKeyOf } from '../model/own.ts'
 import { Dialog } from './dialog.tsx'
@@ -30,12 +30,13 @@ export function AddKeyDialog({ keys, close, added, unknown }: AddKeyDialogProps)
   const form = useForm({ name: '' }, ({ name }) => ({ name: keyNameFault(name, keys) }))
   const submit = async ({ name }: { readonly name: string }) => {
     try {
-      const { token, header, value } = await directory.createStaticToken({ account, userName, name })
+      const { token, header, value } = await made(
+        directory.createStaticToken({ account, userName, name }),
+        unknown,
+      )
       if (token !== undefined) added({ key: apiKeyOf(token), header, value })
     } catch (error) {
-      const { reason } = apiErrorOf(error)
-      if (reason === 'ALREADY_EXISTS') throw new FieldError('name', texts.keys.taken)
-      if (reason === UNREACHABLE) unknown()
+      if (apiErrorOf(error).reason === 'ALREADY_EXISTS') throw new FieldError('name', texts.keys.taken)
       throw error
     }
   }

@@ -27,7 +27,6 @@ interface PagedTableProps<T> {
   readonly label: string
   readonly pages: Pages<T>
   readonly columns: readonly Column<T>[]
-  readonly keyOf: (row: T) => string
   /** Only these rows are shown. While somebody searches, all pages are loaded. */
   readonly filter?: ((row: T) => boolean) | undefined
   /** What Enter and a click on the row do. */
@@ -41,8 +40,8 @@ interface PagedTableProps<T> {
 const ROW_HEIGHT = 48
 
 export function PagedTable<T>(props: PagedTableProps<T>) {
-  const { label, pages, columns, keyOf, filter, open, isOpened, empty } = props
-  const { paged, more, reload } = pages
+  const { label, pages, columns, filter, open, isOpened, empty } = props
+  const { paged, keyOf, more, reload } = pages
   const rows = filter === undefined ? paged.rows : paged.rows.filter(filter)
   const { box, first, inSight, onScroll } = useSight(ROW_HEIGHT)
   const { active, table, onKeyDown, setActive } = useRowMoves(rows, box, {

@@ -17,6 +17,7 @@ export const PAGE_SIZE = 200
 
 export interface Pages<T> {
   readonly paged: Paged<T>
+  readonly keyOf: (row: T) => string
   readonly more: () => void
   readonly reload: () => void
   /** Changes the rows that fit, or takes them away where `changed` returns `undefined`. */
@@ -26,23 +27,28 @@ export interface Pages<T> {
 
 /**
  * @param fetchPage keep it with `useCallback`: another function is another list
+ * @param keyOf what tells one row from another
  */
 export function usePages<T>(
   fetchPage: (pageToken: string, pageSize: number, signal: AbortSignal) => Promise<Fetched<T>>,
+  keyOf: (row: T) => string,
 ): Pages<T> {
   const [paged, setPaged] = useState<Paged<T>>(NOTHING_YET)
   const current = useRef(new AbortController())
   // The page that is on its way. Two draws before it arrives would ask for it twice.
   const asked = useRef<string | undefined>(undefined)
+  const latestKeyOf = useRef(keyOf)
+  latestKeyOf.current = keyOf
 
   const fetchNext = useCallback(
-    async (before: Paged<T>, { signal }: AbortController) => {
-      if (asked.current === before.next) return
-      asked.current = before.next
-      setPaged(loading(before))
+    async (token: string, { signal }: AbortController) => {
+      if (asked.current === token) return
+      asked.current = token
+      // Not the list as it was drawn: a row may have been put in since.
+      setPaged(loading)
       try {
-        const page = await fetchPage(before.next ?? '', PAGE_SIZE, signal)
-        if (!signal.aborted) setPaged((now) => arrived(now, page))
+        const page = await fetchPage(token, PAGE_SIZE, signal)
+        if (!signal.aborted) setPaged((now) => arrived(now, page, latestKeyOf.current))
       } catch (error) {
         if (signal.aborted) return
         asked.current = undefined
@@ -55,16 +61,18 @@ export function usePages<T>(
     current.current.abort()
     current.current = new AbortController()
     asked.current = undefined
-    void fetchNext(NOTHING_YET, current.current)
+    setPaged(NOTHING_YET)
+    void fetchNext('', current.current)
   }, [fetchNext])
   useEffect(() => {
     reload()
     return () => current.current.abort()
   }, [reload])
   return {
-    paged,
-    reload,
-    more: () => void fetchNext(paged, current.current),
+    ...{ paged, keyOf, reload },
+    more: () => {
+      if (paged.next !== undefined) void fetchNext(paged.next, current.current)
+    },
     change: (which, changed) => setPaged((now) => withRow(now, which, changed)),
     add: (row) => setPaged((now) => withFirst(now, row)),
   }

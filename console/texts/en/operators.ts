@@ -62,7 +62,6 @@ export const texts = {
   keys: {
     title: 'Keys',
     about: 'What this sidecar signs and proves itself with. No key is shown here.',
-    failed: 'The keys cannot be shown.',
     signing: 'Signing keys of IAM tokens',
     id: 'Key',
     state: 'State',

@@ -7,7 +7,14 @@ import { viewOf } from '../../../console/model/view.ts'
 import { dayOf, distanceOf, momentOf } from '../../../console/panel/model/dates.ts'
 import { ApiError } from '../../../console/panel/model/errors.ts'
 import { accountOf, menuOf } from '../../../console/panel/model/pages.ts'
-import { arrived, failed, loading, NOTHING_YET, wantsMore } from '../../../console/panel/model/paging.ts'
+import {
+  arrived,
+  failed,
+  loading,
+  NOTHING_YET,
+  wantsMore,
+  withFirst,
+} from '../../../console/panel/model/paging.ts'
 import { faultOf, strengthOf } from '../../../console/panel/model/passwords.ts'
 import type { CallerRights, Who } from '../../../console/panel/model/wire.ts'
 import { ANNA } from '../../support/panel.ts'
@@ -130,11 +137,22 @@ describe('passwords', () => {
 test('a list asks for the next page when its end comes near, once, and not after a fault', () => {
   expect(wantsMore(NOTHING_YET, 0)).toBe(true)
   expect(wantsMore(loading(NOTHING_YET), 0)).toBe(false)
-  const one = arrived(NOTHING_YET, { rows: Array.from({ length: 200 }, (_, row) => row), nextPageToken: 'n' })
+  const one = arrived(
+    NOTHING_YET,
+    { rows: Array.from({ length: 200 }, (_, row) => row), nextPageToken: 'n' },
+    String,
+  )
   expect([wantsMore(one, 20), wantsMore(one, 180)]).toEqual([false, true])
   expect(wantsMore(failed(one, new ApiError('R', '')), 200)).toBe(false)
-  const two = arrived(loading(one), { rows: [200], nextPageToken: '' })
+  const two = arrived(loading(one), { rows: [200], nextPageToken: '' }, String)
   expect([two.rows.length, two.next, wantsMore(two, 200)]).toEqual([201, undefined, false])
+})
+
+test('a row that was put in front is not brought once more by the page that has it', () => {
+  const loaded = arrived(NOTHING_YET, { rows: ['a', 'b'], nextPageToken: 'n' }, String)
+  const added = withFirst(loading(loaded), 'c')
+  const page = { rows: ['c', 'd'], nextPageToken: '' }
+  expect(arrived(added, page, String).rows).toEqual(['c', 'a', 'b', 'd'])
 })
 
 test('dates', () => {

@@ -13,16 +13,21 @@ interface FieldsProps {
 }
 
 export function AuditFilterFields({ filters, change }: FieldsProps) {
+  // Another number draws the fields anew, so that what was just typed into one of them is not sent after all.
+  const [cleared, setCleared] = useState(0)
   return (
     <form class="filters" aria-label={words.find} onSubmit={(event) => event.preventDefault()}>
       {FILTERS.map((name) => (
-        <FilterField key={name} name={name} value={filters[name]} change={change} />
+        <FilterField key={`${name} ${cleared}`} name={name} value={filters[name]} change={change} />
       ))}
       {isFiltered(filters) && (
         <button
           type="button"
           class="quiet"
-          onClick={() => change(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
+          onClick={() => {
+            setCleared(cleared + 1)
+            change(Object.fromEntries(FILTERS.map((name) => [name, undefined])))
+          }}
         >
           {words.clear}
         </button>

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { useApi } from '../../context.tsx'
+import { made } from '../../model/errors.ts'
 import { NEW_DRAFT, permissionsOf, rolesOf } from '../../model/grants.ts'
 import type { ServiceUser } from '../../model/iam-records.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -14,9 +15,11 @@ interface CreateProps {
   readonly account: string
   readonly close: () => void
   readonly created: (user: ServiceUser, password: string) => void
+  /** Nobody knows whether there is one now. */
+  readonly unknown: () => void
 }
 
-export function CreateServiceUser({ account, close, created }: CreateProps) {
+export function CreateServiceUser({ account, close, created, unknown }: CreateProps) {
   const api = useApi()
   const [draft, setDraft] = useState(NEW_DRAFT)
   const [administrator, setAdministrator] = useState(false)
@@ -25,10 +28,13 @@ export function CreateServiceUser({ account, close, created }: CreateProps) {
     projects: permissionsOf(draft) === undefined ? permission.select : undefined,
   }))
   const submit = async ({ name, roles: others }: typeof form.values) => {
-    const { user, password } = await api.directory.createServiceUser({
-      ...{ account, name, permissions: permissionsOf(draft) ?? [] },
-      roles: rolesOf(administrator, others),
-    })
+    const { user, password } = await made(
+      api.directory.createServiceUser({
+        ...{ account, name, permissions: permissionsOf(draft) ?? [] },
+        roles: rolesOf(administrator, others),
+      }),
+      unknown,
+    )
     if (user !== undefined) created(user, password)
   }
   return (

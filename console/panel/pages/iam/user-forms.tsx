@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { useApi, useWho } from '../../context.tsx'
+import { made } from '../../model/errors.ts'
 import { ADMINISTRATOR_ROLE, otherRolesOf, rolesOf, sameRoles } from '../../model/grants.ts'
 import type { ControlPanelUser } from '../../model/iam-records.ts'
 import { whyNotAsOwner } from '../../model/may.ts'
@@ -15,18 +16,23 @@ interface CreateProps {
   readonly account: string
   readonly close: () => void
   readonly created: (user: ControlPanelUser) => void
+  /** Nobody knows whether there is one now. */
+  readonly unknown: () => void
 }
 
-export function CreateUser({ account, close, created }: CreateProps) {
+export function CreateUser({ account, close, created, unknown }: CreateProps) {
   const api = useApi()
   const [owner, setOwner] = useState(false)
   const [administrator, setAdministrator] = useState(false)
   const form = useForm({ name: '', roles: '' }, ({ name }) => ({ name: needed(name, shared.name) }))
   const submit = async ({ name, roles: others }: typeof form.values) => {
-    const { user } = await api.directory.createControlPanelUser({
-      ...{ account, name, owner },
-      roles: rolesOf(administrator, others),
-    })
+    const { user } = await made(
+      api.directory.createControlPanelUser({
+        ...{ account, name, owner },
+        roles: rolesOf(administrator, others),
+      }),
+      unknown,
+    )
     if (user !== undefined) created(user)
   }
   return (
