@@ -6,12 +6,12 @@ import { apiErrorOf } from '../model/errors.ts'
 import { type Why, whyNotAsOwner } from '../model/may.ts'
 import { messageOf } from '../model/messages.ts'
 import { type RangeFault, rangeFaultsOf, rangesOf, sameRanges } from '../model/ranges.ts'
+import { AskFirst } from '../parts/ask-first.tsx'
 import { Form, useForm } from '../parts/form.tsx'
 import { Page } from '../parts/page.tsx'
-import { Confirm } from './iam/confirm.tsx'
+import { useLoaded } from '../parts/use-loaded.ts'
 import { LimitsPreview, type Previewed, usePreview } from './iam/limits-preview.tsx'
 import { Act, Reasons } from './iam/records.tsx'
-import { useLoad } from './iam/use-load.ts'
 
 const { limits: words, shared } = texts
 
@@ -24,14 +24,14 @@ export function AccessLimitsPage() {
       (await api.directory.getAddressRestriction({ account }, { signal })).ranges,
     [api, account],
   )
-  const { value: ranges, error, reload, set } = useLoad(load)
+  const { value: ranges, error, reload, set } = useLoaded(load)
   return (
     <Page title={words.title} about={words.about}>
       <Reasons whys={[why]} />
       {error !== undefined && (
         <p role="alert">
           {shared.failed} {messageOf(error)}{' '}
-          <button type="button" class="link" onClick={reload}>
+          <button type="button" class="link" onClick={() => void reload()}>
             {shared.retry}
           </button>
         </p>
@@ -172,11 +172,10 @@ interface AskedProps {
 function Asked({ asking, preview, close, save }: AskedProps) {
   if (asking === 'remove')
     return (
-      <Confirm
+      <AskFirst
         title={words.removeTitle}
-        about={<p>{words.removeAbout}</p>}
+        about={words.removeAbout}
         button={words.remove}
-        danger
         close={close}
         act={save}
       />
@@ -184,20 +183,16 @@ function Asked({ asking, preview, close, save }: AskedProps) {
   if (asking === undefined) return null
   const address = preview.value?.requester?.address ?? ''
   return (
-    <Confirm
+    <AskFirst
       title={words.selfTitle}
-      about={
-        <>
-          <p class="notice">
-            <strong>{address === '' ? words.selfAboutUnknown : words.selfAbout(address)}</strong>
-          </p>
-          <p>{words.selfThen}</p>
-        </>
-      }
+      about={words.selfThen}
       button={words.selfButton}
-      danger
       close={close}
       act={save}
-    />
+    >
+      <p class="notice">
+        <strong>{address === '' ? words.selfAboutUnknown : words.selfAbout(address)}</strong>
+      </p>
+    </AskFirst>
   )
 }

@@ -6,6 +6,7 @@ import { useAccount, useApi, useToast, useWho } from '../context.tsx'
 import { made } from '../model/errors.ts'
 import type { Project } from '../model/iam-records.ts'
 import { type Why, whyNoChange } from '../model/may.ts'
+import { AskFirst } from '../parts/ask-first.tsx'
 import { ConfirmName } from '../parts/confirm-name.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../parts/form.tsx'
@@ -14,7 +15,6 @@ import { PagedTable } from '../parts/paged-table.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { Moment, msOf } from '../parts/time.tsx'
 import { type Pages, usePages } from '../parts/use-pages.ts'
-import { Confirm } from './iam/confirm.tsx'
 import { Act, Name, Reasons, State } from './iam/records.tsx'
 import { focusTitle, useNameFilter } from './iam/selected.ts'
 
@@ -177,9 +177,9 @@ function Doings({ doing: { what, project }, pages, close }: DoingsProps) {
       />
     )
   return (
-    <Confirm
+    <AskFirst
       title={enabled ? words.disableTitle : words.enableTitle}
-      about={<p>{enabled ? words.disableAbout(name) : words.enableAbout(name)}</p>}
+      about={enabled ? words.disableAbout(name) : words.enableAbout(name)}
       button={enabled ? shared.disable : shared.enable}
       danger={enabled}
       close={close}

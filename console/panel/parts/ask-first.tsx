@@ -6,24 +6,33 @@ import { Form, useForm } from './form.tsx'
 interface AskFirstProps {
   readonly title: string
   /** The consequence. */
-  readonly about: ComponentChildren
+  readonly about: string
+  /** What is more important than that, and stands before it. */
+  readonly children?: ComponentChildren
   /** What the button says: the verb. */
   readonly button: string
+  /** Whether something is lost by it. */
+  readonly danger?: boolean
   readonly close: () => void
   /** @throws ApiError is shown in the dialog */
   readonly act: () => Promise<void>
+  /** What comes after it takes its place. */
+  readonly stays?: boolean
 }
 
-export function AskFirst({ title, about, button, close, act }: AskFirstProps) {
+export function AskFirst(props: AskFirstProps) {
+  const { title, about, children, button, danger = true, close, act, stays = false } = props
   const form = useForm({})
   const submit = async () => {
     await act()
+    if (stays) return
     close()
     requestAnimationFrame(goOnFromTop)
   }
   return (
     <Dialog title={title} close={close}>
-      <Form form={form} submit={submit} button={button} danger cancel={close}>
+      <Form form={form} submit={submit} button={button} danger={danger} cancel={close}>
+        {children}
         <p>{about}</p>
       </Form>
     </Dialog>

@@ -7,14 +7,16 @@ export interface Loaded<T> {
   readonly value: T | undefined
   readonly error: ApiError | undefined
   readonly reload: () => Promise<void>
+  readonly set: (value: T) => void
+  /** Does nothing before it has arrived. */
   readonly change: (changed: (value: T) => T) => void
 }
 
+const NOTHING_YET = { value: undefined, error: undefined }
+
 /** @param load keep it with `useCallback`: another function is something else */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<Pick<Loaded<T>, 'value' | 'error'>>({
-    ...{ value: undefined, error: undefined },
-  })
+  const [state, setState] = useState<Pick<Loaded<T>, 'value' | 'error'>>(NOTHING_YET)
   const current = useRef(new AbortController())
   const reload = useCallback(async () => {
     current.current.abort()
@@ -29,11 +31,14 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): Loaded<
     }
   }, [load])
   useEffect(() => {
+    // What is there is of something else.
+    setState(NOTHING_YET)
     void reload()
     return () => current.current.abort()
   }, [reload])
+  const set = useCallback((value: T) => setState({ value, error: undefined }), [])
   const change = useCallback((changed: (value: T) => T) => {
     setState(({ value, error }) => ({ value: value && changed(value), error }))
   }, [])
-  return { ...state, reload, change }
+  return { ...state, reload, set, change }
 }

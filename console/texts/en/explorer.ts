@@ -51,7 +51,6 @@ export const texts = {
     filters: 'Filters',
     kinds: 'Opened by',
     headers: 'Sent in',
-    anyHeader: 'Any header',
     contested: 'Contested',
     clear: 'Clear filters',
     moreKinds: (count: number) => `${counted(count, 'more kind', 'more kinds')}`,
@@ -102,7 +101,6 @@ export const texts = {
     ask: 'Ask a sidecar',
     tryIt: 'Try it with headers',
     addToPlan: 'Add to the plan',
-    inPlan: 'Open the plan',
     unknown: 'The matrix has no such cell. The link may be for another matrix.',
   },
 
@@ -240,7 +238,6 @@ export const texts = {
       `opens ${count.toLocaleString('en')} of ${all.toLocaleString('en')}`,
     conflicts: 'Where the source contradicts itself',
     noConflicts: 'The source does not contradict itself.',
-    noCell: 'No cell is in doubt.',
   },
 
   footer: {

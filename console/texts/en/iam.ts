@@ -185,7 +185,6 @@ export const texts = {
     title: 'Projects',
     about: 'A project-scoped token opens the resources of one project.',
     list: 'Projects',
-    id: 'Id',
     empty: 'There is no project yet.',
     emptyHint: 'Most APIs of the cloud platform need a token of a project.',
     create: 'Create project',

@@ -40,7 +40,6 @@ export const texts = {
     overview: 'Overview',
     logIn: 'Log in',
     logOut: 'Log out',
-    pages: 'Pages',
   },
 
   login: {
@@ -69,13 +68,11 @@ export const texts = {
     tokenInvalid: 'This caller token is unknown, expired or withdrawn.',
     noPassword: 'No password yet? Ask the owner of your account for an invitation.',
     forgotten: 'Password forgotten? A new invitation replaces it.',
-    loggedOut: 'You are logged out.',
   },
 
   again: {
     title: 'Log in again',
     about: 'Your session has ended. Log in to go on. What you have typed is kept.',
-    leave: 'Log out',
   },
 
   confirm: {
@@ -154,7 +151,6 @@ export const texts = {
     since: 'Logged in',
     from: 'From',
     ends: 'Ends',
-    idle: 'Ends without use',
   },
 
   form: {

@@ -2,7 +2,7 @@
 import { useCallback, useMemo } from 'preact/hooks'
 import { folded, hasWords, wordsOf } from '../../../model/search.ts'
 import { type ApiError, apiErrorOf } from '../../model/errors.ts'
-import { useLoad } from './use-load.ts'
+import { useLoaded } from '../../parts/use-loaded.ts'
 
 interface Named {
   readonly name: string
@@ -37,7 +37,7 @@ export function useSelected<T extends Named>(
     },
     [get, wanted],
   )
-  const { value, error, set } = useLoad(load)
+  const { value, error, set } = useLoaded(load)
   return {
     row: listed ?? value?.row,
     lost: listed === undefined && value !== undefined && value.row === undefined,

@@ -13,12 +13,12 @@ import {
 } from '../../model/grants.ts'
 import { type Permission, PermissionScope, type ServiceUser } from '../../model/iam-records.ts'
 import { whyNoChange, whyNoLogin } from '../../model/may.ts'
+import { AskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmName } from '../../parts/confirm-name.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form, TextField, useForm } from '../../parts/form.tsx'
 import { Moment, msOf } from '../../parts/time.tsx'
 import type { Pages } from '../../parts/use-pages.ts'
-import { Confirm } from './confirm.tsx'
 import { AdministratorCheck, PermissionFields } from './grant-fields.tsx'
 import { Obtains } from './obtains.tsx'
 import type { NewPassword } from './password-once.tsx'
@@ -96,11 +96,10 @@ function Doings(props: DoingsProps) {
   if (doing === 'change') return <ChangeServiceUser user={user} close={close} changed={become} />
   if (doing === 'replace')
     return (
-      <Confirm
+      <AskFirst
         title={serviceUsers.replaceTitle}
-        about={<p>{serviceUsers.replaceAbout(name)}</p>}
+        about={serviceUsers.replaceAbout(name)}
         button={serviceUsers.replaceButton}
-        danger
         close={close}
         act={async () => {
           const { password } = await api.directory.replaceServiceUserPassword({ account, name })
@@ -110,9 +109,9 @@ function Doings(props: DoingsProps) {
     )
   if (doing === 'disable')
     return (
-      <Confirm
+      <AskFirst
         title={enabled ? serviceUsers.disableTitle : serviceUsers.enableTitle}
-        about={<p>{enabled ? serviceUsers.disableAbout(name) : serviceUsers.enableAbout(name)}</p>}
+        about={enabled ? serviceUsers.disableAbout(name) : serviceUsers.enableAbout(name)}
         button={enabled ? shared.disable : shared.enable}
         danger={enabled}
         close={close}

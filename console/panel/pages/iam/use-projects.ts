@@ -1,7 +1,7 @@
 /** All projects of an account, for choosing some of them. */
 import { useCallback } from 'preact/hooks'
 import { useApi } from '../../context.tsx'
-import { type Loaded, useLoad } from './use-load.ts'
+import { type Loaded, useLoaded } from '../../parts/use-loaded.ts'
 
 const PAGE_SIZE_MAX = 1_000
 
@@ -24,5 +24,5 @@ export function useProjectNames(account: string): Loaded<readonly string[]> {
     },
     [api, account],
   )
-  return useLoad<readonly string[]>(load)
+  return useLoaded<readonly string[]>(load)
 }

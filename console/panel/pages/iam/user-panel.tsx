@@ -4,11 +4,11 @@ import { texts } from '../../../texts/en/iam.ts'
 import { useApi, useToast, useWho } from '../../context.tsx'
 import type { ControlPanelUser } from '../../model/iam-records.ts'
 import { whyNoInvitation, whyNoUserChange } from '../../model/may.ts'
+import { AskFirst } from '../../parts/ask-first.tsx'
 import { ConfirmName } from '../../parts/confirm-name.tsx'
 import { SecretOnce } from '../../parts/secret-once.tsx'
 import { Moment, msOf } from '../../parts/time.tsx'
 import type { Pages } from '../../parts/use-pages.ts'
-import { Confirm } from './confirm.tsx'
 import { Act, Reasons, State } from './records.tsx'
 import { focusTitle } from './selected.ts'
 import { ChangeUser } from './user-forms.tsx'
@@ -79,9 +79,9 @@ function Doings({ user, pages, deleted, doing, close, become }: DoingsProps) {
   if (doing === 'change') return <ChangeUser user={user} close={close} changed={become} />
   if (doing === 'disable')
     return (
-      <Confirm
+      <AskFirst
         title={enabled ? words.disableTitle : words.enableTitle}
-        about={<p>{enabled ? words.disableAbout(name) : words.enableAbout(name)}</p>}
+        about={enabled ? words.disableAbout(name) : words.enableAbout(name)}
         button={enabled ? shared.disable : shared.enable}
         danger={enabled}
         close={close}
@@ -122,10 +122,11 @@ function Invite({ user: { account, name }, close }: Pick<DoingsProps, 'user' | '
   const [link, setLink] = useState<string | undefined>(undefined)
   if (link === undefined)
     return (
-      <Confirm
+      <AskFirst
         title={words.inviteTitle}
-        about={<p>{words.inviteAbout(name)}</p>}
+        about={words.inviteAbout(name)}
         button={words.inviteButton}
+        danger={false}
         close={close}
         act={async () => {
           const { secret } = await api.directory.createInvitation({ account, userName: name })
