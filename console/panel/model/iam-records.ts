@@ -9,8 +9,6 @@ export {
   type PreviewAddressRestrictionResponse as AddressPreview,
   type Project,
   type ServiceUser,
-  type Session as PanelSession,
-  type StaticToken,
 } from '../../gen/portcullis/v1/directory_pb.ts'
 
 /** A moment as a request of the contract has it. @param ms since the epoch */
