@@ -14,8 +14,6 @@ import { accountOf, menuOf, OPEN_PAGES } from './model/pages.ts'
 import { panelIn, type Told, whoOf } from './model/panel.ts'
 import { newToaster } from './model/toasts.ts'
 import type { Who } from './model/wire.ts'
-import { InvitationPage } from './pages/invitation.tsx'
-import { LinkPage } from './pages/link.tsx'
 import { LoginPage } from './pages/login.tsx'
 import { PAGES, THERE } from './pages.ts'
 import { Page } from './parts/page.tsx'
@@ -97,8 +95,8 @@ function View({ route, takeSecret }: ViewProps) {
   useEffect(() => {
     if (lost) goTo({ page: 'login', given: afterOf(route) }, 'replace')
   }, [lost, route])
-  if (route.page === 'link') return <LinkPage takeSecret={takeSecret} />
-  if (route.page === 'invitation') return <InvitationPage takeSecret={takeSecret} />
+  if (route.page === 'link' || route.page === 'invitation')
+    return <ByLink key={route.page} page={route.page} takeSecret={takeSecret} />
   if (session === undefined) return problem ? <Broken problem={problem} /> : <Waiting />
   if (route.page === 'login')
     return <LoginPage key={who === undefined ? 'nobody' : 'somebody'} route={route} />
@@ -111,6 +109,27 @@ function View({ route, takeSecret }: ViewProps) {
       </div>
     </RouteProvider>
   )
+}
+
+/** Pages that a link with a secret leads to. Most people never open one, so they come when they are opened. */
+const BY_LINK = {
+  link: async () => (await import('./pages/link.tsx')).LinkPage,
+  invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,
+}
+
+type ByLinkProps = Pick<ViewProps, 'takeSecret'> & { readonly page: keyof typeof BY_LINK }
+
+function ByLink({ page, takeSecret }: ByLinkProps) {
+  const [Loaded, setLoaded] = useState<ComponentType<Pick<ViewProps, 'takeSecret'>> | undefined>()
+  const [problem, setProblem] = useState('')
+  useEffect(() => {
+    BY_LINK[page]().then(
+      (component) => setLoaded(() => component),
+      (error) => setProblem(messageOf(apiErrorOf(error), texts.broken)),
+    )
+  }, [page])
+  if (Loaded !== undefined) return <Loaded takeSecret={takeSecret} />
+  return problem === '' ? <Waiting /> : <p role="alert">{problem}</p>
 }
 
 function Waiting() {
