@@ -1,5 +1,5 @@
 /** The panel of a cell: the decision, the words of the source on both sides, the other mode, and commands. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { CompiledApi } from '../../engine/index.ts'
 import { type CellView, type ConflictSides, cellView, otherMode, type Saying } from '../model/cell.ts'
 import type { Opened } from '../model/view.ts'
@@ -19,7 +19,7 @@ export function CellPanel(props: PanelProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const api = engine.apis.get(opened.api)
   const kind = opened.kind === undefined ? undefined : engine.tokenKinds.get(opened.kind)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (takeFocus) heading.current?.focus()
   }, [takeFocus, opened.api, opened.kind])
   const cell = kind && cellView(rules, mode, opened.api, kind.id)

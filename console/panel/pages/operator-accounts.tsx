@@ -2,6 +2,7 @@
 import { useCallback, useMemo, useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/operators.ts'
+import { focusTitle } from '../../ui/focus.ts'
 import { goTo, useApi, useToast, useWho } from '../context.tsx'
 import { type Account, fetchAccounts, seesAllAccounts } from '../model/accounts.ts'
 import type { Api } from '../model/api.ts'
@@ -15,7 +16,6 @@ import { type Column, PagedTable } from '../parts/paged-table.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { Moment, msOf } from '../parts/time.tsx'
 import { type Pages, usePages } from '../parts/use-pages.ts'
-import { focusTitle } from './iam/selected.ts'
 
 const words = texts.accounts
 

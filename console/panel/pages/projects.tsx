@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
+import { focusTitle } from '../../ui/focus.ts'
 import { useAccount, useApi, useToast, useWho } from '../context.tsx'
 import { made } from '../model/errors.ts'
 import type { Project } from '../model/iam-records.ts'
@@ -16,7 +17,7 @@ import { SearchBox } from '../parts/search-box.tsx'
 import { Moment, msOf } from '../parts/time.tsx'
 import { type Pages, usePages } from '../parts/use-pages.ts'
 import { Act, Name, Reasons, State } from './iam/records.tsx'
-import { focusTitle, useNameFilter } from './iam/selected.ts'
+import { useNameFilter } from './iam/selected.ts'
 
 const { projects: words, shared } = texts
 

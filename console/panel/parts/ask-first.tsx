@@ -1,5 +1,6 @@
 /** Asks before something is done that has a consequence. */
 import type { ComponentChildren } from 'preact'
+import { focusNext } from '../../ui/focus.ts'
 import { Dialog } from './dialog.tsx'
 import { Form, useForm } from './form.tsx'
 
@@ -27,7 +28,10 @@ export function AskFirst(props: AskFirstProps) {
     await act()
     if (stays) return
     close()
-    requestAnimationFrame(goOnFromTop)
+    // What was asked about may be gone, and with it the button that had the focus.
+    focusNext(() =>
+      document.activeElement === document.body ? document.querySelector('.panel-page h1') : undefined,
+    )
   }
   return (
     <Dialog title={title} close={close}>
@@ -37,10 +41,4 @@ export function AskFirst(props: AskFirstProps) {
       </Form>
     </Dialog>
   )
-}
-
-/** What was asked about may be gone, and with it the button that had the focus. */
-function goOnFromTop(): void {
-  if (document.activeElement === document.body)
-    document.querySelector<HTMLElement>('.panel-page h1')?.focus({ preventScroll: true })
 }

@@ -1,7 +1,8 @@
 /** Forms: a label, a hint and an error to each field, the first error gets the focus, Enter sends, and one cannot send twice. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
+import { focusNext } from '../../ui/focus.ts'
 import { type ApiError, apiErrorOf, GIVEN_UP, violationsOf } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
 import { useSending } from './dialog.tsx'
@@ -107,11 +108,8 @@ export function Form<T extends Values>(props: FormProps<T>) {
     event.preventDefault()
     const before = document.activeElement
     if (await form.send(submit)) return
-    requestAnimationFrame(() => {
-      const wrong = element.current?.querySelector('[aria-invalid="true"]') ?? before
-      // A button that cannot be pressed meanwhile loses the focus.
-      if (wrong instanceof HTMLElement && wrong.isConnected) wrong.focus()
-    })
+    // A button that cannot be pressed meanwhile loses the focus.
+    focusNext(() => element.current?.querySelector('[aria-invalid="true"]') ?? before, before)
   }
   return (
     <form ref={element} class="form" noValidate onSubmit={onSubmit} aria-busy={form.busy}>
@@ -158,8 +156,9 @@ export function TextField<T extends Values>(props: FieldProps<T>) {
   const id = useId()
   const [shown, setShown] = useState(false)
   const input = useRef<HTMLInputElement>(null)
-  // Browsers look at the attribute when a page is loaded or a dialog opened, and not later.
-  useEffect(() => {
+  // Browsers look at the attribute when a page is loaded or a dialog opened, and not later. At once, so that nothing is
+  // typed elsewhere before.
+  useLayoutEffect(() => {
     if (props.autofocus) input.current?.focus()
   }, [props.autofocus])
   const fault = form.faults[name]

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
+import { focusNext } from '../../ui/focus.ts'
 import { ITEMS_AT_ONCE } from '../model/keys.ts'
 
 interface ItemsProps<T> {
@@ -29,7 +30,7 @@ export function Items<T>({ label, items, keyOf, children }: ItemsProps<T>) {
           onClick={() => {
             setMost(most + more)
             // The first of those that come now.
-            requestAnimationFrame(() => focusFirst(list.current?.children[most]))
+            focusNext(() => firstOf(list.current?.children[most]))
           }}
         >
           {texts.items.more(more)}
@@ -56,7 +57,7 @@ export function Item({ title, badge, facts, actions, children, state = '' }: Ite
   useLayoutEffect(() => {
     const { current } = element
     const isInside = current !== document.activeElement && current?.contains(document.activeElement)
-    if (hadFocus && !isInside) focusFirst(current)
+    if (hadFocus && !isInside) firstOf(current)?.focus({ preventScroll: true })
   }, [state])
   return (
     <div class="item" ref={element} data-state={state} tabIndex={-1}>
@@ -82,9 +83,8 @@ export function Fact({ name, children }: { readonly name: string; readonly child
   )
 }
 
-/** Puts the focus on the first button in it, or on the item itself. */
-function focusFirst(within: Element | null | undefined): void {
-  const target = within?.querySelector<HTMLElement>('button:not(:disabled)') ?? within?.querySelector('.item')
-  const item = within instanceof HTMLElement ? within : undefined
-  ;(target instanceof HTMLElement ? target : item)?.focus({ preventScroll: true })
+/** What takes the focus: the first button in it, or the item itself. */
+function firstOf(within: Element | null | undefined): HTMLElement | undefined {
+  const target = within?.querySelector('button:not(:disabled)') ?? within?.querySelector('.item') ?? within
+  return target instanceof HTMLElement ? target : undefined
 }

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { texts as shared } from '../../texts/en/panel.ts'
 import { texts } from '../../texts/en/profile.ts'
+import { focusNext } from '../../ui/focus.ts'
 import { goTo, usePanel, useToast } from '../context.tsx'
 import { clientOf } from '../model/client.ts'
 import { apiErrorOf, GIVEN_UP } from '../model/errors.ts'
@@ -42,7 +43,7 @@ export function SessionItem({ session, isHere, why, end }: SessionItemProps) {
     const next = neighbourOf(button)
     return attempt(async () => {
       await end(session)
-      next?.focus()
+      focusNext(() => next, button)
       say({ text: texts.sessions.ended })
     })
   }

@@ -101,6 +101,20 @@ describe.skipIf(!browser)('service users', () => {
     },
   )
 
+  test('a fault that is drawn late takes the focus from nobody who types', async () => {
+    const { page } = await open('adam', '#/iam/service-users')
+    await page.getByRole('button', { name: 'Create service user' }).click()
+    await nameIn(page).fill('late')
+    await page.getByRole('radio', { name: /^Projects/ }).check()
+    await page.evaluate('window.late = []; window.requestAnimationFrame = (draw) => window.late.push(draw)')
+    await dialogOf(page).getByRole('button', { name: 'Create' }).click()
+    await dialogOf(page).getByText('expected one project or more').waitFor()
+    await nameIn(page).press('End')
+    await page.evaluate('for (const draw of window.late.splice(0)) draw(performance.now())')
+    await page.keyboard.type(' frame')
+    expect(await nameIn(page).inputValue()).toBe('late frame')
+  })
+
   test('one for projects shows what it may obtain and open, with links to the cells, and gets no more', async () => {
     const { page } = await open('adam', '#/iam/service-users')
     await page.getByRole('button', { name: 'Create service user' }).click()

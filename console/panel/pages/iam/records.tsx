@@ -1,7 +1,8 @@
 /** Parts that the pages of administrators share: names, states, buttons that say why they cannot be used, and the panel beside a list. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
+import { focusNext } from '../../../ui/focus.ts'
 import { Icon } from '../../../ui/icons.tsx'
 import type { Why } from '../../model/may.ts'
 import { ActButton } from '../../parts/act-button.tsx'
@@ -67,11 +68,11 @@ interface BesideProps {
 /** The panel of a row, beside the list. It takes the focus, closes with Esc, and gives the focus back to the row. */
 export function Beside({ title, label, close, children }: BesideProps) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), [])
   const leave = () => {
     const row = document.querySelector<HTMLElement>('.rows tr.opened')
     close()
-    requestAnimationFrame(() => (row?.isConnected ? row : document.querySelector<HTMLElement>('h1'))?.focus())
+    focusNext(() => (row?.isConnected ? row : document.querySelector('h1')))
   }
   return (
     <aside

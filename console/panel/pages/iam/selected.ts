@@ -53,8 +53,3 @@ export function useNameFilter(search: string): ((row: Named) => boolean) | undef
     return words.length === 0 ? undefined : ({ name }: Named) => hasWords(folded(name), words)
   }, [search])
 }
-
-/** After the row of the focus is gone. */
-export function focusTitle(): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus())
-}

@@ -1,6 +1,7 @@
 /** The panel of a service user: what it is, what it may obtain and open, and what can be done with it. */
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
+import { focusTitle } from '../../../ui/focus.ts'
 import { useApi, useToast, useWho } from '../../context.tsx'
 import {
   ADMINISTRATOR_ROLE,
@@ -23,7 +24,6 @@ import { AdministratorCheck, PermissionFields } from './grant-fields.tsx'
 import { Obtains } from './obtains.tsx'
 import type { NewPassword } from './password-once.tsx'
 import { Act, Name, Reasons, State } from './records.tsx'
-import { focusTitle } from './selected.ts'
 
 const { permission, roles, serviceUsers, shared } = texts
 

@@ -1,0 +1,23 @@
+/** Where the focus goes when what had it is gone, or when the page has something to say. */
+
+/**
+ * Moves the focus once the page is drawn. Somebody who has begun to type elsewhere meanwhile keeps it: on a slow machine
+ * a frame comes late, and what is typed must not go into another field.
+ * @param find the first choice that is there then
+ * @param before had the focus when all this began
+ */
+export function focusNext(find: () => Element | null | undefined, before = document.activeElement): void {
+  requestAnimationFrame(() => {
+    const { activeElement } = document
+    if (activeElement !== before && activeElement?.matches('input, select, textarea')) return
+    const next = find()
+    if (!(next instanceof HTMLElement && next.isConnected)) return
+    // A title is only where the keys go on from.
+    next.focus({ preventScroll: next.matches('h1') })
+  })
+}
+
+/** Goes on from the top of the page: the row that had the focus is gone. */
+export function focusTitle(): void {
+  focusNext(() => document.querySelector('h1'))
+}
