@@ -218,7 +218,7 @@ describe.skipIf(!browser)('with the keyboard alone', () => {
     const isInTable = () => page.evaluate<boolean>(`document.activeElement?.hasAttribute('data-place')`)
     for (let stops = 0; stops < 12 && !(await isInTable()); stops++) await page.keyboard.press('Tab')
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key)
-    expect(await focused(page)).toBe('Allowed')
+    await soon(() => focused(page)).toBe('Allowed')
     await page.keyboard.press('Enter')
     await soon(() => focused(page)).toMatch(/DNS hosting \(legacy\)/)
     await page.keyboard.press('Escape')

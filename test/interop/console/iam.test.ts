@@ -78,7 +78,7 @@ describe.skipIf(!browser)('service users', () => {
     expect(await page.content()).not.toContain(password)
     await page.keyboard.press('Escape')
     await soon(() => page.getByRole('complementary').count()).toBe(0)
-    expect(await page.evaluate('document.activeElement.textContent')).toContain('deploy $HOME')
+    await soon(() => page.evaluate('document.activeElement.textContent')).toContain('deploy $HOME')
     expect(complaints).toEqual([])
   })
 
@@ -230,7 +230,7 @@ describe.skipIf(!browser)('control panel users', () => {
     const beside = page.getByRole('complementary')
     await beside.getByRole('button', { name: /^End: Chrome on Linux/ }).click()
     await soon(() => beside.textContent()).toMatch(/not logged in/)
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Sessions')
+    await soon(() => page.evaluate('document.activeElement.textContent')).toBe('Sessions')
     await guest.page.reload()
     await guest.page.getByRole('heading', { name: 'Log in' }).waitFor()
   })

@@ -71,7 +71,7 @@ describe.skipIf(!browser)('somebody without a password', () => {
     await page.getByLabel('Password again').fill('short')
     await page.getByRole('button', { name: 'Set password and log in' }).click()
     await soon(() => page.getByText('expected at least 12 characters').count()).toBe(1)
-    expect(await hasFocus(first)).toBe(true)
+    await soon(() => hasFocus(first)).toBe(true)
     await first.fill(PASSWORD)
     await page.getByLabel('Password again').fill(`${PASSWORD} `)
     await page.keyboard.press('Enter')
