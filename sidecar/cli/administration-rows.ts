@@ -1,12 +1,13 @@
 /** The administration commands, a row each: what is typed, which call of `DirectoryService` it makes, and what it asks first. */
 import type { DirectoryClient } from '../client/index.ts'
 import * as questions from './administration-questions.ts'
+import { type AuditFilters, filtersOf } from './audit-filters.ts'
 import type { ConfirmOptions } from './confirm.ts'
 import { usageError } from './errors.ts'
 import type { ConnectionOptions } from './output.ts'
 import { everyPage } from './pages.ts'
 
-export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions {
+export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions, AuditFilters {
   readonly data?: string
   readonly callerTokenFile?: string
   readonly iamTokenFile?: string
@@ -17,11 +18,6 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly none?: boolean
   readonly allowExcludingRequester?: boolean
   readonly page?: string
-  readonly actor?: string
-  readonly action?: string
-  readonly subject?: string
-  readonly since?: Date
-  readonly until?: Date
   readonly newestFirst?: boolean
 }
 
@@ -297,17 +293,13 @@ export const ROWS: readonly Row[] = [
   row(
     'audit list [account]',
     'List who changed what, and when, oldest first. All accounts, as an operator, where none is given.',
-    (directory, [account = ''], { actor, action, subject, since, until, newestFirst }) =>
+    (directory, [account = ''], { newestFirst, ...filters }) =>
       everyPage(
         (page) =>
           directory.listAuditRecords({
             ...page,
             account,
-            ...(actor !== undefined && { actor }),
-            ...(action !== undefined && { action }),
-            ...(subject !== undefined && { subject }),
-            ...(since !== undefined && { since }),
-            ...(until !== undefined && { until }),
+            ...filtersOf(filters),
             ...(newestFirst !== undefined && { newestFirst }),
           }),
         'records',

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
 import { addAuditExportCommand } from './audit-export.ts'
+import { addAuditFilters } from './audit-filters.ts'
 import { addConfirmOption, confirm } from './confirm.ts'
-import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { addConnectionOptions, addIdentityOptions, collect } from './output.ts'
 import { placeholderOf } from './placeholders.ts'
@@ -78,30 +78,7 @@ function addFlags(command: Command, { flags }: Row): void {
       'set ranges that exclude the address that this command comes from',
     )
   if (flags.includes('audit-filters'))
-    command
-      .option('--actor <text>', 'only changes whose actor contains this text')
-      .option('--action <text>', 'only actions that contain this text, for example token.revoke')
-      .option('--subject <text>', 'only changes of subjects that contain this text')
-      .option(
-        '--since <time>',
-        'only changes at this time or later, for example 2026-11-22 or 2026-11-22T10:00Z',
-        timeFor('--since'),
-      )
-      .option('--until <time>', 'only changes before this time', timeFor('--until'))
-      .option('--newest-first', 'begin with the newest change')
-}
-
-/** Reads a time with its zone, or a day, which is its beginning (UTC). */
-function timeFor(option: string): (text: string) => Date {
-  return (text) => {
-    const time = new Date(text)
-    if (
-      !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ||
-      Number.isNaN(time.getTime())
-    )
-      throw usageError(`${option}: expected a day, or a time with its zone, for example 2026-11-22T10:00:00Z`)
-    return time
-  }
+    addAuditFilters(command).option('--newest-first', 'begin with the newest change')
 }
 
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly name?: string }>> = {

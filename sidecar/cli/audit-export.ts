@@ -2,11 +2,12 @@
 import type { Command } from 'commander'
 import { escapedJson } from '../base/visible-text.ts'
 import type { AuditRecord } from '../gen/portcullis/v1/directory.ts'
+import { type AuditFilters, addAuditFilters, filtersOf } from './audit-filters.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { addAddressOptions, addIdentityOptions, type ConnectionOptions } from './output.ts'
 
-interface ExportOptions extends ConnectionOptions {
+interface ExportOptions extends ConnectionOptions, AuditFilters {
   readonly after?: number
   readonly data?: string
   readonly callerTokenFile?: string
@@ -26,8 +27,12 @@ export function addAuditExportCommand(audit: Command): void {
       'only records after this one, for example the last of an earlier export',
       sequenceOf,
     )
-  addHelpParts(addAddressOptions(addIdentityOptions(command)), {
-    examples: ['audit export > audit.jsonl', 'audit export 234567 --after 1000'],
+  addHelpParts(addAddressOptions(addIdentityOptions(addAuditFilters(command))), {
+    examples: [
+      'audit export > audit.jsonl',
+      'audit export 234567 --after 1000',
+      'audit export 234567 --action token.revoke --since 2026-11-01',
+    ],
     notes: [
       'Records that `audit.keep_days` has moved are in the files of the audit archive, in the same form.',
     ],
@@ -39,7 +44,12 @@ async function exportAudit(account = '', options: ExportOptions): Promise<void> 
   await withClient({ ...options, ...readIdentity(options) }, async ({ directory }) => {
     let pageToken = tokenAfter(options.after)
     do {
-      const page = await directory.listAuditRecords({ account, pageSize: PAGE_SIZE, pageToken })
+      const page = await directory.listAuditRecords({
+        account,
+        pageSize: PAGE_SIZE,
+        pageToken,
+        ...filtersOf(options),
+      })
       // A slow reader is waited for: the trail may be long. One who has gone away has read enough.
       if (!process.stdout.write(page.records.map(lineOf).join(''))) await room()
       if (process.stdout.destroyed) return

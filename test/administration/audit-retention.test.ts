@@ -38,9 +38,15 @@ test('`audit export` prints every record in the form of those files, or those af
     return stdout.split('\n').slice(0, -1)
   }
   const lines = await exported()
-  const records = lines.map((line) => JSON.parse(line) as { sequence: number; account: string })
+  const records = lines.map(
+    (line) => JSON.parse(line) as { sequence: number; account: string; action: string },
+  )
   expect(records.map(({ sequence }) => sequence)).toEqual(records.map((_, index) => index + 1))
   expect(await exported('--after', '3')).toEqual(lines.slice(3))
+  const created = records.flatMap(({ action }, index) => (action === 'project.create' ? [lines[index]] : []))
+  expect(created.length).toBeGreaterThan(0)
+  expect(await exported('--action', 'project.create', '--since', '2020-01-01')).toEqual(created)
+  expect(await exported('--until', '2020-01-01')).toEqual([])
   const ofOther = records.filter(({ account }) => account === OTHER_ACCOUNT)
   expect((await exported(OTHER_ACCOUNT)).map((line) => JSON.parse(line))).toEqual(ofOther)
   await before.sidecar.close()
