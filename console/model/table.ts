@@ -24,6 +24,8 @@ export interface Table {
   /** All rows, in the order of the matrix. */
   readonly rows: readonly Row[]
   readonly contestedCount: number
+  /** How many rows each kind opens, in the order of the kinds. */
+  readonly openCounts: readonly number[]
 }
 
 /** Which rows are shown. A row has to fit all of them. */
@@ -52,6 +54,7 @@ export function tableOf(engine: Engine): Table {
     kinds,
     headers: [...new Set(kinds.map(({ header }) => header))],
     rows,
+    openCounts: kinds.map((_, place) => rows.filter(({ cells }) => isOpen(cells[place])).length),
     contestedCount: rows.reduce((sum, { api }) => sum + api.contested.length, 0),
   }
 }

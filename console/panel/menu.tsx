@@ -1,5 +1,5 @@
 /** The account menu in the upper right corner (§4.2), and the pages beside a page. */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
 import { goTo, useMaybeWho, usePanel, useToast } from './context.tsx'
@@ -173,7 +173,7 @@ export function SideMenu({ who, route }: { readonly who: Who; readonly route: Ro
   const account = accountOf(who, route)
   const groups = menuOf(who, account, there)
   // Another page closes it.
-  useEffect(() => setOpen(false), [route.page])
+  useLayoutEffect(() => setOpen(false), [route.page])
   return (
     <nav class="side" aria-label={texts.menu.navigation} data-open={open}>
       <button type="button" class="side-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>

@@ -1,5 +1,5 @@
 /** Comparing with another matrix file: the cells that it opens, and then those that it closes. The file stays in this page. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Engine, Matrix } from '../../engine/index.ts'
 import type { CellChange, CellChangeType, Comparison, ListChange } from '../../matrix/compare.ts'
 import { type Compared, comparedInSteps } from '../model/compare.ts'
@@ -78,7 +78,7 @@ export function ComparePage({ engine, chosen, choose }: CompareProps) {
 /** The whole page takes a file: beside the field, a browser would open the file in the place of the page. */
 function useDrop(take: (file: File | undefined) => void): boolean {
   const [over, setOver] = useState(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController()
     const on = (type: 'dragover' | 'dragleave' | 'drop', listener: (event: DragEvent) => void) =>
       addEventListener(type, listener, { signal: stop.signal })

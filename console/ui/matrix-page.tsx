@@ -1,5 +1,5 @@
 /** The matrix: search and filters above the table, and beside it the panel of a cell or what is to say of the whole. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { rowsFitting, tableOf } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
@@ -10,12 +10,17 @@ import type { PageProps } from './page.ts'
 import { Toolbar } from './toolbar.tsx'
 
 export function MatrixPage(props: PageProps) {
-  const { engine, view, go } = props
+  const { engine, rules, view, go } = props
   const table = useMemo(() => tableOf(engine), [engine])
   const { search, kinds, header, contested } = view
   const rows = useMemo(
     () => rowsFitting(table, { search, kinds, header, contested }),
     [table, search, kinds, header, contested],
+  )
+  // Not drawn again with each letter of a search.
+  const overview = useMemo(
+    () => <Overview rules={rules} engine={engine} go={go} table={table} />,
+    [rules, engine, go, table],
   )
   const [focusPanel, setFocusPanel] = useState(false)
   const before = useRef<Element | null>(null)
@@ -31,7 +36,7 @@ export function MatrixPage(props: PageProps) {
     if (cell instanceof HTMLElement && cell.isConnected) cell.focus({ preventScroll: true })
   }
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isElsewhere = event.defaultPrevented || document.querySelector('dialog[open]') !== null
       if (event.key === 'Escape' && view.opened !== undefined && !isElsewhere) close()
@@ -57,7 +62,7 @@ export function MatrixPage(props: PageProps) {
       {view.opened ? (
         <CellPanel {...props} opened={view.opened} takeFocus={focusPanel} close={close} />
       ) : (
-        <Overview {...props} table={table} />
+        overview
       )}
     </div>
   )

@@ -1,6 +1,6 @@
 /** What is to say of the matrix as a whole, while no cell is open: how much each kind opens, and where the source contradicts itself. */
-import type { Conflict } from '../../engine/index.ts'
-import { isOpen, type Table } from '../model/table.ts'
+import type { Conflict, Engine } from '../../engine/index.ts'
+import type { Table } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { Icon, Mark } from './icons.tsx'
@@ -10,14 +10,16 @@ import { CopyButton, headline, Section } from './parts.tsx'
 /** More conflicts than that are read in the table, with its filter. */
 const CONFLICTS_SHOWN_MAX = 20
 
-export function Overview({ rules, engine, go, table }: PageProps & { readonly table: Table }) {
+type OverviewProps = Pick<PageProps, 'rules' | 'engine' | 'go'> & { readonly table: Table }
+
+export function Overview({ rules, engine, go, table }: OverviewProps) {
   const { matrix } = rules
   return (
     <aside class="panel overview" aria-label={texts.overview.label}>
       <h2>{matrix.title}</h2>
       <ul class="shares">
         {table.kinds.map((kind, column) => {
-          const count = table.rows.filter(({ cells }) => isOpen(cells[column])).length
+          const count = table.openCounts[column] ?? 0
           return (
             <li key={kind.id}>
               <span>{headline(kind.title)}</span>
@@ -35,7 +37,7 @@ export function Overview({ rules, engine, go, table }: PageProps & { readonly ta
               key={conflict.id}
               conflict={conflict}
               open={(opened) => go({ opened })}
-              table={table}
+              engine={engine}
             />
           ))}
         </ul>
@@ -58,13 +60,13 @@ export function Overview({ rules, engine, go, table }: PageProps & { readonly ta
 interface ConflictRowProps {
   readonly conflict: Conflict
   readonly open: (opened: Opened) => void
-  readonly table: Table
+  readonly engine: Engine
 }
 
-function ConflictRow({ conflict, open, table }: ConflictRowProps) {
+function ConflictRow({ conflict, open, engine }: ConflictRowProps) {
   const [cell] = conflict.cells
-  const titleOf = (api: string) => table.rows.find((row) => row.api.id === api)?.api.title ?? api
-  const kindOf = (kind: string) => table.kinds.find(({ id }) => id === kind)?.title ?? kind
+  const titleOf = (api: string) => engine.apis.get(api)?.title ?? api
+  const kindOf = (kind: string) => engine.tokenKinds.get(kind)?.title ?? kind
   const about = cell
     ? `${titleOf(cell.api)} × ${kindOf(cell.kind)}`
     : [...conflict.apis.map(titleOf), ...conflict.kinds.map(kindOf)].join(', ')

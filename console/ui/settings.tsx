@@ -1,5 +1,5 @@
 /** What its user may set, and the keys of the page, in a dialog of the browser's own. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../texts/en/explorer.ts'
 import { Icon } from './icons.tsx'
 import { Choice } from './parts.tsx'
@@ -15,7 +15,7 @@ interface SettingsProps {
 
 export function Settings({ close, singleKeys, setSingleKeys, theme, setTheme }: SettingsProps) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={close}>
       <header>

@@ -2,7 +2,7 @@
  * The keys that work anywhere on the page, unless somebody types or has turned them off (WCAG 2.1.4). In the control panel
  * none of them leads elsewhere: what was typed there is kept nowhere.
  */
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { PAGES } from '../model/view.ts'
 import type { Go } from './use-view.ts'
 
@@ -15,7 +15,7 @@ interface Keys {
 }
 
 export function useKeys({ go, singleKeys, leads, openHelp }: Keys): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
       if (!singleKeys || isTyping(event.target)) return

@@ -231,6 +231,23 @@ describe.skipIf(!browser)('with the keyboard alone', () => {
     await soon(() => page.locator('.result').textContent()).toMatch(/1 token/)
   })
 
+  test('keys work as soon as there are rows, however late the next frame comes', async () => {
+    const { page } = await openPage(browser as Browser, 'about:blank')
+    await page.addInitScript(`{
+      const later = setTimeout
+      window.requestAnimationFrame = (draw) => later(() => draw(performance.now()), 2_000)
+      window.setTimeout = (work, ms) => later(work, 2_000 + (ms ?? 0))
+    }`)
+    await page.goto(SERVED)
+    await rowsOf(page).first().waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('dns')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    expect(await page.getByRole('complementary').textContent()).toMatch(/^DNS hosting/)
+  })
+
   test('the arrow down leads from the search into the table, past the filters', async () => {
     const { page } = await open()
     await page.getByRole('searchbox').fill('dns')

@@ -1,5 +1,5 @@
 /** The filters of the audit trail. They are in the link, and nothing is asked while somebody types. */
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { type AuditFilters, FILTERS, isFiltered } from '../../model/audit.ts'
 
@@ -47,7 +47,7 @@ function FilterField({ name, value, change }: FieldProps) {
   const id = useId()
   const [typed, setTyped] = useState(value)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  useEffect(() => setTyped(value), [value])
+  useLayoutEffect(() => setTyped(value), [value])
   useEffect(() => () => clearTimeout(timer.current), [])
   const latest = useRef(change)
   latest.current = change
