@@ -143,7 +143,7 @@ function Broken({ problem }: { readonly problem: ApiError }) {
     <div class="card" role="alert">
       <p>{messageOf(problem)}</p>
       <button type="button" onClick={() => void panel.open()}>
-        {texts.list.retry}
+        {texts.retry}
       </button>
     </div>
   )

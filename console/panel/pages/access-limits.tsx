@@ -4,16 +4,16 @@ import { texts } from '../../texts/en/iam.ts'
 import { useAccount, useApi, useToast, useWho } from '../context.tsx'
 import { apiErrorOf } from '../model/errors.ts'
 import { type Why, whyNotAsOwner } from '../model/may.ts'
-import { messageOf } from '../model/messages.ts'
 import { type RangeFault, rangeFaultsOf, rangesOf, sameRanges } from '../model/ranges.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
 import { Form, useForm } from '../parts/form.tsx'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { Page } from '../parts/page.tsx'
 import { useLoaded } from '../parts/use-loaded.ts'
 import { LimitsPreview, type Previewed, usePreview } from './iam/limits-preview.tsx'
 import { Act, Reasons } from './iam/records.tsx'
 
-const { limits: words, shared } = texts
+const { limits: words } = texts
 
 export function AccessLimitsPage() {
   const api = useApi()
@@ -24,20 +24,13 @@ export function AccessLimitsPage() {
       (await api.directory.getAddressRestriction({ account }, { signal })).ranges,
     [api, account],
   )
-  const { value: ranges, error, reload, set } = useLoaded(load)
+  const loaded = useLoaded(load)
   return (
     <Page title={words.title} about={words.about}>
       <Reasons whys={[why]} />
-      {error !== undefined && (
-        <p role="alert">
-          {shared.failed} {messageOf(error)}{' '}
-          <button type="button" class="link" onClick={() => void reload()}>
-            {shared.retry}
-          </button>
-        </p>
-      )}
-      {ranges === undefined && error === undefined && <p class="waiting">{words.previewing}</p>}
-      {ranges !== undefined && <Limits account={account} inForce={ranges} why={why} saved={set} />}
+      <LoadedView loaded={loaded}>
+        {(ranges) => <Limits account={account} inForce={ranges} why={why} saved={loaded.set} />}
+      </LoadedView>
     </Page>
   )
 }

@@ -1,6 +1,7 @@
 /** What is drawn until something has arrived, or where it does not arrive. */
 import type { ComponentChildren } from 'preact'
-import { texts } from '../../texts/en/profile.ts'
+import { texts } from '../../texts/en/panel.ts'
+import type { ApiError } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
 import type { Loaded } from './use-loaded.ts'
 
@@ -12,18 +13,29 @@ interface LoadedViewProps<T> {
 export function LoadedView<T>({ loaded: { value, error, reload }, children }: LoadedViewProps<T>) {
   return (
     <>
-      {error !== undefined && (
-        <div class="not-loaded" role="alert">
-          <p>
-            <strong>{texts.items.failed}</strong> {messageOf(error)}
-          </p>
-          <button type="button" onClick={() => void reload()}>
-            {texts.items.retry}
-          </button>
-        </div>
-      )}
-      {value === undefined && error === undefined && <p class="waiting">{texts.items.loading}</p>}
+      {error !== undefined && <NotLoaded error={error} retry={() => void reload()} />}
+      {value === undefined && error === undefined && <p class="waiting">{texts.loading}</p>}
       {value !== undefined && children(value)}
     </>
+  )
+}
+
+interface NotLoadedProps {
+  readonly error: ApiError
+  readonly retry: () => void
+  /** Class of the box that says it. */
+  readonly box?: string
+}
+
+export function NotLoaded({ error, retry, box = 'not-loaded' }: NotLoadedProps) {
+  return (
+    <div class={box} role="alert">
+      <p>
+        <strong>{texts.notLoaded}</strong> {messageOf(error)}
+      </p>
+      <button type="button" onClick={retry}>
+        {texts.retry}
+      </button>
+    </div>
   )
 }

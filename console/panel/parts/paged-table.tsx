@@ -7,8 +7,8 @@ import { useEffect } from 'preact/hooks'
 import { drawnRows } from '../../model/moves.ts'
 import { texts } from '../../texts/en/panel.ts'
 import type { ApiError } from '../model/errors.ts'
-import { messageOf } from '../model/messages.ts'
 import { wantsMore } from '../model/paging.ts'
+import { NotLoaded } from './loaded-view.tsx'
 import { useRowMoves, useSight } from './rows.ts'
 import type { Pages } from './use-pages.ts'
 
@@ -98,7 +98,7 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
         </InsteadOfRows>
       </div>
       <p class="list-foot" role="status">
-        {paged.loading ? texts.list.loading : rows.length > 0 && texts.list.rows(rows.length, !whole)}
+        {paged.loading ? texts.loading : rows.length > 0 && texts.list.rows(rows.length, !whole)}
       </p>
     </div>
   )
@@ -113,17 +113,7 @@ interface InsteadOfRowsProps {
 }
 
 function InsteadOfRows({ error, retry, empty, children }: InsteadOfRowsProps) {
-  if (error !== undefined)
-    return (
-      <div class="nothing" role="alert">
-        <p>
-          <strong>{texts.list.failed}</strong> {messageOf(error)}
-        </p>
-        <button type="button" onClick={retry}>
-          {texts.list.retry}
-        </button>
-      </div>
-    )
+  if (error !== undefined) return <NotLoaded error={error} retry={retry} box="nothing" />
   return empty ? <div class="nothing">{children}</div> : null
 }
 

@@ -1,5 +1,6 @@
 /** The project of a token: chosen where the user may see the projects, and else typed. */
 import { useCallback, useId } from 'preact/hooks'
+import { texts as shared } from '../../texts/en/panel.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { useApi } from '../context.tsx'
 import { type FormState, TextField } from './form.tsx'
@@ -24,7 +25,7 @@ export function ProjectField({ form }: { readonly form: FormState<{ readonly pro
     ),
   )
   const id = useId()
-  if (names === undefined && error === undefined) return <p class="hint">{texts.items.loading}</p>
+  if (names === undefined && error === undefined) return <p class="hint">{shared.loading}</p>
   if (names === undefined || names.length === 0)
     return (
       <TextField

@@ -62,7 +62,7 @@ export function Unusable({ link: { secret, problem, again }, words }: UnusablePr
       )}
       {problem && isUncertain(problem) && (
         <button type="button" class="primary" onClick={again}>
-          {texts.list.retry}
+          {texts.retry}
         </button>
       )}
       <p>

@@ -26,8 +26,6 @@ export const texts = {
     search: 'Search by name',
     details: (name: string) => `Details of ${name}`,
     lost: (name: string) => `There is no ${name} any more. Choose another one from the list.`,
-    failed: 'This cannot be loaded.',
-    retry: 'Try again',
     enabledNow: (name: string) => `${name} is enabled.`,
     disabledNow: (name: string) => `${name} is disabled.`,
     deletedNow: (name: string) => `${name} is deleted.`,

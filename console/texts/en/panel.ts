@@ -195,9 +195,6 @@ export const texts = {
   toast: { label: 'Messages', close: 'Close message' },
 
   list: {
-    loading: 'Loading…',
-    failed: 'The list cannot be loaded.',
-    retry: 'Try again',
     empty: 'There is nothing here yet.',
     search: 'Search',
     searchNone: 'Nothing fits the search.',
@@ -214,5 +211,7 @@ export const texts = {
   },
 
   loading: 'Loading…',
+  notLoaded: 'This cannot be loaded.',
+  retry: 'Try again',
   broken: 'The control panel cannot be loaded. Load the page again.',
 }

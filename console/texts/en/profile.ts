@@ -7,9 +7,6 @@ const seconds = (count: number): string => counted(count, 'second', 'seconds')
 
 export const texts = {
   items: {
-    loading: 'Loading…',
-    failed: 'This cannot be loaded.',
-    retry: 'Try again',
     more: (count: number) => `Show ${count.toLocaleString('en')} more`,
   },
 

@@ -7,11 +7,11 @@ import { ApiPicker } from '../../../ui/api-picker.tsx'
 import { Icon } from '../../../ui/icons.tsx'
 import { useRoute } from '../../context.tsx'
 import { type Draft, SCOPES } from '../../model/grants.ts'
-import { messageOf } from '../../model/messages.ts'
+import { NotLoaded } from '../../parts/loaded-view.tsx'
 import { Name } from './records.tsx'
 import { useProjectNames } from './use-projects.ts'
 
-const { permission, roles, shared } = texts
+const { permission, roles } = texts
 
 interface PermissionFieldsProps {
   readonly account: string
@@ -56,15 +56,7 @@ function ProjectFields({ account, draft, change, fault }: PermissionFieldsProps)
     () => ({ apis: new Map((names ?? []).map((name) => [name, { id: name, title: name }])) }),
     [names],
   )
-  if (error !== undefined)
-    return (
-      <p class="fault" role="alert">
-        {shared.failed} {messageOf(error)}{' '}
-        <button type="button" class="link" onClick={reload}>
-          {shared.retry}
-        </button>
-      </p>
-    )
+  if (error !== undefined) return <NotLoaded error={error} retry={reload} />
   if (names?.length === 0)
     return (
       <p class="hint">
