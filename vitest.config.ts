@@ -18,9 +18,9 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/setup.ts'],
     globalSetup: ['test/support/console.ts'],
-    // Two cores: two files at a time, in processes.
+    // Two cores: three files at a time, in processes, because some wait for most of their time.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // It only ends what hangs: on a busy machine everything takes its time.
     testTimeout: 120_000,
     // Packing, installing and starting servers happen in hooks.
