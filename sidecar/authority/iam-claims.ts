@@ -2,8 +2,9 @@
  * The claims of IAM tokens. They are input even behind a genuine signature: whoever else has the key could sign anything.
  * So every claim must have the form that `newClaims` gives it.
  */
-import { randomBytes } from 'node:crypto'
+
 import type { Scope, TokenKind } from '../../engine/index.ts'
+import { randomText } from '../base/random-text.ts'
 import { ANCESTORS_MAX } from '../directory/directory.ts'
 import { canBeName } from './names.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from './verified-token.ts'
@@ -161,7 +162,7 @@ export function newClaims(issuance: {
     type: holder.type,
     gen: holder.generation,
     seq: changeNumber,
-    jti: randomBytes(16).toString('base64url'),
+    jti: randomText(16),
     ...(parent !== undefined && { from: [parent.tokenId, ...(parent.derivedFrom ?? [])] }),
     iat,
     ...(ends.length > 0 && { exp: Math.min(...ends) }),

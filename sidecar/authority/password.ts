@@ -6,6 +6,7 @@ import { type Argon2Parameters, argon2, createSecretKey, randomBytes, timingSafe
 import { promisify } from 'node:util'
 import { callError } from '../base/call-error.ts'
 import { FairQueue, type Place } from '../base/fair-queue.ts'
+import { randomText } from '../base/random-text.ts'
 import type { Secret } from '../base/secret.ts'
 import { PASSWORD_COST } from './password-cost.ts'
 import { RecentPasswords } from './recent-passwords.ts'
@@ -127,15 +128,9 @@ export function canBeMade(password: string): boolean {
   return password.length === MADE_LENGTH && /^\w[\w-]*$/.test(password)
 }
 
-/**
- * Makes a password of 144 random bits. It contains no characters that a shell or a URL would change, and never begins with
- * `-`, which a command would take for an option.
- */
+/** Makes a password of 144 random bits. */
 export function newPassword(): string {
-  for (;;) {
-    const password = randomBytes((MADE_LENGTH / 4) * 3).toString('base64url')
-    if (!password.startsWith('-')) return password
-  }
+  return randomText((MADE_LENGTH / 4) * 3)
 }
 
 function phcString(nonce: Buffer, tag: Buffer): string {

@@ -152,7 +152,10 @@ function errorShown(error: unknown, flags: readonly string[]): ErrorShown {
 
 /** Commander's message on one line: `error: unknown command 'a'`, with a line `(Did you mean b?)` where it has an idea. */
 function usageText(message: string): string {
-  return message.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\)$/, '; did you mean $1')
+  return message
+    .replace(/^error: /, '')
+    .replace(/\n\(Did you mean (.*)\)$/, '; did you mean $1')
+    .replace(/^unknown option '-[^-].+'$/, '$&; an argument that begins with `-` stands after `--`')
 }
 
 function commandReasonOf(error: unknown): CommandReason {

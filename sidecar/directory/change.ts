@@ -1,5 +1,6 @@
 /** Changes of the directory. Each one is recorded in the audit trail in the same transaction. */
 import { randomBytes } from 'node:crypto'
+import { randomText } from '../base/random-text.ts'
 import type { ChangeAuthor } from './author.ts'
 import { ChangeWriter } from './change-writer.ts'
 import type { Queries } from './database.ts'
@@ -270,7 +271,7 @@ export class DirectoryChange {
       readonly pepper: string
     },
   ): Promise<string> {
-    const id = randomBytes(16).toString('base64url')
+    const id = randomText(16)
     await this.writer.insert('static_tokens', {
       ...token,
       id,

@@ -1,5 +1,5 @@
 /** Changes of what control panel users log in with, of their links and of their sessions. Each is recorded in the audit trail, but for uses of a session. */
-import { randomBytes } from 'node:crypto'
+import { randomText } from '../base/random-text.ts'
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
 import type { UserRecord } from './directory.ts'
@@ -102,7 +102,7 @@ export class PanelChange {
     const { nowMs } = this.#writer
     await this.#all('DELETE FROM panel_sessions WHERE ends_at_ms <= :now', { now: nowMs })
     await this.#makeRoom(holder)
-    const id = randomBytes(16).toString('base64url')
+    const id = randomText(16)
     await this.#writer.insert('panel_sessions', {
       ...{ hash, id },
       user_id: 'digest' in holder ? null : holder.id,

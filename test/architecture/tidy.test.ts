@@ -66,6 +66,13 @@ test.each(HABITS)('$claim', ({ broken, examples }) => {
   expect(written.filter(({ text }) => broken(text)).map(({ path }) => path)).toEqual([])
 })
 
+test('random texts that people copy are made in one place, where none looks like an option of a command', () => {
+  const direct = /[=:(] ?randomBytes\([^;\n]*\)\.toString\('base64url'\)/
+  expect("jti: randomBytes(16).toString('base64url')").toMatch(direct)
+  const makers = sourcesIn('sidecar/').filter(({ text }) => direct.test(text))
+  expect(makers.map(({ path }) => path)).toEqual(['sidecar/base/random-text.ts'])
+})
+
 test(`no function has more than ${FUNCTION_LINES_MAX} lines, tables excepted`, () => {
   const long = sourcesIn(...HELD)
     .filter(({ generated }) => !generated)

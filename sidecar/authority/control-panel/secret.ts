@@ -1,5 +1,6 @@
 /** Secrets of links and sessions: 256 random bits. The directory has their SHA-256, which is enough for what nobody can guess. */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { randomText } from '../../base/random-text.ts'
 import { Secret } from '../../base/secret.ts'
 
 /** A secret that was just made, and what is stored of it. */
@@ -11,7 +12,7 @@ export interface NewPanelSecret {
 const FORM = /^[\w-]{43}$/
 
 export function newPanelSecret(): NewPanelSecret {
-  const value = randomBytes(32).toString('base64url')
+  const value = randomText(32)
   return { secret: new Secret(value), hash: hash('sha256', value, 'buffer') }
 }
 
