@@ -11,9 +11,6 @@ const NUMBER_BYTES = 4
 /** The least payload of GOAWAY (§6.8). */
 const GOAWAY_BYTES_MIN = 8
 
-/** Longer header blocks are counted by themselves; others with the body of their request. */
-const SMALL_BLOCK_BYTES = 1_024
-
 const NOTHING = Buffer.alloc(0)
 
 export class Frames<Head> implements FrameTaker {
@@ -88,6 +85,11 @@ export class Frames<Head> implements FrameTaker {
 
   takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     this.#tookFrame = true
+    this.#take(type, flags, stream, bytes, start, end)
+    if (this.#session.turn.count(end - start)) this.#turnOver = true
+  }
+
+  #take(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     if (this.#session.blocks.open !== undefined && type !== FRAME.continuation)
       throw protocolError('a frame between the parts of header fields')
     if (!this.#gotSettings && type !== FRAME.settings) throw protocolError('the first frame must be SETTINGS')
@@ -140,7 +142,6 @@ export class Frames<Head> implements FrameTaker {
     if (flags & FLAG.padded)
       this.#session.data(stream, length, endStream, bytes, start + 1, paddedEnd(bytes, start, end, 1))
     else this.#session.data(stream, length, endStream, bytes, start, end)
-    if (this.#session.turn.count(length)) this.#turnOver = true
   }
 
   #headers(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
@@ -155,12 +156,8 @@ export class Frames<Head> implements FrameTaker {
     const dependsOnItself = prioritised && (bytes.readUInt32BE(from) & 0x7fff_ffff) === stream
     if (prioritised) from += PRIORITY_BYTES
     const endStream = (flags & FLAG.endStream) !== 0
-    if (flags & FLAG.endHeaders) {
-      this.#session.fields(stream, endStream, bytes, from, to)
-      // A block of many bytes can name thousands of fields.
-      if ((endStream || to - from > SMALL_BLOCK_BYTES) && this.#session.turn.count(to - from))
-        this.#turnOver = true
-    } else this.#beginBlock(stream, endStream, bytes, from, to)
+    if (flags & FLAG.endHeaders) this.#session.fields(stream, endStream, bytes, from, to)
+    else this.#beginBlock(stream, endStream, bytes, from, to)
     if (dependsOnItself) this.#dependsOnItself(stream)
   }
 

@@ -4,28 +4,34 @@ import { type Bound, ConnectionError, ERROR } from './protocol.ts'
 export type Rated = Extract<Bound, 'resets' | 'pings' | 'settings' | 'idle_frames'>
 
 /**
- * What useful work pays for: clients measure the connection with a ping now and then, and report what they have read.
- * Four frames for each request, and one for each so many bytes of an answer.
+ * What a peer may send in answer to what it was sent is no offence, whenever it comes (RFC 9113, §10.5): for each message
+ * that it has read it widens two windows, and may measure the connection with a ping. A message is sent in two parts.
  */
 const EARNED_BY_REQUEST = 4
+const EARNED_BY_PART = 2
+/** A long answer is read in parts: one frame for each so many bytes of it. */
 const BYTES_FOR_ONE = 1_024
 
+/** Most frames that a peer may have earned and not sent: as many as the small answers earn that the buffers of a socket can hold. */
+const EARNED_MAX = 262_144
+/** Most streams that a peer may cancel because others were answered. */
+const CANCELLABLE_MAX = 4_096
+
 const TITLES: Readonly<Record<Rated, string>> = {
-  resets: 'streams reset',
+  resets: 'streams cancelled or reset',
   pings: 'pings',
   settings: 'settings',
   idle_frames: 'frames that bring no request further',
 }
 
-/** The counts of one connection in the current second. */
+/** The counts of one connection. Some frames of each kind are free in a second; beyond that they must have been earned. */
 export class Rates {
   readonly #resetsMax: number
   readonly #controlFramesMax: number
-  #resets = 0
-  #pings = 0
-  #settings = 0
-  #idleFrames = 0
+  readonly #counts: Record<Rated, number> = { resets: 0, pings: 0, settings: 0, idle_frames: 0 }
+  #cancelled = 0
   #earned = 0
+  #cancellable = 0
 
   constructor(limits: { readonly resetsPerSecond: number; readonly controlFramesPerSecond: number }) {
     this.#resetsMax = limits.resetsPerSecond
@@ -34,44 +40,60 @@ export class Rates {
 
   /** A request has begun. */
   request(): void {
-    this.#earned += EARNED_BY_REQUEST
+    this.#earn(EARNED_BY_REQUEST)
   }
 
-  /** So many bytes of answers were sent. */
-  sent(bytes: number): void {
-    this.#earned += bytes / BYTES_FOR_ONE
+  /** So many bytes of answers were sent, with the ends of so many parts. */
+  sent(bytes: number, parts: number): void {
+    this.#earn(EARNED_BY_PART * parts + bytes / BYTES_FOR_ONE)
   }
 
-  /** @throws ConnectionError with ENHANCE_YOUR_CALM (RFC 9113, §10.5) */
-  reset(): void {
-    if (++this.#resets > this.#resetsMax) throw tooMany('resets', this.#resetsMax)
+  /** A stream has ended with an answer. One in two may be cancelled, however many there are. */
+  answered(): void {
+    if (this.#cancellable < CANCELLABLE_MAX) this.#cancellable++
+  }
+
+  /** The peer has cancelled a stream. @throws ConnectionError with ENHANCE_YOUR_CALM (RFC 9113, §10.5) */
+  cancelled(): void {
+    if (++this.#cancelled <= this.#resetsMax) return
+    if (--this.#cancellable < 0) throw tooMany('resets', this.#resetsMax)
+  }
+
+  /** A stream was reset here, or refused, because of what the peer did. @throws ConnectionError with ENHANCE_YOUR_CALM */
+  fault(): void {
+    if (++this.#counts.resets > this.#resetsMax) throw tooMany('resets', this.#resetsMax)
   }
 
   /** @throws ConnectionError with ENHANCE_YOUR_CALM */
   ping(): void {
-    this.#check('pings', ++this.#pings)
+    this.#spend('pings')
   }
 
   /** @throws ConnectionError with ENHANCE_YOUR_CALM */
   setting(): void {
-    this.#check('settings', ++this.#settings)
+    this.#spend('settings')
   }
 
   /** An empty frame, a frame of a stream that is closed, a priority, a window update, a frame of an unknown type. @throws ConnectionError */
   idleFrame(): void {
-    this.#check('idle_frames', ++this.#idleFrames)
+    this.#spend('idle_frames')
   }
 
   newSecond(): void {
-    this.#resets = 0
-    this.#pings = 0
-    this.#settings = 0
-    this.#idleFrames = 0
-    this.#earned = 0
+    this.#cancelled = 0
+    this.#counts.resets = 0
+    this.#counts.pings = 0
+    this.#counts.settings = 0
+    this.#counts.idle_frames = 0
   }
 
-  #check(kind: Rated, count: number): void {
-    if (count > this.#controlFramesMax + this.#earned) throw tooMany(kind, this.#controlFramesMax)
+  #earn(frames: number): void {
+    this.#earned = Math.min(this.#earned + frames, EARNED_MAX)
+  }
+
+  #spend(kind: Rated): void {
+    if (++this.#counts[kind] <= this.#controlFramesMax) return
+    if (--this.#earned < 0) throw tooMany(kind, this.#controlFramesMax)
   }
 }
 

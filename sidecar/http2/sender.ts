@@ -29,8 +29,8 @@ export interface Outlet extends Sink {
 export interface SenderEvents<Head> {
   /** The last frame of a stream was written. */
   onSent(stream: Stream<Head>): void
-  /** Bytes of answers were written. */
-  onBytes(bytes: number): void
+  /** Bytes of answers were written, with the ends of so many parts. */
+  onBytes(bytes: number, parts: number): void
 }
 
 export class Sender<Head> {
@@ -120,7 +120,7 @@ export class Sender<Head> {
     writer.header(last.length, FRAME.headers, FLAG.endHeaders | FLAG.endStream, id)
     writer.bytes(last)
     this.#window -= bytes
-    this.#events.onBytes(bytes)
+    this.#events.onBytes(bytes, 2)
     return true
   }
 
@@ -270,7 +270,8 @@ export class Sender<Head> {
     this.add(-bytes)
     this.#window -= bytes
     stream.sendWindow -= bytes
-    this.#events.onBytes(bytes)
+    stream.answered = true
+    this.#events.onBytes(bytes, sent)
   }
 
   #room(bytes: number): void {

@@ -71,7 +71,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.blocks = new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, host.peer))
     this.sender = new Sender(writer, outlet, host.budget, {
       onSent: (stream) => this.#sent(stream),
-      onBytes: (bytes) => this.rates.sent(bytes),
+      onBytes: (bytes, parts) => this.rates.sent(bytes, parts),
     })
   }
 
@@ -143,11 +143,6 @@ export class Session<Head> implements StreamOwner<Head> {
     this.sender.add(bytes)
   }
 
-  reset(stream: Stream<Head>, code: ErrorCode): void {
-    this.#resetId(stream.id, code)
-    this.#close(stream, false)
-  }
-
   release(stream: Stream<Head>, bytes: number): void {
     const released = Math.min(bytes, stream.unreleased)
     stream.unreleased -= released
@@ -176,18 +171,18 @@ export class Session<Head> implements StreamOwner<Head> {
     if (start === end && !endStream) this.rates.idleFrame()
     const stream = this.streams.get(id)
     if (stream === undefined) {
-      this.#onClosed(id, 'DATA')
+      this.#onClosed(id, 'DATA', length)
       return
     }
     stream.receiveWindow -= length
     stream.unreleased += length
     const fits = this.window.hold(length)
-    if (stream.remoteEnded) this.reset(stream, ERROR.STREAM_CLOSED)
-    else if (stream.receiveWindow < 0) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
-    else if (!stream.takesBody(end - start, endStream)) this.reset(stream, ERROR.PROTOCOL_ERROR)
+    if (stream.remoteEnded) this.#reset(stream, ERROR.STREAM_CLOSED)
+    else if (stream.receiveWindow < 0) this.#reset(stream, ERROR.FLOW_CONTROL_ERROR)
+    else if (!stream.takesBody(end - start, endStream)) this.#reset(stream, ERROR.PROTOCOL_ERROR)
     else if (!fits) {
       this.#host.exceeded('buffered_bytes')
-      this.reset(stream, ERROR.ENHANCE_YOUR_CALM)
+      this.#reset(stream, ERROR.ENHANCE_YOUR_CALM)
     } else {
       stream.remoteEnded = endStream
       this.#app.data(stream, bytes, start, end)
@@ -207,15 +202,17 @@ export class Session<Head> implements StreamOwner<Head> {
           'stream ids of a client are odd and increase (§5.1.1)',
         )
       this.rates.idleFrame()
-      this.#onClosed(id, 'HEADERS')
+      this.#onClosed(id, 'HEADERS', end - start)
     }
   }
 
   /** RST_STREAM (§6.4) */
   peerReset(id: number): void {
     this.#mustHaveBegun(id, 'RST_STREAM')
-    this.rates.reset()
     const stream = this.streams.get(id)
+    // Many clients reset each stream whose end they know, also one that has ended.
+    if (stream === undefined || stream.answered) this.rates.idleFrame()
+    else this.rates.cancelled()
     if (stream !== undefined) this.#close(stream, false)
   }
 
@@ -224,11 +221,14 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#mustHaveBegun(id, 'WINDOW_UPDATE')
     const stream = this.streams.get(id)
     // An increment of nothing is an error also where the answer was faster (§6.9).
-    if (bytes === 0) this.#resetId(id, ERROR.PROTOCOL_ERROR)
-    if (stream === undefined) return
+    if (bytes === 0 && stream !== undefined) this.#reset(stream, ERROR.PROTOCOL_ERROR)
+    else if (bytes === 0) {
+      this.#resetId(id, ERROR.PROTOCOL_ERROR, 0)
+      this.rates.fault()
+    }
+    if (stream === undefined || stream.closed) return
     stream.sendWindow += bytes
-    if (bytes === 0) this.#close(stream, false)
-    else if (stream.sendWindow > WINDOW_MAX) this.reset(stream, ERROR.FLOW_CONTROL_ERROR)
+    if (stream.sendWindow > WINDOW_MAX) this.#reset(stream, ERROR.FLOW_CONTROL_ERROR)
     else if (stream.outgoing !== undefined) this.sender.queue(stream)
   }
 
@@ -236,7 +236,7 @@ export class Session<Head> implements StreamOwner<Head> {
   streamError(id: number, code: ErrorCode, message: string): void {
     const stream = this.streams.get(id)
     if (stream === undefined) throw new ConnectionError(code, message)
-    this.reset(stream, code)
+    this.#reset(stream, code)
   }
 
   initialWindow(bytes: number): void {
@@ -293,7 +293,7 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.draining === 'last_stream_told') {
       this.blocks.fields(bytes, start, end) // They may still change the table.
       this.rates.idleFrame()
-      this.#ids.addReset(id)
+      this.#ids.addReset(id, STREAM_WINDOW_BYTES)
       return
     }
     this.#ids.open(id)
@@ -301,12 +301,12 @@ export class Session<Head> implements StreamOwner<Head> {
     const malformed = fault !== '' || (endStream && contentLength > 0)
     if (tooLarge) this.#host.exceeded('header_list')
     // A few bytes can ask for a large list again and again.
-    if (malformed || tooLarge) this.rates.reset()
-    if (malformed) this.#resetId(id, ERROR.PROTOCOL_ERROR)
+    if (malformed || tooLarge) this.rates.fault()
+    if (malformed) this.#resetId(id, ERROR.PROTOCOL_ERROR, STREAM_WINDOW_BYTES)
     else if (this.streams.size + this.#orphans >= this.#host.limits.streams) {
       this.#host.exceeded('streams')
       this.rates.idleFrame()
-      this.#resetId(id, ERROR.REFUSED_STREAM)
+      this.#resetId(id, ERROR.REFUSED_STREAM, STREAM_WINDOW_BYTES)
     } else {
       this.rates.request()
       const stream = new Stream<Head>(this, id, app as Head, {
@@ -322,10 +322,10 @@ export class Session<Head> implements StreamOwner<Head> {
 
   #trailers(stream: Stream<Head>, endStream: boolean, bytes: Buffer, start: number, end: number): void {
     const { fields } = this.blocks.fields(bytes, start, end)
-    if (stream.remoteEnded) this.reset(stream, ERROR.STREAM_CLOSED)
+    if (stream.remoteEnded) this.#reset(stream, ERROR.STREAM_CLOSED)
     // Fields in the middle of a body do not exist (§8.1).
     else if (!endStream || trailerFault(fields) !== '' || !stream.takesBody(0, true))
-      this.reset(stream, ERROR.PROTOCOL_ERROR)
+      this.#reset(stream, ERROR.PROTOCOL_ERROR)
     else {
       stream.remoteEnded = true
       this.#app.data(stream, bytes, end, end)
@@ -333,11 +333,12 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   /** A frame of a stream that is not open. */
-  #onClosed(id: number, type: string): void {
+  #onClosed(id: number, type: string, bytes: number): void {
     this.#mustHaveBegun(id, type)
-    // It was on its way when the stream was reset (§5.1).
-    if (this.#ids.wasReset(id)) return
-    throw new ConnectionError(ERROR.STREAM_CLOSED, `${type} on a closed stream`)
+    // It was on its way when the stream was reset (§5.1), as far as the window went.
+    const left = this.#ids.ignore(id, bytes)
+    if (left === undefined) throw new ConnectionError(ERROR.STREAM_CLOSED, `${type} on a closed stream`)
+    if (left < 0) this.rates.idleFrame()
   }
 
   /** Nothing but HEADERS and PRIORITY may come on an idle stream (§5.1). */
@@ -345,8 +346,16 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.#ids.isIdle(id)) throw new ConnectionError(ERROR.PROTOCOL_ERROR, `${type} on an idle stream`)
   }
 
-  #resetId(id: number, code: ErrorCode): void {
-    this.#ids.addReset(id)
+  /** Ends a stream because of what the peer did (§5.4.2). However it is done, it counts. */
+  #reset(stream: Stream<Head>, code: ErrorCode): void {
+    this.#resetId(stream.id, code, stream.receiveWindow)
+    this.#close(stream, false)
+    this.rates.fault()
+  }
+
+  /** @param windowBytes what the peer may have sent before it knows of the reset */
+  #resetId(id: number, code: ErrorCode, windowBytes: number): void {
+    this.#ids.addReset(id, windowBytes)
     this.#control(FRAME.rstStream, id, code)
   }
 
@@ -362,7 +371,8 @@ export class Session<Head> implements StreamOwner<Head> {
   /** The answer is complete. */
   #sent(stream: Stream<Head>): void {
     // What the peer still wants to send is of no use (§8.1).
-    if (!stream.remoteEnded) this.#resetId(stream.id, ERROR.NO_ERROR)
+    if (!stream.remoteEnded) this.#resetId(stream.id, ERROR.NO_ERROR, stream.receiveWindow)
+    this.rates.answered()
     this.#close(stream, true)
   }
 

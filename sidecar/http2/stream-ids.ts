@@ -1,9 +1,12 @@
 /** Which streams a peer has opened (RFC 9113, §5.1.1), and which of them were reset here. */
 
+/** What a frame counts at least that is ignored: the shortest messages of gRPC have about as many bytes. */
+const IGNORED_BYTES_MIN = 16
+
 export class StreamIds {
   readonly #resetsMax: number
-  /** Streams that were reset here, oldest first. What was on its way to them is ignored (§5.4.2). */
-  readonly #reset = new Set<number>()
+  /** Streams that were reset here, oldest first, with what may be on its way to them in bytes. It is ignored (§5.4.2). */
+  readonly #reset = new Map<number, number>()
   /** The streams that the peer left out when it opened the last one that left any out. */
   #leftOutFrom = 0
   #leftOutTo = 0
@@ -38,14 +41,20 @@ export class StreamIds {
     return (id > this.last || (id & 1) === 0) && !this.#reset.has(id)
   }
 
-  addReset(id: number): void {
-    this.#reset.add(id)
+  /** @param windowBytes what the peer could send when the stream was reset */
+  addReset(id: number, windowBytes: number): void {
+    this.#reset.set(id, windowBytes)
     if (this.#reset.size <= this.#resetsMax) return
-    const [oldest] = this.#reset
+    const [oldest] = this.#reset.keys()
     this.#reset.delete(oldest as number)
   }
 
-  wasReset(id: number): boolean {
-    return this.#reset.has(id)
+  /** Counts what arrives on a stream that was reset here. @returns what may still be on its way, in bytes; undefined: it was not reset here */
+  ignore(id: number, bytes: number): number | undefined {
+    const windowBytes = this.#reset.get(id)
+    if (windowBytes === undefined) return undefined
+    const left = windowBytes - Math.max(bytes, IGNORED_BYTES_MIN)
+    this.#reset.set(id, left)
+    return left
   }
 }

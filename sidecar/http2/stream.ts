@@ -1,6 +1,5 @@
 /** A stream: one request and its answer. The application answers through it. */
 import type { Field, RepeatedFields } from './hpack/encoder.ts'
-import type { ErrorCode } from './protocol.ts'
 
 /** Header fields to send: those of many answers, or those of one. */
 export type FieldsToSend = RepeatedFields | readonly Field[]
@@ -29,7 +28,6 @@ export interface StreamOwner<Head> {
   ): void
   queue(stream: Stream<Head>): void
   added(stream: Stream<Head>, bytes: number): void
-  reset(stream: Stream<Head>, code: ErrorCode): void
   release(stream: Stream<Head>, bytes: number): void
   extend(stream: Stream<Head>, bytes: number): void
   waitForRoom(stream: Stream<Head>): void
@@ -47,6 +45,8 @@ export class Stream<Head> {
   state: unknown
   /** Whether the peer has sent everything. */
   remoteEnded: boolean
+  /** Whether the peer was sent a part of the body. */
+  answered = false
   /** Whether the stream is over, whoever ended it. */
   closed = false
   /** Whether a handler still runs. Such a stream counts, even if the peer has reset it. */
@@ -119,11 +119,6 @@ export class Stream<Head> {
     const outgoing = this.#queued()
     outgoing.trailers = trailers
     outgoing.ends = true
-  }
-
-  /** Ends the stream at once, and drops what was not sent (§5.4.2). */
-  reset(code: ErrorCode): void {
-    if (!this.closed) this.#owner.reset(this, code)
   }
 
   /** The application no longer holds so many bytes of the body. When the stream is closed, it holds none. */

@@ -1,14 +1,14 @@
 /** The turn of a connection: it ends after a while, so that the next one has its own. */
 import type { Limits } from './limits.ts'
 
-/** The clock is looked at after so many requests, or after one with so many bytes. */
-const REQUESTS_A_LOOK = 8
-const LARGE_BYTES = 4_096
+/** The clock is looked at after so much. A frame counts its bytes, and as many again as its handling costs in any case. */
+const LOOK_BYTES = 8_192
+const FRAME_BYTES = 1_024
 
 export class Turn {
   readonly #lastsMs: number
   #startedMs = 0
-  #requests = 0
+  #bytes = 0
 
   constructor({ turnMs }: Pick<Limits, 'turnMs'>) {
     this.#lastsMs = turnMs
@@ -22,8 +22,11 @@ export class Turn {
     return performance.now() - this.#startedMs > this.#lastsMs
   }
 
-  /** Counts a request, or a part of one with so many bytes. @returns whether the turn is over */
+  /** Counts a frame, whatever it is. @returns whether the turn is over */
   count(bytes: number): boolean {
-    return (++this.#requests % REQUESTS_A_LOOK === 0 || bytes > LARGE_BYTES) && this.isOver
+    this.#bytes += FRAME_BYTES + bytes
+    if (this.#bytes < LOOK_BYTES) return false
+    this.#bytes = 0
+    return this.isOver
   }
 }

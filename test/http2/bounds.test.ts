@@ -1,9 +1,10 @@
 /** What a peer may make the server hold or do. Each bound ends the connection or the stream that exceeds it, and is counted. */
 import { expect, test } from 'vitest'
+import type { Application } from '../../sidecar/http2/application.ts'
 import type { Limits } from '../../sidecar/http2/limits.ts'
 import type { Bound } from '../../sidecar/http2/protocol.ts'
 import { constant } from '../support/http2/constant.ts'
-import { debugData, described, TestServer } from '../support/http2/peer.ts'
+import { debugData, described, type Received, TestServer } from '../support/http2/peer.ts'
 import { ACK, callOf, END_HEADERS, FRAME, field, frame, PREFACE } from '../support/http2-frames.ts'
 
 const END_STREAM = 0x1
@@ -22,6 +23,8 @@ const number = (value: number) => {
   bytes.writeUInt32BE(value)
   return bytes
 }
+const cancelled = (stream: number) =>
+  Buffer.concat([open(stream), frame(FRAME.rstStream, { stream, payload: CANCEL })])
 const many = (count: number, made: (index: number) => Buffer) =>
   Buffer.concat(Array.from({ length: count }, (_, index) => made(index)))
 
@@ -36,6 +39,7 @@ interface Flood {
   readonly bound: Bound
 }
 
+const ping = frame(FRAME.ping, { payload: Buffer.alloc(8) })
 const control = { controlFramesPerSecond: 20 }
 const floods: readonly Flood[] = [
   {
@@ -81,11 +85,7 @@ const floods: readonly Flood[] = [
   {
     what: 'streams that are reset at once',
     limits: { resetsPerSecond: 20 },
-    each: (index) =>
-      Buffer.concat([
-        open(2 * index + 1),
-        frame(FRAME.rstStream, { stream: 2 * index + 1, payload: CANCEL }),
-      ]),
+    each: (index) => cancelled(2 * index + 1),
     allowed: 20,
     bound: 'resets',
   },
@@ -95,6 +95,52 @@ const floods: readonly Flood[] = [
     each: (index) => open(2 * index + 1, field('a', 'b')),
     allowed: 20,
     bound: 'resets',
+  },
+  {
+    what: 'streams that must be reset: a window wider by nothing',
+    limits: { resetsPerSecond: 20 },
+    each: (index) =>
+      Buffer.concat([
+        open(2 * index + 1),
+        frame(WINDOW_UPDATE, { stream: 2 * index + 1, payload: number(0) }),
+      ]),
+    allowed: 20,
+    bound: 'resets',
+  },
+  {
+    what: 'windows of a closed stream that are wider by nothing',
+    limits: { resetsPerSecond: 20 },
+    opening: whole(1),
+    each: () => frame(WINDOW_UPDATE, { stream: 1, payload: number(0) }),
+    allowed: 20,
+    bound: 'resets',
+  },
+  {
+    what: 'streams that must be reset: trailers that end nothing',
+    limits: { resetsPerSecond: 20 },
+    each: (index) => Buffer.concat([open(2 * index + 1), open(2 * index + 1)]),
+    allowed: 20,
+    bound: 'resets',
+  },
+  {
+    what: 'streams that must be reset: a window that is too wide',
+    limits: { resetsPerSecond: 20 },
+    each: (index) =>
+      Buffer.concat([
+        open(2 * index + 1),
+        frame(WINDOW_UPDATE, { stream: 2 * index + 1, payload: number(0x7fff_ffff) }),
+      ]),
+    allowed: 20,
+    bound: 'resets',
+  },
+  {
+    what: 'DATA of a stream that was reset, beyond what could be on its way',
+    limits: control,
+    opening: Buffer.concat([open(1), open(1)]),
+    each: () => frame(FRAME.data, { stream: 1, payload: Buffer.alloc(1) }),
+    // As many of 16 bytes as the window of a stream has, 20 that are free, and four that the request earned.
+    allowed: 262_144 / 16 + 24,
+    bound: 'idle_frames',
   },
   {
     what: 'empty parts of header fields',
@@ -153,8 +199,68 @@ test.each(floods.filter(({ bound }) => bound !== 'header_block'))(
 test('work that is useful pays for pings and window updates', () => {
   const server = new TestServer(constant(Buffer.alloc(10)), control)
   const peer = server.connect().send(PREFACE)
-  const ping = frame(FRAME.ping, { payload: Buffer.alloc(8) })
   peer.send(many(1_000, (index) => Buffer.concat([whole(2 * index + 1), ping, ping])))
+  expect(peer.ended).toBe(false)
+})
+
+/** Answers each message of a stream with one. */
+const echo: Application<undefined> = {
+  ...constant(Buffer.alloc(0)),
+  open: (stream) => stream.sendHeaders([['status', '200']]),
+  data: (stream) => stream.sendData(Buffer.alloc(5), Buffer.from('an answer')),
+}
+const message = frame(FRAME.data, { stream: 1, payload: Buffer.alloc(30) })
+/** What gRPC's C core sends for each message that it has read. */
+const read = Buffer.concat([
+  frame(WINDOW_UPDATE, { stream: 1, payload: number(14) }),
+  frame(WINDOW_UPDATE, { payload: number(14) }),
+])
+
+test('each message of a stream pays for what a client sends when it has read the answer', () => {
+  const server = new TestServer(echo, control)
+  const peer = server.connect().send(PREFACE, open(1))
+  for (let asked = 0; asked < 5_000; asked++) peer.send(message, read)
+  expect(peer.ended).toBe(false)
+  expect(
+    peer
+      .received()
+      .map(described)
+      .filter((each) => each === 'DATA 1'),
+  ).toHaveLength(5_000)
+  expect(server.exceeded).toEqual([])
+})
+
+test('what was earned is not lost at the end of a second, and does not last forever', () => {
+  const server = new TestServer(echo, control)
+  const peer = server.connect().send(PREFACE, open(1))
+  peer.send(many(1_000, () => message))
+  server.pass(5_000)
+  peer.send(many(1_000, () => read))
+  expect(peer.ended).toBe(false)
+  // The request has earned 4, each answer 4, and its 14 bytes their share. Of the window updates 20 were free, as 20 of the pings are.
+  const left = 4 + 1_000 * (4 + 14 / 1_024) - (2_000 - 20)
+  peer.send(many(20 + Math.floor(left), () => ping))
+  expect(peer.ended).toBe(false)
+  peer.send(ping)
+  expect(debugData(peer.received().slice(-1)[0] as Received)).toMatch(/^more than 20 pings /)
+})
+
+test('of many calls every second one may be cancelled, and no more', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), { resetsPerSecond: 20 })
+  const peer = server.connect().send(PREFACE)
+  peer.send(many(500, (index) => Buffer.concat([whole(4 * index + 1), cancelled(4 * index + 3)])))
+  expect(peer.ended).toBe(false)
+  peer.send(many(21, (index) => cancelled(2 * index + 2_001)))
+  expect(peer.ended).toBe(true)
+})
+
+test('a stream that was answered in part may be given up', () => {
+  const server = new TestServer(echo, { resetsPerSecond: 20 })
+  const peer = server.connect().send(PREFACE)
+  const answered = (stream: number) =>
+    Buffer.concat([open(stream), frame(FRAME.data, { stream, payload: Buffer.alloc(30) })])
+  for (let stream = 1; stream < 1_000; stream += 2)
+    peer.send(answered(stream)).send(frame(FRAME.rstStream, { stream, payload: CANCEL }))
   expect(peer.ended).toBe(false)
 })
 
