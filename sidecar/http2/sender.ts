@@ -49,6 +49,8 @@ export class Sender<Head> {
   unsentBytes = 0
   /** Bytes written to the socket. */
   writtenBytes = 0
+  /** Frames that were asked for while another connection had its turn. */
+  readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
   /** Whether the connection has its turn, so that what is written goes out at its end. */
   inTurn = false
   /** Whether the socket is full. */
@@ -73,8 +75,17 @@ export class Sender<Head> {
     this.#writer.bytes(payload)
   }
 
-  /** A frame with one number. */
+  beginTurn(): void {
+    this.inTurn = true
+    for (const { type, stream, value } of this.#later.splice(0)) this.controlNumber(type, stream, value)
+  }
+
+  /** A frame with one number: now if the connection has its turn, else at the beginning of the next one. */
   controlNumber(type: number, stream: number, value: number): void {
+    if (!this.inTurn) {
+      this.#later.push({ type, stream, value })
+      return
+    }
     this.#room(FRAME_HEADER_BYTES + 4)
     this.#writer.header(4, type, FLAG.none, stream)
     this.#writer.uint32(value)

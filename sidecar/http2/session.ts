@@ -54,8 +54,6 @@ export class Session<Head> implements StreamOwner<Head> {
   #orphans = 0
   readonly window: ReceiveWindow
   readonly turn: Turn
-  /** Frames that were asked for while another connection had its turn. */
-  readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
   draining: Draining = 'no'
   /** Whether nothing is read any more: the connection only sends what is left, and ends. */
   over = false
@@ -95,10 +93,8 @@ export class Session<Head> implements StreamOwner<Head> {
 
   beginTurn(): void {
     this.#host.writer.claim()
-    this.sender.inTurn = true
     this.turn.begin()
-    for (const { type, stream, value } of this.#later.splice(0))
-      this.sender.controlNumber(type, stream, value)
+    this.sender.beginTurn()
   }
 
   /** Sends what can be sent, and lets those go on that waited for it. */
@@ -177,12 +173,12 @@ export class Session<Head> implements StreamOwner<Head> {
     stream.receiveWindow -= length
     stream.unreleased += length
     const fits = this.window.hold(length)
-    if (stream.remoteEnded) this.#reset(stream, ERROR.STREAM_CLOSED)
-    else if (stream.receiveWindow < 0) this.#reset(stream, ERROR.FLOW_CONTROL_ERROR)
-    else if (!stream.takesBody(end - start, endStream)) this.#reset(stream, ERROR.PROTOCOL_ERROR)
+    if (stream.remoteEnded) this.#fault(stream.id, ERROR.STREAM_CLOSED)
+    else if (stream.receiveWindow < 0) this.#fault(stream.id, ERROR.FLOW_CONTROL_ERROR)
+    else if (!stream.takesBody(end - start, endStream)) this.#fault(stream.id, ERROR.PROTOCOL_ERROR)
     else if (!fits) {
       this.#host.exceeded('buffered_bytes')
-      this.#reset(stream, ERROR.ENHANCE_YOUR_CALM)
+      this.#fault(stream.id, ERROR.ENHANCE_YOUR_CALM)
     } else {
       stream.remoteEnded = endStream
       this.#app.data(stream, bytes, start, end)
@@ -221,22 +217,19 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#mustHaveBegun(id, 'WINDOW_UPDATE')
     const stream = this.streams.get(id)
     // An increment of nothing is an error also where the answer was faster (§6.9).
-    if (bytes === 0 && stream !== undefined) this.#reset(stream, ERROR.PROTOCOL_ERROR)
-    else if (bytes === 0) {
-      this.#resetId(id, ERROR.PROTOCOL_ERROR, 0)
-      this.rates.fault()
+    if (bytes === 0) this.#fault(id, ERROR.PROTOCOL_ERROR)
+    else if (stream !== undefined) {
+      stream.sendWindow += bytes
+      if (stream.sendWindow > WINDOW_MAX) this.#fault(id, ERROR.FLOW_CONTROL_ERROR)
+      else if (stream.outgoing !== undefined) this.sender.queue(stream)
     }
-    if (stream === undefined || stream.closed) return
-    stream.sendWindow += bytes
-    if (stream.sendWindow > WINDOW_MAX) this.#reset(stream, ERROR.FLOW_CONTROL_ERROR)
-    else if (stream.outgoing !== undefined) this.sender.queue(stream)
   }
 
   /** An error of a stream, or of the connection if the stream is not open. */
   streamError(id: number, code: ErrorCode, message: string): void {
     const stream = this.streams.get(id)
     if (stream === undefined) throw new ConnectionError(code, message)
-    this.#reset(stream, code)
+    this.#fault(stream.id, code)
   }
 
   initialWindow(bytes: number): void {
@@ -301,8 +294,8 @@ export class Session<Head> implements StreamOwner<Head> {
     const malformed = fault !== '' || (endStream && contentLength > 0)
     if (tooLarge) this.#host.exceeded('header_list')
     // A few bytes can ask for a large list again and again.
-    if (malformed || tooLarge) this.rates.fault()
-    if (malformed) this.#resetId(id, ERROR.PROTOCOL_ERROR, STREAM_WINDOW_BYTES)
+    if (tooLarge) this.rates.fault()
+    if (malformed) this.#fault(id, ERROR.PROTOCOL_ERROR)
     else if (this.streams.size + this.#orphans >= this.#host.limits.streams) {
       this.#host.exceeded('streams')
       this.rates.idleFrame()
@@ -322,10 +315,10 @@ export class Session<Head> implements StreamOwner<Head> {
 
   #trailers(stream: Stream<Head>, endStream: boolean, bytes: Buffer, start: number, end: number): void {
     const { fields } = this.blocks.fields(bytes, start, end)
-    if (stream.remoteEnded) this.#reset(stream, ERROR.STREAM_CLOSED)
+    if (stream.remoteEnded) this.#fault(stream.id, ERROR.STREAM_CLOSED)
     // Fields in the middle of a body do not exist (§8.1).
     else if (!endStream || trailerFault(fields) !== '' || !stream.takesBody(0, true))
-      this.#reset(stream, ERROR.PROTOCOL_ERROR)
+      this.#fault(stream.id, ERROR.PROTOCOL_ERROR)
     else {
       stream.remoteEnded = true
       this.#app.data(stream, bytes, end, end)
@@ -346,10 +339,11 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.#ids.isIdle(id)) throw new ConnectionError(ERROR.PROTOCOL_ERROR, `${type} on an idle stream`)
   }
 
-  /** Ends a stream because of what the peer did (§5.4.2). However it is done, it counts. */
-  #reset(stream: Stream<Head>, code: ErrorCode): void {
-    this.#resetId(stream.id, code, stream.receiveWindow)
-    this.#close(stream, false)
+  /** Ends a stream because of what the peer did (§5.4.2), also if it has ended already. However it is done, it counts. */
+  #fault(id: number, code: ErrorCode): void {
+    const stream = this.streams.get(id)
+    this.#resetId(id, code, stream?.receiveWindow ?? STREAM_WINDOW_BYTES)
+    if (stream !== undefined) this.#close(stream, false)
     this.rates.fault()
   }
 
@@ -359,13 +353,9 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#control(FRAME.rstStream, id, code)
   }
 
-  /** A frame with one number: now if the connection has its turn, else at the beginning of the next one. */
   #control(type: number, stream: number, value: number): void {
-    if (this.sender.inTurn) this.sender.controlNumber(type, stream, value)
-    else {
-      this.#later.push({ type, stream, value })
-      this.#host.wake()
-    }
+    this.sender.controlNumber(type, stream, value)
+    if (!this.sender.inTurn) this.#host.wake()
   }
 
   /** The answer is complete. */
