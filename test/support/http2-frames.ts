@@ -63,6 +63,29 @@ export function callOf(path: string): Buffer {
   ])
 }
 
+/** RST_STREAM by a client that needs no answer (§7). */
+export function cancel(stream: number): Buffer {
+  return frame(FRAME.rstStream, { stream, payload: uint32(0x8) })
+}
+
+/** A call that goes on, one that is whole, and one that is cancelled at once. */
+export function open(stream: number, payload: Buffer = callOf('/')): Buffer {
+  return frame(FRAME.headers, { flags: END_HEADERS, stream, payload })
+}
+
+export function whole(stream: number, payload: Buffer = callOf('/')): Buffer {
+  return frame(FRAME.headers, { flags: END_HEADERS | END_STREAM, stream, payload })
+}
+
+export function cancelled(stream: number): Buffer {
+  return Buffer.concat([open(stream), cancel(stream)])
+}
+
+/** So many of them, one after the other. */
+export function many(count: number, made: (index: number) => Buffer): Buffer {
+  return Buffer.concat(Array.from({ length: count }, (_, index) => made(index)))
+}
+
 /** A message of gRPC with its prefix. */
 export function messageFrame(message: Uint8Array, compressed = 0): Buffer {
   const prefix = Buffer.alloc(5)
