@@ -9,7 +9,9 @@ import { Frames } from './frames.ts'
 import type { Limits } from './limits.ts'
 import { type Bound, ConnectionError, ERROR, FLAG, FRAME } from './protocol.ts'
 import { readInto } from './read-buffer.ts'
+import type { Schedule, Worker } from './schedule.ts'
 import { type Host, Session } from './session.ts'
+import type { Turn } from './turn.ts'
 
 /** What a connection needs of its server. */
 export interface ConnectionOwner<Head> {
@@ -19,8 +21,7 @@ export interface ConnectionOwner<Head> {
   readonly writer: FrameWriter
   readonly nowMs: number
   exceeded(bound: Bound): void
-  /** Calls `resume` when the others have had their turns. */
-  resumeLater(connection: Connection<Head>): void
+  readonly schedule: Schedule
   closed(connection: Connection<Head>): void
 }
 
@@ -37,7 +38,7 @@ const AGE_SPREAD = 0.2
 /** What a stream costs, beside the bytes of its request and answer. */
 const STREAM_BYTES = 2_048
 
-export class Connection<Head> implements Host, HeldConnection, Holder {
+export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
   readonly #owner: ConnectionOwner<Head>
   readonly #socket: Duplex
   readonly #session: Session<Head>
@@ -58,7 +59,8 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
   #askedMs = 0
   #announcedMs = 0
   #endedMs = 0
-  #woken = false
+  /** Whether it has waited, so that it may work on the next bytes at once. */
+  #isNext = false
 
   constructor(owner: ConnectionOwner<Head>, accepted: Duplex, peer: Peer) {
     const { nowMs, limits } = owner
@@ -96,6 +98,14 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
 
   get writer(): FrameWriter {
     return this.#owner.writer
+  }
+
+  get schedule(): Schedule {
+    return this.#owner.schedule
+  }
+
+  get turn(): Turn {
+    return this.#session.turn
   }
 
   get outlet(): Duplex {
@@ -155,12 +165,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
 
   /** Answers of handlers that ended at the same time go out together. */
   wake(): void {
-    if (this.#woken) return
-    this.#woken = true
-    setImmediate(() => {
-      this.#woken = false
-      this.#turn(() => {})
-    })
+    this.#owner.schedule.wait(this)
   }
 
   /** Asks the peer to open no more streams, and closes the connection when the last one has ended. */
@@ -206,20 +211,36 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
     if (this.#session.over) return
     this.#heardMs = this.nowMs
     this.#askedMs = 0
-    this.#turn(() => this.#frames.read(chunk))
+    if (this.#isNext || this.#owner.schedule.admits(this)) {
+      this.#isNext = false
+      this.#turn(() => this.#frames.read(chunk))
+    } else {
+      this.#frames.keep(chunk)
+      this.#wait()
+    }
   }
 
   #drained(): void {
     this.#session.sender.full = false
-    this.#turn(() => {})
-    this.resume()
+    this.wake()
   }
 
-  /** Goes on with what is left of an earlier turn. */
-  resume(): void {
-    if (!this.#frames.paused || this.#session.sender.full || this.#session.over) return
-    this.#turn(() => this.#frames.resume())
-    if (!this.#frames.paused) this.#socket.resume()
+  #wait(): void {
+    this.#socket.pause()
+    // Without room, it goes on when the peer has read something.
+    if (!this.#session.sender.full) this.wake()
+  }
+
+  /** Goes on with what is left of an earlier turn, and reads on if nothing is. */
+  resume(): boolean {
+    const { sender } = this.#session
+    this.#turn(() => {
+      if (!sender.full) this.#frames.resume()
+    })
+    if (this.#frames.paused || this.turn.isBusy || !this.#socket.isPaused()) return false
+    this.#isNext = true
+    this.#socket.resume()
+    return true
   }
 
   /** Does some work, and then sends what it has brought. */
@@ -247,11 +268,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder {
       throw error
     }
     if (this.#session.over) this.#end()
-    else if (this.#frames.paused) {
-      this.#socket.pause()
-      // Without room, it goes on when the peer has read something.
-      if (!this.#session.sender.full) this.#owner.resumeLater(this)
-    }
+    else if (this.#frames.paused || this.turn.isBusy) this.#wait()
   }
 
   /** The last frame was written. */

@@ -40,11 +40,20 @@ export class FrameReader {
 
   /** Takes what has arrived. The bytes are only lent, so what is left is copied. */
   read(chunk: Buffer): void {
-    // A socket that was paused may have had something on its way.
-    this.#chunk = this.paused ? Buffer.concat([this.#chunk.subarray(this.#at), chunk]) : chunk
-    this.#at = 0
+    if (this.paused) this.keep(chunk)
+    else {
+      this.#chunk = chunk
+      this.#at = 0
+    }
     this.resume()
     if (this.paused) this.#own()
+  }
+
+  /** Keeps what has arrived, and takes nothing of it yet. */
+  keep(chunk: Buffer): void {
+    // A socket that was paused may have had something on its way.
+    this.#chunk = Buffer.concat([this.#chunk.subarray(this.#at), chunk])
+    this.#at = 0
   }
 
   /** Goes on where it paused. */

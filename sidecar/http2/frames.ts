@@ -39,6 +39,11 @@ export class Frames<Head> implements FrameTaker {
     this.#run(() => this.#reader.read(chunk))
   }
 
+  /** Keeps what has arrived for `resume`. */
+  keep(chunk: Buffer): void {
+    this.#reader.keep(chunk)
+  }
+
   resume(): void {
     this.#run(() => this.#reader.resume())
   }

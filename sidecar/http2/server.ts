@@ -8,6 +8,7 @@ import { Connection, type ConnectionOwner } from './connection.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_LIMITS, type Limits } from './limits.ts'
 import { BOUNDS, type Bound } from './protocol.ts'
+import { Schedule } from './schedule.ts'
 
 export interface ServerOptions {
   readonly limits?: Partial<Limits>
@@ -21,13 +22,11 @@ export interface ServerOptions {
 const TICK_MS = 250
 const TICKS_A_SECOND = 4
 
-/** How long work that is left over may take before new bytes are read, in milliseconds. */
-const LEFT_OVER_MS = 1
-
 export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly app: Application<Head>
   readonly limits: Limits
   readonly budget: Budget
+  readonly schedule: Schedule
   readonly writer = new FrameWriter()
   /** How often each bound was exceeded. */
   readonly exceededCounts: Record<Bound, number>
@@ -35,9 +34,6 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly #clock: () => number
   readonly #connections: ConnectionTable<Connection<Head>>
   readonly #onGivenWay = (bound: TableBound): void => this.exceeded(bound)
-  /** Connections with work left over from their turns. Each is in it once; the first one is next. */
-  readonly #unfinished = new Set<Connection<Head>>()
-  #resuming = false
   #nowMs: number
   #ticks = 0
   #closing = false
@@ -54,6 +50,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.exceededCounts = Object.fromEntries(BOUNDS.map((bound) => [bound, 0])) as Record<Bound, number>
     this.#onExceeded = options.onExceeded ?? (() => {})
     this.#clock = options.clock ?? (() => performance.now())
+    this.schedule = new Schedule(this.limits, this.#clock)
     this.#nowMs = this.#clock()
   }
 
@@ -111,38 +108,13 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.#onExceeded(bound)
   }
 
-  resumeLater(connection: Connection<Head>): void {
-    this.#unfinished.add(connection)
-    this.#resumeSoon()
-  }
-
   closed(connection: Connection<Head>): void {
-    this.#unfinished.delete(connection)
+    this.schedule.leave(connection)
     this.#connections.delete(connection)
     if (this.#connections.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
     this.#whenEmpty?.()
-  }
-
-  #resumeSoon(): void {
-    if (this.#resuming || this.#unfinished.size === 0) return
-    this.#resuming = true
-    setImmediate(() => {
-      this.#resuming = false
-      this.#resumeSome()
-      this.#resumeSoon()
-    })
-  }
-
-  /** Lets those go on who have waited longest. Then what has just arrived on other connections is read, however many are left. */
-  #resumeSome(): void {
-    const endMs = performance.now() + LEFT_OVER_MS
-    for (const connection of this.#unfinished) {
-      this.#unfinished.delete(connection)
-      connection.resume()
-      if (performance.now() >= endMs) return
-    }
   }
 
   /** Lets streams end for up to `drainMs`, then closes the connections that are left. */

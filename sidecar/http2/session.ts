@@ -19,6 +19,7 @@ import {
 import { Rates } from './rates.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import { trailerFault } from './request-head.ts'
+import type { Schedule } from './schedule.ts'
 import { type Outlet, outgoingAnswer, Sender } from './sender.ts'
 import { STREAM_WINDOW_BYTES, settingsPayload } from './settings.ts'
 import { Stream, type StreamOwner } from './stream.ts'
@@ -33,6 +34,7 @@ export interface Host {
   readonly budget: Budget
   readonly writer: FrameWriter
   readonly outlet: Outlet
+  readonly schedule: Schedule
   /** The time in milliseconds, as of the last tick. */
   readonly nowMs: number
   /** Asks for a turn soon, because there is something to send. */
@@ -65,7 +67,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#ids = new StreamIds(limits.streams)
     this.window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
     this.rates = new Rates(limits)
-    this.turn = new Turn(limits)
+    this.turn = new Turn(host.schedule)
     this.blocks = new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, host.peer))
     this.sender = new Sender(writer, outlet, host.budget, {
       onSent: (stream) => this.#sent(stream),
@@ -107,6 +109,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.sender.inTurn = false
     this.sender.flush()
     this.#host.writer.release()
+    this.turn.end()
   }
 
   yields(): boolean {

@@ -1,25 +1,53 @@
 /** The turn of a connection: it ends after a while, so that the next one has its own. */
-import type { Limits } from './limits.ts'
+
+/** What says how long turns last, and adds them up. */
+interface Pace {
+  readonly round: number
+  readonly turnMs: number
+  spent(ms: number): void
+  /** The time in milliseconds. */
+  readonly now: () => number
+}
 
 /** The clock is looked at after so much. A frame counts its bytes, and as many again as its handling costs in any case. */
 const LOOK_BYTES = 8_192
 const FRAME_BYTES = 1_024
 
 export class Turn {
-  readonly #lastsMs: number
+  readonly #pace: Pace
   #startedMs = 0
+  #endsMs = 0
   #bytes = 0
+  /** What was spent in a round: several reads of a socket have one turn. */
+  #round = -1
+  #roundMs = 0
+  /** Whether the last turn was over before everything was done. */
+  isBusy = false
 
-  constructor({ turnMs }: Pick<Limits, 'turnMs'>) {
-    this.#lastsMs = turnMs
+  constructor(pace: Pace) {
+    this.#pace = pace
   }
 
   begin(): void {
-    this.#startedMs = performance.now()
+    const { round, turnMs } = this.#pace
+    if (round !== this.#round) {
+      this.#round = round
+      this.#roundMs = 0
+    }
+    this.#startedMs = this.#pace.now()
+    this.#endsMs = this.#startedMs + turnMs - this.#roundMs
+  }
+
+  end(): void {
+    const nowMs = this.#pace.now()
+    const ms = nowMs - this.#startedMs
+    this.#roundMs += ms
+    this.isBusy = nowMs > this.#endsMs
+    this.#pace.spent(ms)
   }
 
   get isOver(): boolean {
-    return performance.now() - this.#startedMs > this.#lastsMs
+    return this.#pace.now() > this.#endsMs
   }
 
   /** Counts a frame, whatever it is. @returns whether the turn is over */

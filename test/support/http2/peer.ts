@@ -42,7 +42,7 @@ export interface Peering {
   readonly address?: string
 }
 
-/** A server with a clock that only goes on when the test says so. A turn has no end, unless its limit is given: on a busy machine it ends any time. */
+/** A server with a clock that only goes on when the test says so. */
 export class TestServer<Head> {
   nowMs = 1_000_000
   readonly http2: Http2Server<Head>
@@ -50,7 +50,7 @@ export class TestServer<Head> {
 
   constructor(app: Application<Head>, limits: Partial<Limits> = {}) {
     this.http2 = new Http2Server(app, {
-      limits: { turnMs: Number.POSITIVE_INFINITY, ...limits },
+      limits,
       clock: () => this.nowMs,
       onExceeded: (bound) => this.exceeded.push(bound),
     })

@@ -3,6 +3,7 @@
  * prints how its connections have ended.
  */
 import type { Socket } from 'node:net'
+import { CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
 import type { Bound } from '../../../sidecar/http2/protocol.ts'
 import {
   callOf,
@@ -69,6 +70,16 @@ const padded = Buffer.concat([
 const LARGE_PREFIX = Buffer.of(0, 0, 0x3f, 0, 0)
 
 const manyFields = Buffer.concat(Array(128).fill(field('x-flood', 'x'.repeat(100))))
+
+/** An ordinary question. */
+const claims = messageFrame(
+  CheckRequest.encode({
+    api: 'balance',
+    subject: { $case: 'token', value: { kind: 'static_token', scope: { account: '123456', project: '' } } },
+    target: undefined,
+    clientAddress: '',
+  }).finish(),
+)
 
 export const FLOODS: Readonly<Record<string, Flood>> = {
   'calls that are reset at once': {
@@ -152,6 +163,32 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
     frames: () => frame(FRAME.data, { stream: 1, payload: Buffer.alloc(1) }),
     everyMs: 50,
     connections: 200,
+  },
+  'streams that must be reset, because their windows are wider by nothing': {
+    bound: 'resets',
+    opening: none,
+    frames: (stream) =>
+      Buffer.concat([headers(stream, CHECK), frame(FRAME.windowUpdate, { stream, payload: uint32(0) })]),
+  },
+  'trailers that end nothing': {
+    bound: 'resets',
+    opening: none,
+    frames: (stream) => Buffer.concat([headers(stream, CHECK), headers(stream, none)]),
+  },
+  'DATA of a stream that was reset': {
+    bound: 'idle_frames',
+    opening: Buffer.concat([headers(1, CHECK), headers(1, none)]),
+    frames: () => frame(FRAME.data, { stream: 1, payload: Buffer.alloc(1) }),
+  },
+  'checks as fast as they are answered': {
+    // The answers have all the room that there can be.
+    opening: frame(FRAME.windowUpdate, { payload: uint32(2 ** 31 - 1 - 65_535) }),
+    frames: (stream) =>
+      Buffer.concat([
+        headers(stream, CHECK),
+        frame(FRAME.data, { flags: END_STREAM, stream, payload: claims }),
+      ]),
+    connections: 4,
   },
   'idle connections': { opening: none, connections: 2000 },
 }

@@ -1,0 +1,107 @@
+/**
+ * Whose turn it is. Connections share the time of the process, whatever they spend it on. In each round, which is about one turn of
+ * the event loop, whoever has been quiet is served first, and of those that never stop the one that has waited longest.
+ */
+import type { Limits } from './limits.ts'
+import type { Turn } from './turn.ts'
+
+/** What works in turns: a connection. */
+export interface Worker {
+  readonly turn: Turn
+  /** Works until its turn is over, and waits again if there is more to do. @returns whether its turn goes on with what it reads */
+  resume(): boolean
+}
+
+/** Work beyond so many turns in a round waits for the next one. */
+const TURNS_A_ROUND = 2
+
+/** While others wait, a turn is shorter: half as long for so many of them, and at least this part of its length. */
+const HALVED_BY = 8
+const SHORTEST = 0.2
+
+/** What arrives while the round is over is kept, up to 64 KiB of each that waits. With more of them than this it is worked on at once. */
+const WAITING_MAX = 1_024
+
+export class Schedule {
+  readonly #turnMs: number
+  readonly now: () => number
+  /** Those that wait; the first one is next. */
+  readonly #quiet = new Set<Worker>()
+  readonly #busy = new Set<Worker>()
+  /** The number of the round. */
+  round = 0
+  /** How long turns of this round have lasted together, in milliseconds. */
+  #spentMs = 0
+  #ends = false
+
+  constructor({ turnMs }: Pick<Limits, 'turnMs'>, clock: () => number) {
+    this.#turnMs = turnMs
+    this.now = clock
+  }
+
+  /** How long a turn may last now, in milliseconds. */
+  get turnMs(): number {
+    return this.#turnMs * Math.max(SHORTEST, HALVED_BY / (HALVED_BY + this.#waiting))
+  }
+
+  get #waiting(): number {
+    return this.#quiet.size + this.#busy.size
+  }
+
+  /** Whether what has just arrived may be worked on at once. Otherwise it must `wait`. */
+  admits({ turn }: Worker): boolean {
+    if (this.#waiting >= WAITING_MAX) return true
+    const room = this.#spentMs < TURNS_A_ROUND * this.#turnMs
+    return room && (this.#busy.size === 0 || !turn.isBusy)
+  }
+
+  /** Lets it resume when it is next. */
+  wait(worker: Worker): void {
+    if (this.#quiet.has(worker) || this.#busy.has(worker)) return
+    if (worker.turn.isBusy) this.#busy.add(worker)
+    else this.#quiet.add(worker)
+    this.#endSoon()
+  }
+
+  leave(worker: Worker): void {
+    this.#quiet.delete(worker)
+    this.#busy.delete(worker)
+  }
+
+  /** A turn has lasted so long. */
+  spent(ms: number): void {
+    this.#spentMs += ms
+    // A round with little work may take several turns of the event loop, because each end of a round costs one.
+    if (this.#spentMs > this.#turnMs / 2) this.#endSoon()
+  }
+
+  #endSoon(): void {
+    if (this.#ends) return
+    this.#ends = true
+    setImmediate(() => {
+      this.#ends = false
+      this.#nextRound()
+      if (this.#waiting > 0) this.#endSoon()
+    })
+  }
+
+  /** What was quiet has most of a round, and what is busy has a turn. What arrives meanwhile is read after it. */
+  #nextRound(): void {
+    this.round++
+    this.#spentMs = 0
+    const quietMs = (TURNS_A_ROUND - 1) * this.#turnMs
+    resume(this.#quiet, () => this.#spentMs >= quietMs)
+    const endMs = this.#spentMs + this.turnMs
+    resume(this.#busy, (goesOn) => goesOn || this.#spentMs >= endMs)
+  }
+}
+
+/** Lets those resume that have waited longest, and at least one. Who waits again waits for the next round. */
+function resume(waiting: Set<Worker>, isEnough: (goesOn: boolean) => boolean): void {
+  let left = waiting.size
+  for (const worker of waiting) {
+    if (left-- === 0) return
+    waiting.delete(worker)
+    if (isEnough(worker.resume())) return
+  }
+}
