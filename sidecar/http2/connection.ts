@@ -32,6 +32,9 @@ const END_READ = Buffer.from('the end!')
 /** How long a connection that has ended waits for the peer to read that and close it, in milliseconds. */
 const LINGER_MS = 1_000
 
+/** A client that says nothing may wait for the settings, although it should not (RFC 9113, §3.4). It gets them after so long, in milliseconds. */
+const SETTINGS_MS = 50
+
 /** How much the age of connections differs, so that those that began together do not end together. */
 const AGE_SPREAD = 0.2
 
@@ -72,7 +75,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
     this.#session = new Session(owner.app, this)
     this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
-    this.#turn(() => this.#session.begin())
+    const settings = setTimeout(() => this.#turn(() => this.#session.begin()), SETTINGS_MS).unref()
     const socket = this.#socket
     // A client that closes its half of the connection still reads.
     socket.allowHalfOpen = true
@@ -81,6 +84,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
     socket.on('end', () => this.#ended())
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
+      clearTimeout(settings)
       this.#session.abandon()
       this.#frames.discard()
       owner.closed(this)
@@ -123,8 +127,9 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
   }
 
   get sinceMs(): number {
-    if (this.#session.lastStream !== this.#begunStream) {
-      this.#begunStream = this.#session.lastStream
+    const { last } = this.#session.ids
+    if (last !== this.#begunStream) {
+      this.#begunStream = last
       this.#beganMs = this.nowMs
     }
     return this.#beganMs
@@ -192,9 +197,9 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
       return
     }
     this.holdsMuchSinceMs = muchSinceMs(this, nowMs)
-    const { streams, lastStream } = this.#session
-    if (streams.size > 0 || lastStream !== this.#lastStream) this.#usedMs = nowMs
-    this.#lastStream = lastStream
+    const { streams, ids } = this.#session
+    if (streams.size > 0 || ids.last !== this.#lastStream) this.#usedMs = nowMs
+    this.#lastStream = ids.last
     if (nowMs - this.#usedMs >= limits.idleMs || nowMs >= this.#endsAtMs) this.drain()
     this.#turn(() => {
       this.#frames.checkTimes(nowMs, limits.requestMs)

@@ -3,8 +3,10 @@ import { FRAME_HEADER_BYTES, PREFACE } from './protocol.ts'
 
 /** Takes the frames. The bytes of the payload are only lent: they are overwritten or released after the call. */
 export interface FrameTaker {
-  /** The client's first bytes are no preface of HTTP/2 (RFC 9113, §3.4). */
-  notHttp2(): void
+  /** The client's first bytes were the preface of HTTP/2 (RFC 9113, §3.4). */
+  isHttp2(): void
+  /** They are not. @param first the first one of them */
+  notHttp2(first: number): void
   /** Called as soon as a frame's length is known. It throws if that is too long. */
   checkLength(length: number, type: number): void
   takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void
@@ -73,12 +75,16 @@ export class FrameReader {
 
   #readPreface(): boolean {
     const { length } = this.#chunk
-    for (; this.#at < length && this.#prefaceBytes < PREFACE.length; this.#at++)
-      if (this.#chunk[this.#at] !== PREFACE[this.#prefaceBytes++]) {
-        this.#taker.notHttp2()
+    for (; this.#at < length && this.#prefaceBytes < PREFACE.length; this.#at++) {
+      const byte = this.#chunk[this.#at] as number
+      if (byte !== PREFACE[this.#prefaceBytes++]) {
+        this.#taker.notHttp2(this.#prefaceBytes === 1 ? byte : (PREFACE[0] as number))
         return false
       }
-    return this.#prefaceBytes === PREFACE.length
+    }
+    if (this.#prefaceBytes < PREFACE.length) return false
+    this.#taker.isHttp2()
+    return true
   }
 
   /** @returns whether a frame was taken */

@@ -1,5 +1,6 @@
 /** Reads the frames of a connection: each type with its rules (RFC 9113, §6). */
 import { FrameReader, type FrameTaker } from './frame-reader.ts'
+import { answerTo } from './other-protocols.ts'
 import { ConnectionError, ERROR, FLAG, FRAME, FRAME_BYTES_DEFAULT, SETTING_BYTES } from './protocol.ts'
 import type { Session } from './session.ts'
 import { applySettings } from './settings.ts'
@@ -79,8 +80,13 @@ export class Frames<Head> implements FrameTaker {
     return this.#turnOver || this.#session.over || this.#session.sender.full
   }
 
-  notHttp2(): void {
-    throw new ConnectionError(ERROR.PROTOCOL_ERROR, 'the preface of HTTP/2 was expected')
+  isHttp2(): void {
+    this.#session.begin()
+  }
+
+  notHttp2(first: number): void {
+    const error = new ConnectionError(ERROR.PROTOCOL_ERROR, 'the preface of HTTP/2 was expected')
+    this.#session.fail(error, answerTo(first))
   }
 
   checkLength(length: number, _type: number): void {
@@ -207,8 +213,12 @@ export class Frames<Head> implements FrameTaker {
     }
     if ((end - start) % SETTING_BYTES !== 0)
       throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `SETTINGS of ${end - start} bytes`)
-    applySettings(bytes, start, end, this.#session)
-    this.#session.sender.control(FRAME.settings, FLAG.ack, 0, NOTHING)
+    const { sender, streams } = this.#session
+    applySettings(bytes, start, end, {
+      headerTableSize: (bytes) => sender.setHeaderTableSize(bytes),
+      initialWindow: (bytes) => sender.setInitialWindow(bytes, streams.list()),
+    })
+    sender.control(FRAME.settings, FLAG.ack, 0, NOTHING)
   }
 
   #ping(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {

@@ -51,6 +51,8 @@ export class Sender<Head> {
   writtenBytes = 0
   /** Frames that were asked for while another connection had its turn. */
   readonly #later: { readonly type: number; readonly stream: number; readonly value: number }[] = []
+  /** Whether the peer was sent the settings, so that it awaits frames. */
+  begun = false
   /** Whether the connection has its turn, so that what is written goes out at its end. */
   inTurn = false
   /** Whether the socket is full. */
@@ -73,6 +75,12 @@ export class Sender<Head> {
     this.#room(FRAME_HEADER_BYTES + payload.length)
     this.#writer.header(payload.length, type, flags, stream)
     this.#writer.bytes(payload)
+  }
+
+  /** Bytes that are no frame. */
+  plain(bytes: Uint8Array): void {
+    this.#room(bytes.length)
+    this.#writer.bytes(bytes)
   }
 
   beginTurn(): void {

@@ -47,7 +47,7 @@ export class Session<Head> implements StreamOwner<Head> {
   readonly #app: Application<Head>
   readonly #host: Host
   readonly streams = new StreamTable<Stream<Head>>()
-  readonly #ids: StreamIds
+  readonly ids: StreamIds
   readonly #waiting = new Set<Stream<Head>>()
   readonly sender: Sender<Head>
   readonly blocks: HeaderBlocks<Head>
@@ -64,7 +64,7 @@ export class Session<Head> implements StreamOwner<Head> {
     const { limits, writer, outlet } = host
     this.#app = app
     this.#host = host
-    this.#ids = new StreamIds(limits.streams)
+    this.ids = new StreamIds(limits.streams)
     this.window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
     this.rates = new Rates(limits)
     this.turn = new Turn(host.schedule)
@@ -75,11 +75,6 @@ export class Session<Head> implements StreamOwner<Head> {
     })
   }
 
-  /** The last stream that the peer has opened. */
-  get lastStream(): number {
-    return this.#ids.last
-  }
-
   get nowMs(): number {
     return this.#host.nowMs
   }
@@ -88,9 +83,12 @@ export class Session<Head> implements StreamOwner<Head> {
     return this.sender.congested
   }
 
-  /** The server's part of the preface (§3.4). */
+  /** The server's part of the preface (§3.4). It waits for the client's, because a client of another protocol could not read it. */
   begin(): void {
+    if (this.sender.begun) return
+    this.sender.begun = true
     this.sender.control(FRAME.settings, FLAG.none, 0, settingsPayload(this.#host.limits))
+    this.#openWindow()
   }
 
   beginTurn(): void {
@@ -104,12 +102,16 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#app.turnEnds()
     do this.sender.pump()
     while (this.#resumeWaiting())
-    const wider = this.over ? 0 : this.window.update()
-    if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
+    this.#openWindow()
     this.sender.inTurn = false
     this.sender.flush()
     this.#host.writer.release()
     this.turn.end()
+  }
+
+  #openWindow(): void {
+    const wider = this.over || !this.sender.begun ? 0 : this.window.update()
+    if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
   }
 
   yields(): boolean {
@@ -192,10 +194,10 @@ export class Session<Head> implements StreamOwner<Head> {
   fields(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
     const stream = this.streams.get(id)
     if (stream !== undefined) this.#trailers(stream, endStream, bytes, start, end)
-    else if (this.#ids.isNew(id)) this.#open(id, endStream, bytes, start, end)
+    else if (this.ids.isNew(id)) this.#open(id, endStream, bytes, start, end)
     else {
       this.blocks.fields(bytes, start, end)
-      if (this.#ids.isLost(id))
+      if (this.ids.isLost(id))
         throw new ConnectionError(
           ERROR.PROTOCOL_ERROR,
           'stream ids of a client are odd and increase (§5.1.1)',
@@ -235,18 +237,11 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#fault(stream.id, code)
   }
 
-  initialWindow(bytes: number): void {
-    this.sender.setInitialWindow(bytes, this.streams.list())
-  }
-
-  headerTableSize(bytes: number): void {
-    this.sender.setHeaderTableSize(bytes)
-  }
-
   /** Asks the peer to open no more streams (§6.8): first with a warning, because streams may be on their way. */
   announceEnd(): void {
     if (this.draining !== 'no') return
     this.draining = 'announced'
+    this.begin()
     this.sender.goAway(STREAM_ID_MAX, ERROR.NO_ERROR, '')
   }
 
@@ -254,16 +249,20 @@ export class Session<Head> implements StreamOwner<Head> {
   tellLastStream(reason: string): void {
     if (this.draining === 'last_stream_told') return
     this.draining = 'last_stream_told'
-    this.sender.goAway(this.#ids.last, ERROR.NO_ERROR, reason)
+    this.sender.goAway(this.ids.last, ERROR.NO_ERROR, reason)
     this.over ||= this.draining === 'last_stream_told' && this.streams.size === 0
   }
 
-  /** Ends the connection because of an error (§5.4.1). */
-  fail({ code, message, bound }: ConnectionError): void {
+  /** Ends the connection because of an error (§5.4.1). @param answer what a client of another protocol is told */
+  fail({ code, message, bound }: ConnectionError, answer?: Uint8Array): void {
     if (this.over) return
     if (bound !== undefined) this.#host.exceeded(bound)
     else if (code !== ERROR.NO_ERROR) this.#host.exceeded('protocol_error')
-    this.sender.goAway(this.#ids.last, code, message)
+    if (answer !== undefined && !this.sender.begun) this.sender.plain(answer)
+    else {
+      this.begin()
+      this.sender.goAway(this.ids.last, code, message)
+    }
     this.abandon()
   }
 
@@ -289,10 +288,10 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.draining === 'last_stream_told') {
       this.blocks.fields(bytes, start, end) // They may still change the table.
       this.rates.idleFrame()
-      this.#ids.addReset(id, STREAM_WINDOW_BYTES)
+      this.ids.addReset(id, STREAM_WINDOW_BYTES)
       return
     }
-    this.#ids.open(id)
+    this.ids.open(id)
     const { app, fault, contentLength, tooLarge } = this.blocks.request(bytes, start, end)
     const malformed = fault !== '' || (endStream && contentLength > 0)
     if (tooLarge) this.#host.exceeded('header_list')
@@ -332,14 +331,14 @@ export class Session<Head> implements StreamOwner<Head> {
   #onClosed(id: number, type: string, bytes: number): void {
     this.#mustHaveBegun(id, type)
     // It was on its way when the stream was reset (§5.1), as far as the window went.
-    const left = this.#ids.ignore(id, bytes)
+    const left = this.ids.ignore(id, bytes)
     if (left === undefined) throw new ConnectionError(ERROR.STREAM_CLOSED, `${type} on a closed stream`)
     if (left < 0) this.rates.idleFrame()
   }
 
   /** Nothing but HEADERS and PRIORITY may come on an idle stream (§5.1). */
   #mustHaveBegun(id: number, type: string): void {
-    if (this.#ids.isIdle(id)) throw new ConnectionError(ERROR.PROTOCOL_ERROR, `${type} on an idle stream`)
+    if (this.ids.isIdle(id)) throw new ConnectionError(ERROR.PROTOCOL_ERROR, `${type} on an idle stream`)
   }
 
   /** Ends a stream because of what the peer did (§5.4.2), also if it has ended already. However it is done, it counts. */
@@ -352,7 +351,7 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** @param windowBytes what the peer may have sent before it knows of the reset */
   #resetId(id: number, code: ErrorCode, windowBytes: number): void {
-    this.#ids.addReset(id, windowBytes)
+    this.ids.addReset(id, windowBytes)
     this.#control(FRAME.rstStream, id, code)
   }
 

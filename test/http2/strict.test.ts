@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { constant } from '../support/http2/constant.ts'
 import { described, TestServer } from '../support/http2/peer.ts'
 import { callOf, field, frame, PREFACE } from '../support/http2-frames.ts'
+import { eventually } from '../support/resources.ts'
 
 const [
   DATA,
@@ -277,15 +278,52 @@ test('§6.9 WINDOW_UPDATE by 0 on a stream that has ended is an error of that st
 })
 
 test.each([
-  ['HTTP/1.1', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
   [
     'a preface with another first frame',
     Buffer.concat([PREFACE.subarray(0, 24), frame(PING, { payload: Buffer.alloc(8) })]),
   ],
+  ['what is no protocol that is known', Buffer.from('INVALID CONNECTION PREFACE')],
 ])('%s is no HTTP/2 (§3.4)', (_claim, bytes) => {
   const peer = new TestServer(constant(Buffer.from('hello'))).connect().send(bytes)
-  expect(peer.received().map(described).at(-1)).toBe('GOAWAY PROTOCOL_ERROR')
+  expect(peer.received().map(described)).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'GOAWAY PROTOCOL_ERROR'])
   expect(peer.ended).toBe(true)
+})
+
+test.each([
+  ['HTTP/1.1', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', 'HTTP/1.1 505 '],
+  ['an upgrade to h2c', 'OPTIONS * HTTP/1.1\r\nUpgrade: h2c\r\n\r\n', 'HTTP/1.1 505 '],
+  ['a method that begins as the preface does', 'PROPFIND / HTTP/1.1\r\n\r\n', 'HTTP/1.1 505 '],
+  ['a hello of TLS', '\x16\x03\x01\x02\0\x01', '\x15\x03\x03\0\x02\x02\x46'],
+])('%s is answered in its own words, however it arrives', (_claim, said, expected) => {
+  const answers = [said, ...Array.from(said, (_octet, index) => said.slice(0, index + 1))].map((begun) => {
+    const server = new TestServer(constant(Buffer.from('hello')))
+    const peer = server.connect()
+    // What is the beginning of the preface may become one. Nothing is said until then.
+    for (const octet of begun === said ? [said] : begun) peer.send(Buffer.from(octet, 'latin1'))
+    const answer = Buffer.concat(peer.socket.written).toString('latin1')
+    expect([answer === '', peer.ended]).toEqual(peer.ended ? [false, true] : [true, false])
+    return { answer, exceeded: server.exceeded }
+  })
+  const [whole] = answers
+  expect(whole?.answer.startsWith(expected)).toBe(true)
+  expect(whole?.answer).toContain('--http2-prior-knowledge')
+  expect(whole?.exceeded).toEqual(['protocol_error'])
+  expect(answers.at(-1)).toEqual(whole)
+})
+
+test('a client that waits for the settings before it says anything gets them, and is served', async () => {
+  const peer = new TestServer(constant(Buffer.from('hello'))).connect()
+  await eventually(() => peer.socket.written.length > 0)
+  peer.send(PREFACE)
+  expect(peer.received().map(described)).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'SETTINGS ACK'])
+})
+
+test('a client that has not said its preface hears SETTINGS first when its connection ends', () => {
+  const server = new TestServer(constant(Buffer.from('hello')))
+  const peer = server.connect()
+  expect(peer.received()).toEqual([])
+  void server.http2.close(0)
+  expect(peer.received().map(described)).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'GOAWAY NO_ERROR', 'PING'])
 })
 
 test('requests are the same wherever the network cuts them', () => {

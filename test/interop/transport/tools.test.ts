@@ -92,6 +92,17 @@ describe.each(transports)('%s', (transport) => {
       expect(status).toBe(415)
     })
 
+    // grpc-js is Node's HTTP/2, which answers in frames.
+    test.skipIf(transport === 'grpc-js').each([
+      ['HTTP/1.1', '--http1.1', 'http'],
+      ['an upgrade to h2c', '--http2', 'http'],
+      ['TLS', '--insecure', 'https'],
+    ])('%s on the plain port gets an answer that curl and a person can read', async (_what, flag, scheme) => {
+      const asked = run('curl', ['--silent', '--show-error', flag, `${scheme}://${sidecar.ready.grpc}/`])
+      const read = await asked.catch((error) => String(error))
+      expect(read).toMatch(scheme === 'http' ? /--http2-prior-knowledge/ : /alert protocol version/)
+    })
+
     test('a deadline is kept by the server too', async () => {
       const { fields } = await post('WatchMatrix', message('WatchMatrixRequest', {}), [
         ...GRPC,
