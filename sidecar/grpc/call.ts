@@ -54,11 +54,22 @@ export interface ClientConnection {
   readonly certificateNames: readonly CertificateName[]
 }
 
+/** The metadata that a handler can ask for. What else a client sends is not kept. */
+export const METADATA_NAMES = [
+  'authorization',
+  'content-type',
+  'traceparent',
+  'tracestate',
+  'x-auth-token',
+  'x-request-id',
+] as const
+export type MetadataName = (typeof METADATA_NAMES)[number]
+
 /** What a handler may know about a call besides its messages. */
 export interface CallContext {
   readonly connection: ClientConnection
-  /** The values of the metadata of that name, which is in lower case and does not end with `-bin`. */
-  metadata(name: string): readonly string[]
+  /** The values of the metadata of that name. */
+  metadata(name: MetadataName): readonly string[]
   /** The id of the request, where it has one whether or not its client gave one. */
   readonly requestId?: string
   /** SHA-256 of the secret of the session of the control panel that it has. Then it presents no other credential. */

@@ -38,6 +38,8 @@ export interface TransportOptions {
   readonly maxConnectionAgeMs: number
   readonly bounds: ConnectionBounds
   readonly statusOf: StatusOf
+  /** The metadata that handlers ask for; default: `METADATA_NAMES`. */
+  readonly metadataNames?: readonly string[]
   /** Bounds were exceeded, so often since the last time. */
   readonly onExceeded: (counts: Readonly<Record<string, number>>) => void
 }

@@ -2,7 +2,7 @@
 export class Budget {
   readonly #most: number
   readonly #onExhausted: () => void
-  /** Bytes of requests that have arrived and are not answered, and of answers that wait to be read. */
+  /** Bytes of requests that have arrived and are not answered, with their streams, and of answers that wait to be read. */
   bytes = 0
 
   /** @param onExhausted is told at each byte beyond the most, and has some of them released soon */

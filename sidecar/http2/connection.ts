@@ -6,11 +6,12 @@ import type { Application, Peer } from './application.ts'
 import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { Frames } from './frames.ts'
+import type { Host } from './host.ts'
 import type { Limits } from './limits.ts'
 import { type Bound, ConnectionError, ERROR, FLAG, FRAME } from './protocol.ts'
 import { readInto } from './read-buffer.ts'
 import type { Schedule, Worker } from './schedule.ts'
-import { type Host, Session } from './session.ts'
+import { Session } from './session.ts'
 import type { Turn } from './turn.ts'
 
 /** What a connection needs of its server. */
@@ -37,9 +38,6 @@ const SETTINGS_MS = 50
 
 /** How much the age of connections differs, so that those that began together do not end together. */
 const AGE_SPREAD = 0.2
-
-/** What a stream costs, beside the bytes of its request and answer. */
-const STREAM_BYTES = 2_048
 
 export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
   readonly #owner: ConnectionOwner<Head>
@@ -136,11 +134,8 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
   }
 
   get heldBytes(): number {
-    return this.#session.window.held + this.#session.sender.unsentBytes + this.streamBytes
-  }
-
-  get streamBytes(): number {
-    return STREAM_BYTES * this.#session.streams.size
+    const { window, sender, headBytes } = this.#session
+    return window.held + sender.unsentBytes + headBytes
   }
 
   exceeded(bound: Bound): void {
@@ -272,6 +267,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
       this.#socket.destroy()
       throw error
     }
+    this.turn.end(this.#frames.paused || this.#session.interrupted)
     if (this.#session.over) this.#end()
     else if (this.#frames.paused || this.turn.isBusy) this.#wait()
   }

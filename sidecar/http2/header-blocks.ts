@@ -1,5 +1,5 @@
 /** Header blocks as they arrive: joined from several frames, decoded, and remembered if the same bytes come again. */
-import { CompressionError, HeaderDecoder, type HeaderList } from './hpack/decoder.ts'
+import { CompressionError, HeaderDecoder, type HeaderList, TooManyFields } from './hpack/decoder.ts'
 import { ConnectionError, ERROR, HEADER_TABLE_BYTES } from './protocol.ts'
 import { type RequestShape, shapeOf } from './request-head.ts'
 
@@ -15,6 +15,8 @@ export interface RequestHead<Head> extends RequestShape {
   readonly app: Head | undefined
   /** Whether there were more fields than the limit allows. The application has seen those that fit. */
   readonly tooLarge: boolean
+  /** What the fields hold in memory, in bytes. */
+  readonly bytes: number
 }
 
 /** A block that is not complete. */
@@ -73,7 +75,8 @@ export class HeaderBlocks<Head> {
     const shape = shapeOf(list.fields)
     const app = shape.fault === '' || list.tooLarge ? this.#interpret(list) : undefined
     // Fields that did not fit may have been those that were required.
-    const head = { ...shape, fault: list.tooLarge ? '' : shape.fault, app, tooLarge: list.tooLarge }
+    const { tooLarge } = list
+    const head = { ...shape, fault: tooLarge ? '' : shape.fault, app, tooLarge, bytes: list.bytes }
     if (this.#decoder.version === before && end - start <= REMEMBERED_BYTES_MAX)
       this.#remember(bytes, start, end, head)
     return head
@@ -84,6 +87,8 @@ export class HeaderBlocks<Head> {
     try {
       return this.#decoder.decode(bytes, start, end)
     } catch (error) {
+      if (error instanceof TooManyFields)
+        throw new ConnectionError(ERROR.ENHANCE_YOUR_CALM, error.message, 'header_list')
       if (!(error instanceof CompressionError)) throw error
       throw new ConnectionError(ERROR.COMPRESSION_ERROR, `header fields with ${error.message}`)
     }

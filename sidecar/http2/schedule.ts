@@ -23,7 +23,7 @@ const SHORTEST = 0.2
 const WAITING_MAX = 1_024
 
 export class Schedule {
-  readonly #turnMs: number
+  readonly longTurnMs: number
   readonly now: () => number
   /** Those that wait; the first one is next. */
   readonly #quiet = new Set<Worker>()
@@ -35,13 +35,13 @@ export class Schedule {
   #ends = false
 
   constructor({ turnMs }: Pick<Limits, 'turnMs'>, clock: () => number) {
-    this.#turnMs = turnMs
+    this.longTurnMs = turnMs
     this.now = clock
   }
 
   /** How long a turn may last now, in milliseconds. */
   get turnMs(): number {
-    return this.#turnMs * Math.max(SHORTEST, HALVED_BY / (HALVED_BY + this.#waiting))
+    return this.longTurnMs * Math.max(SHORTEST, HALVED_BY / (HALVED_BY + this.#waiting))
   }
 
   get #waiting(): number {
@@ -51,7 +51,7 @@ export class Schedule {
   /** Whether what has just arrived may be worked on at once. Otherwise it must `wait`. */
   admits({ turn }: Worker): boolean {
     if (this.#waiting >= WAITING_MAX) return true
-    const room = this.#spentMs < TURNS_A_ROUND * this.#turnMs
+    const room = this.#spentMs < TURNS_A_ROUND * this.longTurnMs
     return room && (this.#busy.size === 0 || !turn.isBusy)
   }
 
@@ -72,7 +72,7 @@ export class Schedule {
   spent(ms: number): void {
     this.#spentMs += ms
     // A round with little work may take several turns of the event loop, because each end of a round costs one.
-    if (this.#spentMs > this.#turnMs / 2) this.#endSoon()
+    if (this.#spentMs > this.longTurnMs / 2) this.#endSoon()
   }
 
   #endSoon(): void {
@@ -89,7 +89,7 @@ export class Schedule {
   #nextRound(): void {
     this.round++
     this.#spentMs = 0
-    const quietMs = (TURNS_A_ROUND - 1) * this.#turnMs
+    const quietMs = (TURNS_A_ROUND - 1) * this.longTurnMs
     resume(this.#quiet, () => this.#spentMs >= quietMs)
     const endMs = this.#spentMs + this.turnMs
     resume(this.#busy, (goesOn) => goesOn || this.#spentMs >= endMs)

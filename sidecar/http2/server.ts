@@ -81,12 +81,8 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   tick(): void {
     this.#nowMs = this.#clock()
     const newSecond = ++this.#ticks % TICKS_A_SECOND === 0
-    let streamBytes = 0
-    for (const connection of this.#connections) {
-      connection.tick(newSecond)
-      streamBytes += connection.streamBytes
-    }
-    this.#release(streamBytes)
+    for (const connection of this.#connections) connection.tick(newSecond)
+    this.#release()
   }
 
   /** What is held may be released only when no connection has its turn. */
@@ -95,12 +91,12 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.#releasing = true
     setImmediate(() => {
       this.#releasing = false
-      this.#release(0)
+      this.#release()
     })
   }
 
-  #release(streamBytes: number): void {
-    releaseMost(this.#connections, this.budget.bytes + streamBytes - this.limits.bufferBytes)
+  #release(): void {
+    releaseMost(this.#connections, this.budget.bytes - this.limits.bufferBytes)
   }
 
   exceeded(bound: Bound): void {

@@ -1,12 +1,9 @@
 /** The streams of a connection: who may do what in which state (RFC 9113, §5.1). It knows no socket. */
-import type { Application, Peer } from './application.ts'
-import type { Budget } from './budget.ts'
-import type { FrameWriter } from './frame-writer.ts'
+import type { Application } from './application.ts'
 import { HeaderBlocks } from './header-blocks.ts'
+import type { Host } from './host.ts'
 import type { RepeatedFields } from './hpack/encoder.ts'
-import type { Limits } from './limits.ts'
 import {
-  type Bound,
   ConnectionError,
   type Draining,
   ERROR,
@@ -19,29 +16,15 @@ import {
 import { Rates } from './rates.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import { trailerFault } from './request-head.ts'
-import type { Schedule } from './schedule.ts'
-import { type Outlet, outgoingAnswer, Sender } from './sender.ts'
+import { outgoingAnswer, Sender } from './sender.ts'
 import { STREAM_WINDOW_BYTES, settingsPayload } from './settings.ts'
 import { Stream, type StreamOwner } from './stream.ts'
 import { StreamIds } from './stream-ids.ts'
 import { StreamTable } from './stream-table.ts'
 import { Turn } from './turn.ts'
 
-/** What a session needs of its connection and of the server. */
-export interface Host {
-  readonly peer: Peer
-  readonly limits: Limits
-  readonly budget: Budget
-  readonly writer: FrameWriter
-  readonly outlet: Outlet
-  readonly schedule: Schedule
-  /** The time in milliseconds, as of the last tick. */
-  readonly nowMs: number
-  /** Asks for a turn soon, because there is something to send. */
-  wake(): void
-  /** A bound was exceeded. */
-  exceeded(bound: Bound): void
-}
+/** What a stream costs, beside its header fields and the bytes of its request and answer. */
+const STREAM_BYTES = 2_048
 
 export class Session<Head> implements StreamOwner<Head> {
   readonly #app: Application<Head>
@@ -52,10 +35,14 @@ export class Session<Head> implements StreamOwner<Head> {
   readonly sender: Sender<Head>
   readonly blocks: HeaderBlocks<Head>
   readonly rates: Rates
+  /** What the open streams hold beside the bytes of their requests and answers. */
+  headBytes = 0
   /** Handlers that still run although their stream is closed. */
   #orphans = 0
   readonly window: ReceiveWindow
   readonly turn: Turn
+  /** Whether the application had more to do than this turn has time for. */
+  interrupted = false
   draining: Draining = 'no'
   /** Whether nothing is read any more: the connection only sends what is left, and ends. */
   over = false
@@ -94,6 +81,7 @@ export class Session<Head> implements StreamOwner<Head> {
   beginTurn(): void {
     this.#host.writer.claim()
     this.turn.begin()
+    this.interrupted = false
     this.sender.beginTurn()
   }
 
@@ -106,7 +94,6 @@ export class Session<Head> implements StreamOwner<Head> {
     this.sender.inTurn = false
     this.sender.flush()
     this.#host.writer.release()
-    this.turn.end()
   }
 
   #openWindow(): void {
@@ -115,7 +102,9 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   yields(): boolean {
-    return this.turn.isOver
+    const { isOver } = this.turn
+    if (isOver) this.interrupted = true
+    return isOver
   }
 
   // Streams, as the application uses them.
@@ -292,7 +281,7 @@ export class Session<Head> implements StreamOwner<Head> {
       return
     }
     this.ids.open(id)
-    const { app, fault, contentLength, tooLarge } = this.blocks.request(bytes, start, end)
+    const { app, fault, contentLength, tooLarge, bytes: fieldBytes } = this.blocks.request(bytes, start, end)
     const malformed = fault !== '' || (endStream && contentLength > 0)
     if (tooLarge) this.#host.exceeded('header_list')
     // A few bytes can ask for a large list again and again.
@@ -309,8 +298,10 @@ export class Session<Head> implements StreamOwner<Head> {
         receiveWindow: STREAM_WINDOW_BYTES,
         sendWindow: this.sender.initialWindow,
         contentLength,
+        headBytes: STREAM_BYTES + fieldBytes,
       })
       this.streams.add(stream)
+      this.#holdHead(stream.headBytes)
       this.#app.open(stream)
     }
   }
@@ -371,12 +362,18 @@ export class Session<Head> implements StreamOwner<Head> {
   #close(stream: Stream<Head>, answered: boolean): void {
     stream.closed = true
     this.streams.delete(stream.id)
+    this.#holdHead(-stream.headBytes)
     if (this.#waiting.size > 0) this.#waiting.delete(stream)
     if (stream.unreleased > 0) this.window.release(stream.unreleased)
     this.sender.drop(stream)
     if (stream.busy) this.#orphans++
     if (!answered && stream.state !== undefined) this.#app.aborted(stream)
     this.over ||= this.draining === 'last_stream_told' && this.streams.size === 0
+  }
+
+  #holdHead(bytes: number): void {
+    this.headBytes += bytes
+    this.#host.budget.add(bytes)
   }
 
   /** @returns whether something went on, so that there may be more to send */

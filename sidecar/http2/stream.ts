@@ -54,6 +54,8 @@ export class Stream<Head> {
   /** How much the peer may send and we may send, in bytes (RFC 9113, §6.9). */
   receiveWindow: number
   sendWindow: number
+  /** What the stream holds beside the bytes of its request and answer. */
+  readonly headBytes: number
   /** Bytes that arrived and count against the window of the connection. */
   unreleased = 0
   /** How much of the announced body is missing, in bytes; negative: nothing was announced. */
@@ -68,7 +70,13 @@ export class Stream<Head> {
     owner: StreamOwner<Head>,
     id: number,
     head: Head,
-    options: { remoteEnded: boolean; receiveWindow: number; sendWindow: number; contentLength: number },
+    options: {
+      remoteEnded: boolean
+      receiveWindow: number
+      sendWindow: number
+      contentLength: number
+      headBytes: number
+    },
   ) {
     this.#owner = owner
     this.id = id
@@ -77,6 +85,7 @@ export class Stream<Head> {
     this.receiveWindow = options.receiveWindow
     this.sendWindow = options.sendWindow
     this.contentLeft = options.contentLength
+    this.headBytes = options.headBytes
   }
 
   /** Whether so much waits to be sent on the connection that nothing should be added. */

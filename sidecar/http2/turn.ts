@@ -3,7 +3,9 @@
 /** What says how long turns last, and adds them up. */
 interface Pace {
   readonly round: number
+  /** How long a turn lasts now, and where nobody waits, in milliseconds. */
   readonly turnMs: number
+  readonly longTurnMs: number
   spent(ms: number): void
   /** The time in milliseconds. */
   readonly now: () => number
@@ -21,7 +23,7 @@ export class Turn {
   /** What was spent in a round: several reads of a socket have one turn. */
   #round = -1
   #roundMs = 0
-  /** Whether the last turn was over before everything was done. */
+  /** Whether the last turn was too short. */
   isBusy = false
 
   constructor(pace: Pace) {
@@ -38,11 +40,12 @@ export class Turn {
     this.#endsMs = this.#startedMs + turnMs - this.#roundMs
   }
 
-  end(): void {
+  /** @param unfinished whether there was more to do */
+  end(unfinished: boolean): void {
     const nowMs = this.#pace.now()
     const ms = nowMs - this.#startedMs
     this.#roundMs += ms
-    this.isBusy = nowMs > this.#endsMs
+    this.isBusy = unfinished || this.#roundMs > this.#pace.longTurnMs
     this.#pace.spent(ms)
   }
 

@@ -134,6 +134,13 @@ const floods: readonly Flood[] = [
     bound: 'idle_frames',
   },
   {
+    what: 'thousands of fields in a block',
+    limits: {},
+    each: () => open(1, Buffer.alloc(1_025, 0x82)),
+    allowed: 0,
+    bound: 'header_list',
+  },
+  {
     what: 'empty parts of header fields',
     limits: {},
     opening: frame(FRAME.headers, { stream: 1 }),

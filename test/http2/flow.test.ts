@@ -2,9 +2,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Application } from '../../sidecar/http2/application.ts'
+import { HeaderDecoder } from '../../sidecar/http2/hpack/decoder.ts'
 import { constant } from '../support/http2/constant.ts'
 import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
-import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2-frames.ts'
+import { callOf, END_HEADERS, FRAME, field, frame, PREFACE } from '../support/http2-frames.ts'
 
 const END_STREAM = 0x1
 const WINDOW_UPDATE = 0x8
@@ -17,6 +18,8 @@ const number = (value: number) => {
   bytes.writeUInt32BE(value)
   return bytes
 }
+/** What an open stream of that request holds, beside its body. */
+const HEAD_BYTES = 2_048 + new HeaderDecoder(0, 1_000).decode(request, 0, request.length).bytes
 const initialWindow = (bytes: number) =>
   frame(FRAME.settings, { payload: Buffer.concat([Buffer.of(0, 4), number(bytes)]) })
 const widen = (stream: number, bytes: number) => frame(WINDOW_UPDATE, { stream, payload: number(bytes) })
@@ -126,7 +129,9 @@ test('a peer may send what the windows say, and no byte more', () => {
         peer.send(frame(FRAME.data, { stream, payload: Buffer.alloc(Math.min(left, 16_384)) }))
     }
     const heard = peer.received().map(described).slice(3)
-    return { heard: heard.filter((each) => each !== 'WINDOW_UPDATE'), held: server.http2.budget.bytes }
+    const left = streams - heard.filter((each) => each.startsWith('RST_STREAM')).length
+    const held = server.http2.budget.bytes - left * HEAD_BYTES
+    return { heard: heard.filter((each) => each !== 'WINDOW_UPDATE'), held }
   }
   expect(send(262_144, 1)).toEqual({ heard: [], held: 262_144 })
   expect(send(262_145, 1).heard[0]).toBe('RST_STREAM 1 FLOW_CONTROL_ERROR')
@@ -147,7 +152,7 @@ test('where all connections hold too much, who holds much is refused more and th
   expect(first.ended).toBe(true)
   expect(second.received().map(described)).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'SETTINGS ACK'])
   expect(server.exceeded).toEqual(['buffered_bytes', 'buffered_bytes'])
-  expect(server.http2.budget.bytes).toBe(16_000)
+  expect(server.http2.budget.bytes).toBe(HEAD_BYTES + 16_000)
   second.send(frame(FRAME.rstStream, { stream: 1, payload: number(8) }))
   expect(server.http2.budget.bytes).toBe(0)
 })
@@ -168,14 +173,29 @@ test('of those that hold much, the first to end has held it longest, and not the
   expect([old, newer, newest].map((peer) => peer?.ended)).toEqual([true, false, false])
 })
 
-test('open streams count among what connections hold', () => {
+const many = (count: number) => Buffer.concat(Array(count).fill(field('a', '')))
+test.each<[what: string, fields: Buffer, bytes: number]>([
+  ['open streams', request, HEAD_BYTES],
+  ['the fields of open streams', Buffer.concat([request, many(100)]), HEAD_BYTES + 100 * 33],
+])('%s count at once among what connections hold', async (_what, payload, bytes) => {
   const waiting: Application<undefined> = { ...constant(Buffer.alloc(0)), open: () => {} }
-  const server = new TestServer(waiting, { bufferBytes: 2_048 * 100 })
+  const server = new TestServer(waiting, { bufferBytes: bytes * 100 })
   const openMany = (count: number) =>
-    server.connect().send(PREFACE, ...Array.from({ length: count }, (_, index) => open(2 * index + 1)))
-  const [greedy, modest] = [openMany(99), openMany(2)]
-  server.pass(250)
-  expect([greedy?.ended, modest?.ended]).toEqual([true, false])
+    server
+      .connect()
+      .send(
+        PREFACE,
+        ...Array.from({ length: count }, (_, index) =>
+          frame(FRAME.headers, { flags: END_HEADERS, stream: 2 * index + 1, payload }),
+        ),
+      )
+  const [greedy, modest] = [openMany(98), openMany(2)]
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([greedy?.ended, modest?.ended]).toEqual([false, false])
+  const last = openMany(1)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([greedy, modest, last].map((peer) => peer?.ended)).toEqual([true, false, false])
+  expect(server.http2.budget.bytes).toBe(3 * bytes)
 })
 
 test('the window of the connection opens again as the application takes what has come', () => {

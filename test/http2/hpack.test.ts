@@ -1,9 +1,15 @@
 /** Header compression (RFC 7541): the examples of its appendix C, what it calls an error, and strings of every octet. */
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { CompressionError, HeaderDecoder } from '../../sidecar/http2/hpack/decoder.ts'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  CompressionError,
+  HeaderDecoder,
+  type HeaderList,
+  TooManyFields,
+} from '../../sidecar/http2/hpack/decoder.ts'
 import { HeaderEncoder, RepeatedFields } from '../../sidecar/http2/hpack/encoder.ts'
 import { decodeHuffman, encodeHuffman, huffmanLength } from '../../sidecar/http2/hpack/huffman.ts'
+import { field } from '../support/http2-frames.ts'
 
 const LIST_BYTES = 65_536
 
@@ -119,6 +125,68 @@ test('fields beyond the limit of the list are left out, and still enter the tabl
   const { fields, tooLarge } = decoder.decode(first, 0, first.length)
   expect({ count: fields.length, tooLarge }).toEqual({ count: 2, tooLarge: true })
   expect(decoder.decode(Buffer.of(0xc0), 0, 1).fields).toMatchObject([{ name: 'a', value: 'b' }])
+})
+
+/** How often a long string was judged, and how many strings were made of bytes. */
+function work(run: () => void): { judged: number; strings: number } {
+  const judge = vi.spyOn(RegExp.prototype, 'test')
+  const make = vi.spyOn(Buffer.prototype, 'toString')
+  try {
+    run()
+    return {
+      judged: judge.mock.calls.filter(([text]) => text.length > 1_000).length,
+      strings: make.mock.calls.length,
+    }
+  } finally {
+    judge.mockRestore()
+    make.mockRestore()
+  }
+}
+
+/** A field with a name of 4,000 bytes, which enters the table. */
+const longName = Buffer.concat([
+  Buffer.of(0x40, 0x7f, 0xa1, 0x1e),
+  Buffer.alloc(4_000, 'x'),
+  Buffer.of(1, 0x79),
+])
+
+test('a name is judged when it enters the table, and not where a few bytes of a block repeat it', () => {
+  const decoder = new HeaderDecoder(4_096, 16_384)
+  decoder.decode(longName, 0, longName.length)
+  const repeats = Buffer.concat(Array(1_000).fill(Buffer.of(0x0f, 47, 1, 0x7a)))
+  let list: HeaderList | undefined
+  const { judged } = work(() => {
+    list = decoder.decode(repeats, 0, repeats.length)
+  })
+  expect(judged).toBe(0)
+  expect(list).toMatchObject({ tooLarge: true, bytes: 4 * 4_033 })
+  expect(list?.fields.map(({ name, value }) => [name.length, value])).toEqual(Array(4).fill([4_000, 'z']))
+})
+
+test('what does not fit is not decoded, and the table stays the one of the peer', () => {
+  const decoder = new HeaderDecoder(4_096, 1_000)
+  const fits = field('a', 'b')
+  const large = field('c', 'x'.repeat(100))
+  const wrongPadding = Buffer.of(0x00, 0x01, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff)
+  const entry = Buffer.from('\x40\x01n\x01v')
+  const block = Buffer.concat([fits, ...Array(9).fill(large), wrongPadding, entry, ...Array(100).fill(large)])
+  let list: HeaderList | undefined
+  const { strings } = work(() => {
+    list = decoder.decode(block, 0, block.length)
+  })
+  expect(list?.tooLarge).toBe(true)
+  expect(list?.fields).toHaveLength(8)
+  // Names and values of nine fields, the last one of which did not fit, and those of the entry.
+  expect(strings).toBe(20)
+  expect(decoder.decode(Buffer.of(0xbe), 0, 1).fields).toMatchObject([{ name: 'n', value: 'v' }])
+})
+
+test('a list has 128 fields at most, and a block with more than 1,024 is not read', () => {
+  const decoder = new HeaderDecoder(4_096, 65_536)
+  const of = (count: number) => decoder.decode(Buffer.alloc(count, 0x82), 0, count)
+  expect(of(128)).toMatchObject({ tooLarge: false, bytes: 128 * 42 })
+  expect(of(1_024)).toMatchObject({ tooLarge: true, bytes: 128 * 42 })
+  expect(() => of(1_025)).toThrow(TooManyFields)
 })
 
 test('any string survives Huffman coding', () => {

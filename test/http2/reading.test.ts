@@ -85,6 +85,7 @@ test('a request that is still being answered is not what arrives after it', asyn
   const app = new GrpcApplication(methods, {
     maxMessageBytes: 100_000,
     statusOf: () => ({ code: STATUS.INTERNAL, message: '' }),
+    metadataNames: new Set(),
   })
   const { port, close } = await serve(app)
   whenTheFileEnds(close)

@@ -22,7 +22,7 @@ export class GrpcApplication implements Application<CallHead> {
 
   /** @param peer the one that the server was given with the connection */
   readHead(list: HeaderList, peer: Peer): CallHead {
-    return new CallHead(list, this.#methods, peer as ClientConnection)
+    return new CallHead(list, this.#methods, peer as ClientConnection, this.#settings.metadataNames)
   }
 
   open(stream: CallStream): void {

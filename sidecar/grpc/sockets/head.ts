@@ -3,7 +3,14 @@ import type { HeaderList } from '../../http2/hpack/decoder.ts'
 import type { Field } from '../../http2/hpack/encoder.ts'
 import type { HeaderField } from '../../http2/hpack/header-field.ts'
 import type { Stream } from '../../http2/stream.ts'
-import { type CallContext, type ClientConnection, type Method, type Methods, STATUS } from '../call.ts'
+import {
+  type CallContext,
+  type ClientConnection,
+  type MetadataName,
+  type Method,
+  type Methods,
+  STATUS,
+} from '../call.ts'
 import { statusFields, timeoutMs } from './text.ts'
 
 /** The fields of every answer of gRPC. */
@@ -30,7 +37,8 @@ export type CallStream = Stream<CallHead>
 /** The head of a call. Calls with equal fields on a connection share it. */
 export class CallHead implements CallContext {
   readonly connection: ClientConnection
-  readonly #fields: readonly HeaderField[]
+  /** By their names; a name that the call does not have is missing. */
+  readonly #metadata = new Map<string, string[]>()
   /** undefined: the call is refused. */
   readonly method: Method | undefined
   readonly refusal: Refusal | undefined
@@ -39,52 +47,68 @@ export class CallHead implements CallContext {
   /** Whether messages may be compressed. */
   readonly gzip: boolean
 
-  constructor({ fields, tooLarge }: HeaderList, methods: Methods, connection: ClientConnection) {
+  /** @param metadataNames what handlers ask for. The other fields are not held while the call is open: a client could make that many. */
+  constructor(
+    { fields, tooLarge }: HeaderList,
+    methods: Methods,
+    connection: ClientConnection,
+    metadataNames: ReadonlySet<string>,
+  ) {
     this.connection = connection
-    this.#fields = fields
-    const timeout = this.#value('grpc-timeout')
+    for (const { name, value } of fields) if (metadataNames.has(name)) this.#keep(name, value)
+    const timeout = firstValue(fields, 'grpc-timeout')
     const parsed = timeout === undefined ? Number.POSITIVE_INFINITY : timeoutMs(timeout)
     this.timeoutMs = parsed ?? 0
-    this.gzip = this.#value('grpc-encoding') === 'gzip'
-    const method = methods.get(this.#value(':path') ?? '')
+    this.gzip = firstValue(fields, 'grpc-encoding') === 'gzip'
+    const method = methods.get(firstValue(fields, ':path') ?? '')
     this.refusal = tooLarge
       ? refused(STATUS.RESOURCE_EXHAUSTED, 'the metadata is larger than the server accepts')
-      : (this.#httpRefusal() ?? this.#refusal(method, parsed))
+      : (httpRefusal(fields) ?? grpcRefusal(fields, method, parsed))
     this.method = this.refusal === undefined ? method : undefined
   }
 
-  metadata(name: string): readonly string[] {
-    const values: string[] = []
-    for (const field of this.#fields) if (field.name === name) values.push(field.value)
-    return values
+  metadata(name: MetadataName): readonly string[] {
+    return this.#metadata.get(name) ?? NO_VALUES
   }
 
-  #value(name: string): string | undefined {
-    for (const field of this.#fields) if (field.name === name) return field.value
-    return undefined
+  #keep(name: string, value: string): void {
+    const values = this.#metadata.get(name)
+    if (values === undefined) this.#metadata.set(name, [value])
+    else values.push(value)
   }
+}
 
-  /** A client that does not speak gRPC gets an answer of HTTP. */
-  #httpRefusal(): Refusal | undefined {
-    if (this.#value(':method') !== 'POST') return notGrpc([':status', '405'], ['allow', 'POST'])
-    return CONTENT_TYPE.test(this.#value('content-type') ?? '') ? undefined : notGrpc([':status', '415'])
-  }
+const NO_VALUES: readonly string[] = []
 
-  #refusal(method: Method | undefined, timeout: number | undefined): Refusal | undefined {
-    // The path is not repeated: somebody may have put a credential there.
-    if (method === undefined) return refused(STATUS.UNIMPLEMENTED, 'the server does not implement the method')
-    if (timeout === undefined)
-      return refused(
-        STATUS.INTERNAL,
-        'grpc-timeout: expected up to eight digits and a unit of H, M, S, m, u, n',
-      )
-    const encoding = this.#value('grpc-encoding')
-    if (encoding === undefined || ENCODINGS.includes(encoding)) return undefined
-    return refused(STATUS.UNIMPLEMENTED, `grpc-encoding: expected one of ${ENCODINGS.join(', ')}`, [
-      'grpc-accept-encoding',
-      ENCODINGS.join(','),
-    ])
-  }
+function firstValue(fields: readonly HeaderField[], name: string): string | undefined {
+  for (const field of fields) if (field.name === name) return field.value
+  return undefined
+}
+
+/** A client that does not speak gRPC gets an answer of HTTP. */
+function httpRefusal(fields: readonly HeaderField[]): Refusal | undefined {
+  if (firstValue(fields, ':method') !== 'POST') return notGrpc([':status', '405'], ['allow', 'POST'])
+  return CONTENT_TYPE.test(firstValue(fields, 'content-type') ?? '') ? undefined : notGrpc([':status', '415'])
+}
+
+function grpcRefusal(
+  fields: readonly HeaderField[],
+  method: Method | undefined,
+  timeout: number | undefined,
+): Refusal | undefined {
+  // The path is not repeated: somebody may have put a credential there.
+  if (method === undefined) return refused(STATUS.UNIMPLEMENTED, 'the server does not implement the method')
+  if (timeout === undefined)
+    return refused(
+      STATUS.INTERNAL,
+      'grpc-timeout: expected up to eight digits and a unit of H, M, S, m, u, n',
+    )
+  const encoding = firstValue(fields, 'grpc-encoding')
+  if (encoding === undefined || ENCODINGS.includes(encoding)) return undefined
+  return refused(STATUS.UNIMPLEMENTED, `grpc-encoding: expected one of ${ENCODINGS.join(', ')}`, [
+    'grpc-accept-encoding',
+    ENCODINGS.join(','),
+  ])
 }
 
 function refused(code: number, message: string, ...more: Field[]): Refusal {

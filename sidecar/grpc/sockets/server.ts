@@ -1,14 +1,16 @@
 /** The transport of our own: gRPC on HTTP/2, straight on sockets. */
 import { Reports } from '../../base/reports.ts'
 import { Http2Server } from '../../http2/server.ts'
+import { METADATA_NAMES } from '../call.ts'
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, type StartTransport } from '../transport.ts'
 import { GrpcApplication } from './application.ts'
 import { listen } from './listener.ts'
 
 export const startTransport: StartTransport = async (methods, options) => {
-  const { bounds, statusOf, maxMessageBytes } = options
+  const { bounds, statusOf, maxMessageBytes, metadataNames = METADATA_NAMES } = options
   const reports = new Reports(options.onExceeded)
-  const http2 = new Http2Server(new GrpcApplication(methods, { maxMessageBytes, statusOf }), {
+  const settings = { maxMessageBytes, statusOf, metadataNames: new Set(metadataNames) }
+  const http2 = new Http2Server(new GrpcApplication(methods, settings), {
     limits: {
       ...bounds,
       // A message that may arrive must fit.

@@ -8,6 +8,8 @@ import { statusFields } from './text.ts'
 export interface GrpcSettings {
   readonly maxMessageBytes: number
   readonly statusOf: StatusOf
+  /** Other metadata is not kept. */
+  readonly metadataNames: ReadonlySet<string>
 }
 
 export const HEADERS = new RepeatedFields(...ANSWER_FIELDS)

@@ -21,13 +21,26 @@ export class CompressionError extends Error {
   override readonly name = 'CompressionError'
 }
 
+/** A block has so many fields that it is an attack. */
+export class TooManyFields extends Error {
+  override readonly name = 'TooManyFields'
+}
+
 /** What a block contained. */
 export interface HeaderList {
   /** In the order of the block, as many as fit in the limit. */
   readonly fields: HeaderField[]
-  /** Whether all of them together are larger than the limit. */
+  /** Their size in bytes (RFC 9113, §6.5.2), which is about what they hold in memory. */
+  readonly bytes: number
+  /** Whether all of them together are larger than the limit, or too many. */
   readonly tooLarge: boolean
 }
+
+/** Most fields of a list. Proxies accept about a hundred. */
+const FIELDS_MAX = 128
+
+/** A block with more fields than this is not read to its end. None that a client sends by mistake has as many. */
+const FIELDS_READ_MAX = 1_024
 
 /** Most size updates at the beginning of a block: the smallest and the last size since the last block (§4.2). */
 const SIZE_UPDATES_MAX = 2
@@ -62,25 +75,48 @@ export class HeaderDecoder {
     this.#at = start
     this.#end = end
     const fields: HeaderField[] = []
-    let left = this.#listBytesMax
+    let bytes = 0
     let updates = 0
-    let first = true
+    let count = 0
+    let tooLarge = false
     while (this.#at < end) {
       const byte = block[this.#at] as number
       if ((byte & SIZE_UPDATE_MASK) === SIZE_UPDATE) {
-        if (!first || ++updates > SIZE_UPDATES_MAX)
+        if (count > 0 || ++updates > SIZE_UPDATES_MAX)
           throw new CompressionError('a size update of the dynamic table that is not at the beginning')
         this.#resize()
         continue
       }
-      first = false
+      if (++count > FIELDS_READ_MAX) throw new TooManyFields(`more than ${FIELDS_READ_MAX} header fields`)
+      if (tooLarge) {
+        this.#pass(byte)
+        continue
+      }
       const field = this.#field(byte)
-      left -= field.size
-      // The rest of the block is still read, because it may change the dynamic table.
-      if (left >= 0) fields.push(field)
+      tooLarge = count > FIELDS_MAX || bytes + field.size > this.#listBytesMax
+      if (tooLarge) continue
+      bytes += field.size
+      fields.push(field)
     }
     this.#block = NOTHING
-    return { fields, tooLarge: left < 0 }
+    return { fields, bytes, tooLarge }
+  }
+
+  /** Reads a field that nobody gets, as far as it changes the dynamic table. */
+  #pass(byte: number): void {
+    if (byte & INDEXED || byte & LITERAL_INDEXED) this.#field(byte)
+    else {
+      const number = this.#number(LITERAL_BITS)
+      if (number === 0) this.#skipString()
+      else this.#entry(number)
+      this.#skipString()
+    }
+  }
+
+  #skipString(): void {
+    const length = this.#number(STRING_LENGTH_BITS)
+    this.#at += length
+    if (this.#at > this.#end) throw new CompressionError(LONG_STRING)
   }
 
   #resize(): void {
@@ -92,8 +128,9 @@ export class HeaderDecoder {
     if (byte & INDEXED) return this.#entry(this.#number(INDEXED_BITS))
     const indexed = (byte & LITERAL_INDEXED) !== 0
     const number = this.#number(indexed ? LITERAL_INDEXED_BITS : LITERAL_BITS)
-    const name = number === 0 ? this.#string() : this.#entry(number).name
-    const field = new HeaderField(name, this.#string())
+    const named = number === 0 ? undefined : this.#entry(number)
+    const name = named === undefined ? this.#string() : named.name
+    const field = new HeaderField(name, this.#string(), named)
     if (indexed) this.#table.add(field)
     return field
   }
@@ -124,7 +161,7 @@ export class HeaderDecoder {
     const length = this.#number(STRING_LENGTH_BITS)
     const start = this.#at
     const end = start + length
-    if (end > this.#end) throw new CompressionError('a string that is longer than the block')
+    if (end > this.#end) throw new CompressionError(LONG_STRING)
     this.#at = end
     if (!huffman) return this.#block.toString('latin1', start, end)
     const text = decodeHuffman(this.#block, start, end)
@@ -137,5 +174,7 @@ export class HeaderDecoder {
     return this.#block[this.#at++] as number
   }
 }
+
+const LONG_STRING = 'a string that is longer than the block'
 
 const NOTHING = Buffer.alloc(0)

@@ -8,15 +8,20 @@ export class HeaderField {
   readonly value: string
   /** Its size in the dynamic table and in a header list, in bytes (RFC 7541, §4.1; RFC 9113, §6.5.2). */
   readonly size: number
-  /** Why no request may have this field (RFC 9113, §8.2); '' if it may. */
+  /** Why no request may have this name, or this field (RFC 9113, §8.2); '' if it may. */
+  readonly #nameFault: string
   readonly fault: string
 
-  /** @param name and value: one character for each octet */
-  constructor(name: string, value: string) {
+  /**
+   * @param name and value: one character for each octet
+   * @param named a field with that name, which was judged with it: a few bytes of a block can repeat a long name
+   */
+  constructor(name: string, value: string, named?: HeaderField) {
     this.name = name
     this.value = value
     this.size = name.length + value.length + FIELD_OVERHEAD_BYTES
-    this.fault = faultOf(name, value)
+    this.#nameFault = named === undefined ? faultOfName(name) : named.#nameFault
+    this.fault = this.#nameFault || faultOfValue(name, value)
   }
 }
 
@@ -38,11 +43,14 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** No NUL, CR or LF anywhere, no white space around (RFC 9113, §8.2.1). */
 const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/
 
-function faultOf(name: string, value: string): string {
-  if (name.charCodeAt(0) === 0x3a) {
-    if (!REQUEST_PSEUDO_FIELDS.has(name)) return 'an unknown pseudo-header field'
-  } else if (!NAME.test(name)) return 'a field name that is no lower-case token'
-  else if (CONNECTION_FIELDS.has(name)) return 'a field about the connection'
-  else if (name === 'te' && value !== 'trailers') return 'a `te` other than `trailers`'
+function faultOfName(name: string): string {
+  if (name.charCodeAt(0) === 0x3a)
+    return REQUEST_PSEUDO_FIELDS.has(name) ? '' : 'an unknown pseudo-header field'
+  if (!NAME.test(name)) return 'a field name that is no lower-case token'
+  return CONNECTION_FIELDS.has(name) ? 'a field about the connection' : ''
+}
+
+function faultOfValue(name: string, value: string): string {
+  if (name === 'te' && value !== 'trailers') return 'a `te` other than `trailers`'
   return BAD_VALUE.test(value) ? 'a field value with a forbidden character' : ''
 }

@@ -58,6 +58,17 @@ const bombField = Buffer.concat([
 ])
 const bomb = Buffer.concat([CHECK, Buffer.alloc(16_000 - CHECK.length, 0x80 | 62)])
 
+/** A name of 4,000 bytes that enters the table, and uses of it with another value. */
+const longName = Buffer.concat([
+  Buffer.of(0x40, 0x7f, 0xa1, 0x1e),
+  Buffer.alloc(4_000, 'x'),
+  Buffer.of(1, 0x79),
+])
+const namedAgain = Buffer.concat([CHECK, ...Array<Buffer>(1_000).fill(Buffer.of(0x0f, 47, 1, 0x7a))])
+
+const smallFields = Buffer.concat([CHECK, ...Array<Buffer>(120).fill(field('a', 'b'))])
+const fewFields = Buffer.concat(Array<Buffer>(30).fill(field('a', 'b')))
+
 /** A string in Huffman's code whose padding is longer than seven bits (RFC 7541, §5.2). */
 const padded = Buffer.concat([
   CHECK,
@@ -139,6 +150,27 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
     bound: 'header_list',
     opening: headers(1, Buffer.concat([CHECK, bombField])),
     frames: (stream) => headers(stream + 2, bomb),
+  },
+  'a long name of a header field that is used again and again': {
+    bound: 'header_list',
+    opening: headers(1, Buffer.concat([CHECK, longName])),
+    frames: (stream) => headers(stream + 2, namedAgain),
+  },
+  'calls that stay open, with many small header fields': {
+    bound: 'buffered_bytes',
+    opening: none,
+    frames: (stream) => headers(stream, smallFields),
+    connections: 150,
+  },
+  'header fields in many parts': {
+    opening: none,
+    frames: (stream) =>
+      Buffer.concat([
+        headers(stream, CHECK, 0),
+        ...Array<Buffer>(30).fill(frame(FRAME.continuation, { stream, payload: fewFields })),
+        frame(FRAME.continuation, { stream, flags: END_HEADERS }),
+      ]),
+    bound: 'header_list',
   },
   'strings with too much padding (Huffman)': {
     bound: 'protocol_error',

@@ -7,6 +7,7 @@ import { WatchedCertificates } from '../../../../sidecar/base/certificates.ts'
 import {
   type CallContext,
   type CallStatus,
+  type MetadataName,
   type Methods,
   type Method as OwnMethod,
   type Requests,
@@ -18,7 +19,7 @@ import type { Call, Ending, Handler, Method } from './service.ts'
 import { SERVICE } from './service.ts'
 
 /** The fields of requests that the suite looks at. Handlers ask for fields by name. */
-const METADATA = ['x-conformance-test']
+export const METADATA = ['x-conformance-test']
 
 export const DEFAULT_MESSAGE_BYTES = 4 * 2 ** 20
 
@@ -97,7 +98,9 @@ function answerTo(handle: Handler, requests: Readable, responses: Responses, con
 function callOf(context: CallContext, requests: Readable, send: Call['send']): Call {
   const { timeoutMs } = context as CallContext & { readonly timeoutMs: number }
   return {
-    metadata: METADATA.flatMap((name) => context.metadata(name).map((value) => [name, value] as const)),
+    metadata: METADATA.flatMap((name) =>
+      context.metadata(name as MetadataName).map((value) => [name, value] as const),
+    ),
     timeoutMs: timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
     requests: { [Symbol.asyncIterator]: () => requests.iterator({ destroyOnReturn: false }) },
     sendHeaders: () => {},

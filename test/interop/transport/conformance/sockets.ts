@@ -2,7 +2,7 @@
 import { startTransport } from '../../../../sidecar/grpc/sockets/server.ts'
 import { DEFAULT_LIMITS } from '../../../../sidecar/http2/limits.ts'
 import type { Wishes } from './grpc-js.ts'
-import { certificatesOf, DEFAULT_MESSAGE_BYTES, ownMethods, ownStatus } from './own.ts'
+import { certificatesOf, DEFAULT_MESSAGE_BYTES, METADATA, ownMethods, ownStatus } from './own.ts'
 import type { Method } from './service.ts'
 
 /** @returns the port */
@@ -20,6 +20,7 @@ export async function serveOnSockets(
     maxConnectionAgeMs: DEFAULT_LIMITS.ageMs,
     bounds: DEFAULT_LIMITS,
     statusOf: ownStatus,
+    metadataNames: METADATA,
     onExceeded: (counts) => process.stderr.write(`${JSON.stringify(counts)}\n`),
   })
   return Number(transport.address.split(':')[1])
