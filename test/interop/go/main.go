@@ -16,6 +16,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -31,6 +32,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	portcullisv1 "portcullis.test/interop/gen/portcullis/v1"
 )
@@ -45,6 +47,17 @@ type row struct {
 	ResponsesMax int `json:"responses_max"`
 	// The encoding of the requests; empty: none.
 	Compression string `json:"compression"`
+	// Of a long CheckStream: its requests are sent again and again.
+	Pace *pace `json:"pace"`
+}
+
+// How many questions on how many streams, how many may wait for their answers, and when a stream rests.
+type pace struct {
+	Count            int `json:"count"`
+	Streams          int `json:"streams"`
+	InFlight         int `json:"in_flight"`
+	RestEvery        int `json:"rest_every"`
+	RestMilliseconds int `json:"rest_ms"`
 }
 
 type line struct {
@@ -87,7 +100,11 @@ func main() {
 		must(err)
 		var question row
 		must(json.Unmarshal(text, &question))
-		ask(callers[question.Call], question)
+		call := callers[question.Call]
+		if question.Pace != nil {
+			call = paced(service)
+		}
+		ask(call, question)
 	}
 }
 
@@ -192,6 +209,80 @@ func bidirectional[T any, Request message[T], U any, Response message[U]](
 			stream.CloseSend()
 		}()
 		return receive[U, Response](stream.Recv, each)
+	}
+}
+
+// Asks for long, on several streams, and passes on how often it got which answer.
+func paced(service portcullisv1.AuthorizationServiceClient) caller {
+	return func(ctx context.Context, question row, each func(proto.Message) bool) error {
+		var requests []*portcullisv1.CheckStreamRequest
+		for _, request := range question.Requests {
+			requests = append(requests, fromJSON[portcullisv1.CheckStreamRequest](request))
+		}
+		tallies := map[string]any{}
+		var mutex sync.Mutex
+		tally := func(key string) {
+			mutex.Lock()
+			defer mutex.Unlock()
+			count, _ := tallies[key].(float64)
+			tallies[key] = count + 1
+		}
+		ended := make(chan error)
+		for range question.Pace.Streams {
+			go func() { ended <- askForLong(ctx, service, requests, *question.Pace, tally) }()
+		}
+		var err error
+		for range question.Pace.Streams {
+			err = errors.Join(err, <-ended)
+		}
+		printed, _ := structpb.NewStruct(tallies)
+		each(printed)
+		return err
+	}
+}
+
+func askForLong(
+	ctx context.Context,
+	service portcullisv1.AuthorizationServiceClient,
+	requests []*portcullisv1.CheckStreamRequest,
+	pace pace,
+	tally func(string),
+) error {
+	stream, err := service.CheckStream(ctx)
+	if err != nil {
+		return err
+	}
+	waiting := make(chan struct{}, pace.InFlight)
+	go func() {
+		for index := range pace.Count {
+			select {
+			case waiting <- struct{}{}:
+			case <-stream.Context().Done():
+				return
+			}
+			if stream.Send(requests[index%len(requests)]) != nil {
+				return
+			}
+		}
+		stream.CloseSend()
+	}()
+	for index := 0; ; index++ {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if response.GetId() == requests[index%len(requests)].GetId() {
+			tally(fmt.Sprintf("%s %t", response.GetId(), response.GetResult().GetAllowed()))
+		} else {
+			tally("out of order")
+		}
+		if pace.RestEvery > 0 && (index+1)%pace.RestEvery == 0 {
+			time.Sleep(time.Duration(pace.RestMilliseconds) * time.Millisecond)
+		}
+		<-waiting
 	}
 }
 

@@ -14,7 +14,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { loadFileDescriptorSetFromBuffer, type MethodDefinition } from '@grpc/proto-loader'
-import type { Row } from '../../support/interop/client.ts'
+import type { Pace, Row } from '../../support/interop/client.ts'
 
 const OPTIONS = { keepCase: true, longs: String, enums: String, bytes: String, defaults: true, oneofs: true }
 
@@ -29,7 +29,8 @@ const definitions = Object.assign(
 const client = new Client(flag('--address'), credentials.createInsecure())
 
 for await (const line of createInterface(process.stdin)) {
-  const error = await ask(JSON.parse(line))
+  const row: Row = JSON.parse(line)
+  const error = await (row.pace === undefined ? ask(row) : askForLong(row, row.pace))
   if (error !== undefined) print({ error: describe(error) })
   print({ end: true })
 }
@@ -62,6 +63,42 @@ function ask({ call, requests, metadata = {}, deadline_ms = 0, responses_max, co
     for (const request of requests) stream.write(request)
     stream.end()
   })
+}
+
+/** Asks on several streams, and prints how often it got which answer. */
+async function askForLong({ requests, deadline_ms = 0 }: Row, pace: Pace) {
+  const { path, requestSerialize, responseDeserialize }: MethodDefinition<object, object> =
+    definitions['portcullis.v1.AuthorizationService'].CheckStream
+  const tallies: Record<string, number> = {}
+  const ids = requests.map((request) => (request as { readonly id: string }).id)
+  const run = () =>
+    new Promise<ServiceError | undefined>((resolve) => {
+      const stream: ClientDuplexStream<object, object> = client.makeBidiStreamRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        { deadline: Date.now() + deadline_ms },
+      )
+      let asked = 0
+      let answered = 0
+      const goOn = () => {
+        for (; asked < pace.count && asked - answered < pace.in_flight; asked++)
+          stream.write(requests[asked % requests.length] as object)
+        if (asked === pace.count && answered === pace.count) stream.end()
+      }
+      stream.on('data', ({ id, result }) => {
+        const key = id === ids[answered++ % ids.length] ? `${id} ${result.allowed}` : 'out of order'
+        tallies[key] = (tallies[key] ?? 0) + 1
+        if (pace.rest_every > 0 && answered % pace.rest_every === 0) setTimeout(goOn, pace.rest_ms)
+        else goOn()
+      })
+      stream.once('error', resolve)
+      stream.once('end', () => resolve(undefined))
+      goOn()
+    })
+  const errors = await Promise.all(Array.from({ length: pace.streams }, run))
+  print({ response: tallies })
+  return errors.find((error) => error !== undefined)
 }
 
 function describe({ code, details: message, metadata }: ServiceError): object {

@@ -6,8 +6,12 @@ the end.
 
 import argparse
 import base64
+import collections
+import concurrent.futures
 import json
 import sys
+import threading
+import time
 
 import grpc
 from google.protobuf import json_format, message_factory
@@ -39,6 +43,9 @@ def ask(channel, row):
     method = module.DESCRIPTOR.services_by_name[service_name].methods_by_name[method_name]
     message = message_factory.GetMessageClass(method.input_type)
     requests = [json_format.ParseDict(request, message()) for request in row["requests"]]
+    if "pace" in row:
+        yield from ask_for_long(stub(channel), requests, row)
+        return
     try:
         answer = getattr(stub(channel), method_name)(
             iter(requests) if method.client_streaming else requests[0],
@@ -53,6 +60,43 @@ def ask(channel, row):
                 break
     except grpc.RpcError as error:
         yield {"error": describe(error)}
+    yield {"end": True}
+
+
+def ask_for_long(stub, requests, row):
+    """Asks on several streams, and says how often it got which answer."""
+    pace = row["pace"]
+    tallies = collections.Counter()
+
+    def run(_):
+        waiting = threading.Semaphore(pace["in_flight"])
+
+        def questions():
+            for index in range(pace["count"]):
+                waiting.acquire()
+                yield requests[index % len(requests)]
+
+        answers = stub.CheckStream(questions(), timeout=row["deadline_ms"] / 1000)
+        try:
+            for index, answer in enumerate(answers):
+                due = answer.id == requests[index % len(requests)].id
+                key = f"{answer.id} {str(answer.result.allowed).lower()}" if due else "out of order"
+                with lock:
+                    tallies[key] += 1
+                if pace["rest_every"] and (index + 1) % pace["rest_every"] == 0:
+                    time.sleep(pace["rest_ms"] / 1000)
+                waiting.release()
+        finally:
+            # The thread that asks ends too.
+            waiting.release(pace["count"])
+
+    lock = threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(pace["streams"]) as streams:
+        try:
+            list(streams.map(run, range(pace["streams"])))
+        except grpc.RpcError as error:
+            yield {"error": describe(error)}
+    yield {"response": tallies}
     yield {"end": True}
 
 

@@ -14,6 +14,20 @@ export interface Row {
   readonly responses_max?: number
   /** The encoding of the requests; absent: none. */
   readonly compression?: 'gzip'
+  /** Of a long `CheckStream`: the requests are sent in their order, again and again. */
+  readonly pace?: Pace
+}
+
+/** How questions are asked. The client answers with one response: how often it got which, by `ID ALLOWED`, or what was not due. */
+export interface Pace {
+  /** How many questions each stream asks. */
+  readonly count: number
+  readonly streams: number
+  /** How many questions of a stream may wait for their answers. */
+  readonly in_flight: number
+  /** A stream rests for so long after so many answers; 0: never. */
+  readonly rest_every: number
+  readonly rest_ms: number
 }
 
 export interface Answer {

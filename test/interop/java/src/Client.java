@@ -34,6 +34,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -65,7 +67,9 @@ final class Client {
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-      ask(channel, JsonParser.parseString(line).getAsJsonObject());
+      JsonObject row = JsonParser.parseString(line).getAsJsonObject();
+      if (row.has("pace")) askForLong(channel, row);
+      else ask(channel, row);
       JsonObject end = new JsonObject();
       end.addProperty("end", true);
       System.out.println(end);
@@ -106,6 +110,111 @@ final class Client {
     }
     call.halfClose();
     ended.get();
+  }
+
+  /** Asks on several streams, and prints how often it got which answer. */
+  private static void askForLong(ManagedChannel channel, JsonObject row) throws Exception {
+    MethodDescriptor method = method(row.get("call").getAsString());
+    JsonObject pace = row.getAsJsonObject("pace");
+    List<DynamicMessage> requests = new ArrayList<>();
+    for (JsonElement request : row.getAsJsonArray("requests")) {
+      DynamicMessage.Builder message = DynamicMessage.newBuilder(method.getInputType());
+      JsonFormat.parser().merge(request.toString(), message);
+      requests.add(message.build());
+    }
+    Map<String, Integer> tallies = new ConcurrentHashMap<>();
+    List<Tallying> streams = new ArrayList<>();
+    for (int index = 0; index < pace.get("streams").getAsInt(); index++) {
+      CallOptions options =
+          CallOptions.DEFAULT.withDeadlineAfter(
+              row.get("deadline_ms").getAsLong(), TimeUnit.MILLISECONDS);
+      streams.add(new Tallying(channel.newCall(typed(method), options), requests, pace, tallies));
+    }
+    for (Tallying stream : streams) stream.start();
+    for (Tallying stream : streams) {
+      stream.join();
+      if (!stream.status.isOk()) print("error", describe(stream.status, stream.trailers));
+    }
+    JsonObject counted = new JsonObject();
+    tallies.forEach(counted::addProperty);
+    print("response", counted);
+  }
+
+  /** A stream that asks the same questions again and again. */
+  private static final class Tallying extends Thread {
+    private final ClientCall<DynamicMessage, DynamicMessage> call;
+    private final List<DynamicMessage> requests;
+    private final JsonObject pace;
+    private final Map<String, Integer> tallies;
+    private final Semaphore room;
+    private final CompletableFuture<Status> ended = new CompletableFuture<>();
+    private volatile boolean over = false;
+    Status status = Status.UNKNOWN;
+    Metadata trailers = new Metadata();
+
+    Tallying(
+        ClientCall<DynamicMessage, DynamicMessage> call,
+        List<DynamicMessage> requests,
+        JsonObject pace,
+        Map<String, Integer> tallies) {
+      this.call = call;
+      this.requests = requests;
+      this.pace = pace;
+      this.tallies = tallies;
+      this.room = new Semaphore(pace.get("in_flight").getAsInt());
+    }
+
+    @Override
+    public void run() {
+      int restEvery = pace.get("rest_every").getAsInt();
+      call.start(
+          new ClientCall.Listener<DynamicMessage>() {
+            private int answered = 0;
+
+            @Override
+            public void onMessage(DynamicMessage response) {
+              DynamicMessage due = requests.get(answered++ % requests.size());
+              String id = text(response, "id");
+              DynamicMessage result = (DynamicMessage) field(response, "result");
+              String key =
+                  id.equals(text(due, "id")) ? id + " " + field(result, "allowed") : "out of order";
+              tallies.merge(key, 1, Integer::sum);
+              try {
+                if (restEvery > 0 && answered % restEvery == 0)
+                  Thread.sleep(pace.get("rest_ms").getAsLong());
+              } catch (InterruptedException error) {
+                call.cancel("interrupted", error);
+              }
+              call.request(1);
+              room.release();
+            }
+
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+              Tallying.this.trailers = trailers;
+              over = true;
+              room.release(requests.size());
+              ended.complete(status);
+            }
+          },
+          new Metadata());
+      call.request(1);
+      for (int index = 0; index < pace.get("count").getAsInt(); index++) {
+        room.acquireUninterruptibly();
+        if (over) break;
+        call.sendMessage(requests.get(index % requests.size()));
+      }
+      if (!over) call.halfClose();
+      status = ended.join();
+    }
+
+    private static Object field(DynamicMessage message, String name) {
+      return message.getField(message.getDescriptorForType().findFieldByName(name));
+    }
+
+    private static String text(DynamicMessage message, String name) {
+      return (String) field(message, name);
+    }
   }
 
   private static final class Printer extends ClientCall.Listener<DynamicMessage> {

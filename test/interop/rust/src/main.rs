@@ -8,6 +8,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
@@ -17,7 +18,9 @@ use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, Serialize
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::codec::{Codec, CompressionEncoding, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::{AsciiMetadataKey, BinaryMetadataKey, BinaryMetadataValue, MetadataMap};
 use tonic::transport::{Channel, Endpoint};
@@ -36,6 +39,18 @@ struct Row {
     /// The number of responses after which a stream is cancelled.
     responses_max: Option<usize>,
     compression: Option<String>,
+    /// Of a long `CheckStream`: its requests are sent again and again.
+    pace: Option<Pace>,
+}
+
+/// How many questions on how many streams, how many may wait for their answers, and when a stream rests.
+#[derive(Deserialize, Clone)]
+struct Pace {
+    count: usize,
+    streams: usize,
+    in_flight: usize,
+    rest_every: usize,
+    rest_ms: u64,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -92,6 +107,9 @@ async fn ask(pool: &DescriptorPool, channel: Channel, row: Row) -> Result<(), St
         .map_err(|error| Status::internal(error.to_string()))?;
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
     let codec = Dynamic { response: method.output() };
+    if let Some(pace) = row.pace {
+        return ask_for_long(client, path, codec, requests, pace).await;
+    }
     let deadline = Duration::from_millis(row.deadline_ms);
     let mut request = Request::new(tokio_stream::iter(requests));
     *request.metadata_mut() = metadata(&row.metadata)?;
@@ -113,6 +131,78 @@ async fn ask(pool: &DescriptorPool, channel: Channel, row: Row) -> Result<(), St
     tokio::time::timeout(deadline + Duration::from_secs(10), answered)
         .await
         .unwrap_or_else(|_| Err(Status::internal("the server did not keep the deadline")))
+}
+
+/// Asks on several streams, and prints how often it got which answer.
+async fn ask_for_long(
+    client: tonic::client::Grpc<Channel>,
+    path: http::uri::PathAndQuery,
+    codec: Dynamic,
+    requests: Vec<DynamicMessage>,
+    pace: Pace,
+) -> Result<(), Status> {
+    let tallies = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));
+    let requests = Arc::new(requests);
+    let streams: Vec<_> = (0..pace.streams)
+        .map(|_| {
+            let (client, path, codec, pace) = (client.clone(), path.clone(), codec.clone(), pace.clone());
+            let (requests, tallies) = (requests.clone(), tallies.clone());
+            tokio::spawn(async move { ask_one(client, path, codec, &requests, pace, &tallies).await })
+        })
+        .collect();
+    let mut outcome = Ok(());
+    for stream in streams {
+        outcome = outcome.and(stream.await.map_err(|error| Status::internal(error.to_string()))?);
+    }
+    let counted = tallies.lock().map_err(|_| Status::internal("a stream has panicked"))?.clone();
+    print(json!({ "response": counted })).map_err(|error| Status::internal(error.to_string()))?;
+    outcome
+}
+
+async fn ask_one(
+    mut client: tonic::client::Grpc<Channel>,
+    path: http::uri::PathAndQuery,
+    codec: Dynamic,
+    requests: &Arc<Vec<DynamicMessage>>,
+    pace: Pace,
+    tallies: &Mutex<BTreeMap<String, usize>>,
+) -> Result<(), Status> {
+    let waiting = Arc::new(Semaphore::new(pace.in_flight));
+    let (sender, questions) = mpsc::channel(1);
+    let (asked, room) = (requests.clone(), waiting.clone());
+    tokio::spawn(async move {
+        for index in 0..pace.count {
+            match room.acquire().await {
+                Ok(permit) => permit.forget(),
+                Err(_) => return,
+            }
+            if sender.send(asked[index % asked.len()].clone()).await.is_err() {
+                return;
+            }
+        }
+    });
+    let questions = Request::new(ReceiverStream::new(questions));
+    client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+    let mut responses = client.streaming(questions, path, codec).await?.into_inner();
+    let mut index = 0;
+    while let Some(response) = responses.next().await {
+        let response = to_json(&response?);
+        let due = to_json(&requests[index % requests.len()]);
+        let key = if response["id"] == due["id"] {
+            format!("{} {}", response["id"].as_str().unwrap_or_default(), response["result"]["allowed"])
+        } else {
+            "out of order".to_string()
+        };
+        if let Ok(mut counts) = tallies.lock() {
+            *counts.entry(key).or_default() += 1;
+        }
+        index += 1;
+        if pace.rest_every > 0 && index % pace.rest_every == 0 {
+            tokio::time::sleep(Duration::from_millis(pace.rest_ms)).await;
+        }
+        waiting.add_permits(1);
+    }
+    Ok(())
 }
 
 fn metadata(entries: &BTreeMap<String, String>) -> Result<MetadataMap, Status> {
