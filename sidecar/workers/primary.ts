@@ -32,7 +32,7 @@ const FAILED_STARTS_MAX = 5
 const BACK_OFF_MS = 100
 const BACK_OFF_MS_MAX = 1_000
 
-/** How long a revocation at an upstream waits for each worker to forget the token, in milliseconds. */
+/** How long a worker may take to forget a token that was revoked at an upstream, in milliseconds. */
 const TOKEN_FORGOTTEN_MS_MAX = 5_000
 
 /** The program is in the same folder as this file, compiled or not. The executable starts itself. */
@@ -139,12 +139,16 @@ class Pool {
   }
 
   #probe(): void {
-    for (const worker of this.#workers) worker.probe()
+    const responding = [...this.#workers].filter(({ responds }) => responds)
+    // The last one while they stop: the others had the time to end.
+    const isLast = this.#closing !== undefined && this.#workers.size === 1
+    for (const worker of this.#workers) {
+      const isLonely = !responding.some((other) => other !== worker) && !isLast
+      worker.probe(isLonely)
+    }
   }
 
   async #close(): Promise<void> {
-    // No more probes: the last calls may keep a worker too busy to answer them, and the time limit below is enough.
-    clearInterval(this.#probing)
     this.#health.stop()
     for (const listener of this.#listeners.values())
       void listener.then(
@@ -155,6 +159,7 @@ class Pool {
     const timer = setTimeout(() => this.kill(), this.#config.drain_ms + CLOSING_MS_MAX)
     await Promise.all([...this.#workers].map((worker) => worker.ended))
     clearTimeout(timer)
+    clearInterval(this.#probing)
     this.#healthServer?.close()
   }
 
@@ -207,11 +212,20 @@ class Pool {
     return worker
   }
 
-  /** Waits for each worker at most the staleness bound: after it, no cached value is older than the change. */
+  /**
+   * Waits for each worker until it has ended if it does not answer. For a change of the directory it waits at most the staleness
+   * bound: after it, no cached value is older than the change.
+   */
   async #clearOtherCaches(changer: WorkerProcess, token?: string): Promise<void> {
     const others = [...this.#workers].filter((worker) => worker !== changer)
-    const timeoutMs = token === undefined ? this.#config.directory.staleness_ms : TOKEN_FORGOTTEN_MS_MAX
-    await Promise.all(others.map((worker) => worker.clearCache(timeoutMs, token)))
+    const { staleness_ms } = this.#config.directory
+    await Promise.all(
+      others.map((worker) =>
+        token === undefined
+          ? worker.clearCache(staleness_ms)
+          : worker.forgetToken(TOKEN_FORGOTTEN_MS_MAX, token),
+      ),
+    )
   }
 
   /** Listens when the first worker asks for it. A worker that asks later shares that listener. */

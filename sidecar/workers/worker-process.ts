@@ -27,13 +27,16 @@ export interface SharedServices {
 }
 
 /**
- * A worker hangs if it has not answered this many probes. Probes are counted because a time limit could not tell a worker
- * that hangs from a machine that was asleep.
+ * A worker hangs if it has not answered this many probes, and another one answers. Probes are counted because a time limit could
+ * not tell a worker that hangs from a machine that was asleep.
  */
-export const PROBES_MAX = 3
+export const PROBES_MAX = 4
+
+/** Where no other worker answers either, the machine may be slow, and it gets worse by starting workers. */
+const LONELY_PROBES_MAX = 10 * PROBES_MAX
 
 /** A worker that is not ready after this many probes without an answer has stopped while it started. */
-const STARTING_PROBES_MAX = 10 * PROBES_MAX
+const STARTING_PROBES_MAX = 100 * PROBES_MAX
 
 /** How long a worker may take to say its metrics, in milliseconds. Prometheus waits for ten seconds. */
 const METRICS_MS_MAX = 2_000
@@ -112,41 +115,68 @@ export class WorkerProcess implements Receiver, Reporter {
     this.#process.send({ type: 'connection', listener }, connection, { keepOpen: true }, () => {})
   }
 
-  /** Resolves when the worker has cleared its cache of the directory, or forgotten the token, or has ended, or after `timeoutMs`. */
-  async clearCache(timeoutMs: number, token?: string): Promise<void> {
-    await this.#ask(this.#cacheClears, timeoutMs, (id) => ({ type: 'clear_cache', id, token }))
+  /** Resolves when the worker has cleared its cache of the directory, or has ended, or after `timeoutMs`. */
+  async clearCache(timeoutMs: number): Promise<void> {
+    await this.#ask(this.#cacheClears, timeoutMs, (id) => ({ type: 'clear_cache', id }))
   }
 
-  collect(): Promise<void> {
-    return this.#ask(this.#collections, METRICS_MS_MAX, (id) => ({ type: 'collect', id }))
+  /** Resolves when the worker has forgotten the token, or has ended. It is killed if it does neither within `timeoutMs`. */
+  async forgetToken(timeoutMs: number, token: string): Promise<void> {
+    if (await this.#ask(this.#cacheClears, timeoutMs, (id) => ({ type: 'clear_cache', id, token }))) return
+    // One that has not begun to serve knows no token, and may take its time.
+    if (this.#listeners.size === 0) return
+    this.#fail(`it did not forget a token within ${timeoutMs} ms`)
+    await this.ended
+  }
+
+  async collect(): Promise<void> {
+    await this.#ask(this.#collections, METRICS_MS_MAX, (id) => ({ type: 'collect', id }))
   }
 
   get lastMetrics(): readonly Metric[] {
     return this.#lastMetrics
   }
 
-  async #ask(calls: PendingCalls, timeoutMs: number, message: (id: number) => FromPrimary): Promise<void> {
+  /** @returns whether the worker has answered, has ended or knows nothing, and not only the time has passed */
+  async #ask(calls: PendingCalls, timeoutMs: number, message: (id: number) => FromPrimary): Promise<boolean> {
     // A worker that has not started yet knows nothing.
-    if (!this.#channelOpen) return
+    if (!this.#channelOpen) return true
+    let isLate = false
     let timer: NodeJS.Timeout | undefined
     await calls.call((id) => {
-      timer = setTimeout(() => calls.answer(id), timeoutMs)
+      timer = setTimeout(() => {
+        isLate = true
+        calls.answer(id)
+      }, timeoutMs)
       this.send(message(id))
     })
     clearTimeout(timer)
+    return !isLate
   }
 
-  /** Sends a probe. Kills the worker after too many unanswered probes, because its connections get no answers. */
-  probe(): void {
+  /** Whether the worker serves, and has answered the last probe. */
+  get responds(): boolean {
+    return this.#served && this.#unansweredProbes === 0
+  }
+
+  /**
+   * Sends a probe. Kills the worker after too many unanswered probes, because its connections get no answers.
+   *
+   * @param isLonely whether no other worker shows that the machine has time for them
+   */
+  probe(isLonely: boolean): void {
     // A worker that is still starting may take its time.
-    const most = this.#served ? PROBES_MAX : STARTING_PROBES_MAX
-    if (this.#unansweredProbes === most) {
-      this.#failure = `it did not answer ${most} probes`
-      this.kill()
-    } else {
+    const most = !this.#served ? STARTING_PROBES_MAX : isLonely ? LONELY_PROBES_MAX : PROBES_MAX
+    if (this.#unansweredProbes >= most) this.#fail(`it did not answer ${this.#unansweredProbes} probes`)
+    else {
       this.#unansweredProbes++
       if (this.#channelOpen) this.send({ type: 'probe' })
     }
+  }
+
+  #fail(failure: string): void {
+    this.#failure = failure
+    this.kill()
   }
 
   /** Ends the worker immediately, without waiting for calls in progress. */

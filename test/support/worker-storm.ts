@@ -132,7 +132,7 @@ export async function storm(blows: readonly Blow[]): Promise<void> {
   const last = Array.from({ length: 2 }, () => new BlackBox(pool.ready.grpc))
   for (const box of last) expect(await box.ask('Check', CLAIMS)).toMatchObject({ reason: 'REASON_ALLOWED' })
   expect(await last[0]?.ask('Issue', login)).toMatchObject({ kind: 'iam_token_account_scoped' })
-  expect(workersOf(pool)).toHaveLength(2)
+  expect(workersOf(pool), pool.stderr()).toHaveLength(2)
   pool.signal('SIGTERM')
   expect(await pool.ended).toMatchObject({ code: 0 })
   expect(workersEverOf(pool).filter(alive)).toEqual([])

@@ -1,4 +1,4 @@
-/** Several workers before an upstream: a token that is revoked through one of them is denied by all. */
+/** Several workers before an upstream: a token that is revoked through one of them is denied by all, also where one hangs. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { credentialQuestion } from '../support/answers.ts'
@@ -6,6 +6,7 @@ import { BlackBox } from '../support/black-box.ts'
 import { serve } from '../support/processes.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { FakeUpstream } from '../support/upstream.ts'
+import { alive, workersOf } from '../support/worker-storm.ts'
 
 const PASSWORD = 'canary-password'
 const upstream = await FakeUpstream.start([
@@ -13,9 +14,11 @@ const upstream = await FakeUpstream.start([
   { account: '777777', name: 'validator', password: PASSWORD, roles: { '': ['service'] }, validator: true },
 ])
 
-test('a token that is revoked through one worker is denied by all of them at once', async () => {
+/** Two workers, and connections that reach both of them. */
+async function twoWorkers(settings: object = {}) {
   const config = newFile(
     JSON.stringify({
+      ...settings,
       data: join(newFolder(), 'data'),
       upstreams: {
         cloud: {
@@ -34,23 +37,43 @@ test('a token that is revoked through one worker is denied by all of them at onc
       },
     }),
   )
-  const { ready } = await serve([
-    '--workers',
-    '2',
-    '--grpc',
-    '127.0.0.1:0',
-    '--http',
-    'off',
-    '--config',
-    config,
-  ])
-  const boxes = Array.from({ length: 4 }, () => new BlackBox(ready.grpc))
+  const pool = await serve(['--workers', '2', '--grpc', '127.0.0.1:0', '--http', 'off', '--config', config])
+  const boxes = Array.from({ length: 4 }, () => new BlackBox(pool.ready.grpc))
+  return { pool, boxes }
+}
+
+const checked = (boxes: readonly BlackBox[], value: string) =>
+  Promise.all(boxes.map((box) => box.ask('check', credentialQuestion('iam', 'X-Auth-Token', value))))
+
+test('a token that is revoked through one worker is denied by all of them at once', async () => {
+  const { boxes } = await twoWorkers()
   const value = upstream.issue('robot')
-  const checks = () =>
-    Promise.all(boxes.map((box) => box.ask('check', credentialQuestion('iam', 'X-Auth-Token', value))))
-  for (const answer of await checks()) expect(answer).toMatchObject({ allowed: true })
+  const asked = upstream.count('GET')
+  for (const answer of await checked(boxes, value)) expect(answer).toMatchObject({ allowed: true })
   // Each worker has asked for itself.
-  expect(upstream.count('GET')).toBeGreaterThan(1)
+  expect(upstream.count('GET')).toBeGreaterThan(asked + 1)
   await boxes[0]?.ask('revoke', { value })
-  for (const answer of await checks()) expect(answer).toMatchObject({ allowed: false })
+  for (const answer of await checked(boxes, value)) expect(answer).toMatchObject({ allowed: false })
+})
+
+test.each<[what: string, settings: object, ended: string]>([
+  ['by its silence', {}, 'it did not answer 4 probes'],
+  [
+    'because the revocation needs it',
+    { worker_heartbeat_timeout_ms: 600_000 },
+    'it did not forget a token within 5000 ms',
+  ],
+])('a revocation waits until a worker that hangs has ended: %s', async (_what, settings, ended) => {
+  const { pool, boxes } = await twoWorkers(settings)
+  const value = upstream.issue('robot')
+  for (const answer of await checked(boxes, value)) expect(answer).toMatchObject({ allowed: true })
+  const [hanging = 0] = workersOf(pool)
+  process.kill(hanging, 'SIGSTOP')
+  const awake = await Promise.any(boxes.map(async (box) => (await box.ask('getMatrix', {})) && box))
+  await awake.ask('revoke', { value })
+  // When it woke up, it could still allow the token.
+  expect(alive(hanging)).toBe(false)
+  expect(pool.stderr()).toContain(`"worker":${hanging},"ended":"${ended}"`)
+  const others = Array.from({ length: 4 }, () => new BlackBox(pool.ready.grpc))
+  for (const answer of await checked(others, value)) expect(answer).toMatchObject({ allowed: false })
 })

@@ -218,7 +218,8 @@ ones are moved to files, which are never deleted. Default: all stay.",type:"inte
 archive:{description:"Folder of those files. Default: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},
 workers:{description:"Number of processes of `serve` that share the addresses; 1: the started process serves i\
 tself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"A worker tha\
-t does not respond for this time is replaced, in milliseconds.",type:"integer",minimum:300,maximum:36e5,default:3e4},
+t does not respond for this time while another one does is replaced, in milliseconds. Where none does, the mac\
+hine may be slow: they are replaced after ten times as long.",type:"integer",minimum:300,maximum:36e5,default:2e3},
 drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"integer",
 minimum:0,maximum:6e5,default:1e4},log:{type:"object",additionalProperties:!1,properties:{level:{description:"\
 Lowest level of the lines of the log, on standard error.",enum:["trace","debug","info","warn","error","fatal",
