@@ -73,6 +73,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
     this.#session = new Session(owner.app, this)
     this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
+    owner.budget.sharers++
     const settings = setTimeout(() => this.#turn(() => this.#session.begin()), SETTINGS_MS).unref()
     const socket = this.#socket
     // A client that closes its half of the connection still reads.
@@ -83,6 +84,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       clearTimeout(settings)
+      owner.budget.sharers--
       this.#session.abandon()
       this.#frames.discard()
       owner.closed(this)

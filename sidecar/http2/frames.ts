@@ -209,6 +209,7 @@ export class Frames<Head> implements FrameTaker {
     this.#gotSettings = true
     if (flags & FLAG.ack) {
       mustMeasure(end - start, 0)
+      this.#session.windows.acknowledge(this.#session.streams.list())
       return
     }
     if ((end - start) % SETTING_BYTES !== 0)

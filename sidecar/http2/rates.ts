@@ -45,7 +45,7 @@ export class Rates {
 
   /** So many bytes of answers were sent, with the ends of so many parts. */
   sent(bytes: number, parts: number): void {
-    this.#earn(EARNED_BY_PART * parts + bytes / BYTES_FOR_ONE)
+    this.#earn(EARNED_BY_PART * Math.max(parts, 1) + bytes / BYTES_FOR_ONE)
   }
 
   /** A stream has ended with an answer. One in two may be cancelled, however many there are. */

@@ -1,43 +1,45 @@
 /** How much a peer may send on a connection at a time (RFC 9113, §6.9), and what of it is held in memory. */
 import type { Budget } from './budget.ts'
-import { ConnectionError, ERROR, WINDOW_DEFAULT } from './protocol.ts'
+import { ConnectionError, ERROR, FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 
-/** So many bytes a connection may always hold, whatever others hold: a request of nearly everybody. */
-const ALWAYS_HELD_BYTES = 65_536
+/** The window where there is room for more: a connection sends so much in the time of a round trip. */
+const OPEN_BYTES_MAX = 262_144
+
+/** The window opens by no less, so that a peer does not send its requests in crumbs. */
+const OPENED_BYTES_MIN = 1_024
 
 /**
- * The window opens again with everything that arrives. If it waited for requests to be complete, requests that are large
- * together could wait for each other for ever. What is held is bounded by refusing streams.
+ * The window is what can still be held: a share of the room that all connections have together. A peer that heeds it waits where there is
+ * none, and loses nothing. As much as the protocol allows at first is always held, so that a request of nearly everybody is taken.
  */
 export class ReceiveWindow {
   readonly #most: number
   readonly #budget: Budget
   #left = WINDOW_DEFAULT
-  /** Bytes that have arrived and that the peer has not been told about. */
-  #arrived: number
   /** Bytes of requests that are held. */
   held = 0
+  /** Whether the peer must wait because all connections together hold too much. */
+  starved = false
+  /** Whether it is the turn of this connection to have the last of the room. */
+  favoured = false
 
   /** @param most bytes that may be held */
   constructor(most: number, budget: Budget) {
     this.#most = most
     this.#budget = budget
-    this.#arrived = most - WINDOW_DEFAULT
   }
 
   /** @throws ConnectionError if the peer may not send so much */
   take(bytes: number): void {
     this.#left -= bytes
-    this.#arrived += bytes
     if (this.#left < 0)
       throw new ConnectionError(ERROR.FLOW_CONTROL_ERROR, 'more bytes than the window of the connection')
   }
 
-  /** The bytes belong to a stream now. @returns false if they are too many, for this connection or for all of them */
-  hold(bytes: number): boolean {
+  /** The bytes belong to a stream now. */
+  hold(bytes: number): void {
     this.held += bytes
     this.#budget.add(bytes)
-    return this.held <= this.#most && (this.held <= ALWAYS_HELD_BYTES || !this.#budget.exhausted)
   }
 
   /** The stream needs them no longer. */
@@ -48,10 +50,13 @@ export class ReceiveWindow {
 
   /** How much the peer may send in addition, if that is worth a frame; else 0. */
   update(): number {
-    if (this.#arrived < this.#most / 2) return 0
-    const bytes = this.#arrived
-    this.#arrived = 0
-    this.#left += bytes
-    return bytes
+    const room = this.favoured ? this.#budget.lastRoom : this.#budget.share
+    const shared = Math.max(Math.min(room, OPEN_BYTES_MAX), WINDOW_DEFAULT - this.held)
+    const open = Math.min(shared, this.#most - this.held)
+    const wanted = open - this.#left
+    const opens = wanted >= Math.max(open / 2, OPENED_BYTES_MIN)
+    if (opens) this.#left += wanted
+    this.starved = this.#left < FRAME_BYTES_DEFAULT && shared < FRAME_BYTES_DEFAULT
+    return opens ? wanted : 0
   }
 }

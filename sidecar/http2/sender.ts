@@ -17,8 +17,12 @@ import { type FieldsToSend, newOutgoing, type Outgoing, type Stream } from './st
 /** The frames that are sent are no longer than every peer accepts (§4.2). */
 const FRAME_BYTES = FRAME_BYTES_DEFAULT
 
-/** With more bytes of answers than this waiting, no further request is answered on a connection. */
-const UNSENT_BYTES_MAX = 1_048_576
+/**
+ * With more bytes of answers than this waiting, no further request is answered on a connection: the least and the most, as there is room. So a
+ * peer that reads slowly waits with its requests.
+ */
+const UNSENT_BYTES_MIN = 65_536
+const UNSENT_BYTES_MAX = 262_144
 
 /** A socket, as far as this file uses one. */
 export interface Outlet extends Sink {
@@ -67,7 +71,8 @@ export class Sender<Head> {
 
   /** Whether so much waits that nothing should be added. */
   get congested(): boolean {
-    return this.full || this.unsentBytes > UNSENT_BYTES_MAX
+    if (this.full || this.unsentBytes <= UNSENT_BYTES_MIN) return this.full
+    return this.unsentBytes > Math.min(this.#budget.share, UNSENT_BYTES_MAX)
   }
 
   /** A frame about the connection or the end of a stream. It does not wait for the peer's window. */

@@ -17,10 +17,11 @@ import { Rates } from './rates.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import { trailerFault } from './request-head.ts'
 import { outgoingAnswer, Sender } from './sender.ts'
-import { STREAM_WINDOW_BYTES, settingsPayload } from './settings.ts'
+import { settingsPayload } from './settings.ts'
 import { Stream, type StreamOwner } from './stream.ts'
 import { StreamIds } from './stream-ids.ts'
 import { StreamTable } from './stream-table.ts'
+import { StreamWindows } from './stream-windows.ts'
 import { Turn } from './turn.ts'
 
 /** What a stream costs, beside its header fields and the bytes of its request and answer. */
@@ -40,6 +41,7 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Handlers that still run although their stream is closed. */
   #orphans = 0
   readonly window: ReceiveWindow
+  readonly windows: StreamWindows<Head>
   readonly turn: Turn
   /** Whether the application had more to do than this turn has time for. */
   interrupted = false
@@ -53,6 +55,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#host = host
     this.ids = new StreamIds(limits.streams)
     this.window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
+    this.windows = new StreamWindows(limits, ({ id }, bytes) => this.#control(FRAME.windowUpdate, id, bytes))
     this.rates = new Rates(limits)
     this.turn = new Turn(host.schedule)
     this.blocks = new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, host.peer))
@@ -137,11 +140,11 @@ export class Session<Head> implements StreamOwner<Head> {
     const released = Math.min(bytes, stream.unreleased)
     stream.unreleased -= released
     this.window.release(released)
+    this.windows.released(stream)
   }
 
-  extend(stream: Stream<Head>, bytes: number): void {
-    stream.receiveWindow += bytes
-    this.#control(FRAME.windowUpdate, stream.id, bytes)
+  expect(stream: Stream<Head>, bytes: number): void {
+    this.windows.expect(stream, bytes)
   }
 
   waitForRoom(stream: Stream<Head>): void {
@@ -166,14 +169,11 @@ export class Session<Head> implements StreamOwner<Head> {
     }
     stream.receiveWindow -= length
     stream.unreleased += length
-    const fits = this.window.hold(length)
+    this.window.hold(length)
     if (stream.remoteEnded) this.#fault(stream.id, ERROR.STREAM_CLOSED)
     else if (stream.receiveWindow < 0) this.#fault(stream.id, ERROR.FLOW_CONTROL_ERROR)
     else if (!stream.takesBody(end - start, endStream)) this.#fault(stream.id, ERROR.PROTOCOL_ERROR)
-    else if (!fits) {
-      this.#host.exceeded('buffered_bytes')
-      this.#fault(stream.id, ERROR.ENHANCE_YOUR_CALM)
-    } else {
+    else {
       stream.remoteEnded = endStream
       this.#app.data(stream, bytes, start, end)
     }
@@ -266,6 +266,8 @@ export class Session<Head> implements StreamOwner<Head> {
   checkTimes(nowMs: number): void {
     const { requestMs } = this.#host.limits
     for (const stream of this.streams.list()) {
+      // What it waits for is room here.
+      if (this.window.starved) stream.resumeClock()
       if (stream.incompleteSinceMs === 0 || nowMs - stream.incompleteSinceMs < requestMs) continue
       stream.complete()
       this.#host.exceeded('request_time')
@@ -277,7 +279,7 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.draining === 'last_stream_told') {
       this.blocks.fields(bytes, start, end) // They may still change the table.
       this.rates.idleFrame()
-      this.ids.addReset(id, STREAM_WINDOW_BYTES)
+      this.ids.addReset(id, this.windows.ofNew)
       return
     }
     this.ids.open(id)
@@ -290,12 +292,12 @@ export class Session<Head> implements StreamOwner<Head> {
     else if (this.streams.size + this.#orphans >= this.#host.limits.streams) {
       this.#host.exceeded('streams')
       this.rates.idleFrame()
-      this.#resetId(id, ERROR.REFUSED_STREAM, STREAM_WINDOW_BYTES)
+      this.#resetId(id, ERROR.REFUSED_STREAM, this.windows.ofNew)
     } else {
       this.rates.request()
       const stream = new Stream<Head>(this, id, app as Head, {
         remoteEnded: endStream,
-        receiveWindow: STREAM_WINDOW_BYTES,
+        receiveWindow: this.windows.ofNew,
         sendWindow: this.sender.initialWindow,
         contentLength,
         headBytes: STREAM_BYTES + fieldBytes,
@@ -335,7 +337,7 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Ends a stream because of what the peer did (§5.4.2), also if it has ended already. However it is done, it counts. */
   #fault(id: number, code: ErrorCode): void {
     const stream = this.streams.get(id)
-    this.#resetId(id, code, stream?.receiveWindow ?? STREAM_WINDOW_BYTES)
+    this.#resetId(id, code, stream?.receiveWindow ?? this.windows.ofNew)
     if (stream !== undefined) this.#close(stream, false)
     this.rates.fault()
   }
@@ -365,6 +367,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#holdHead(-stream.headBytes)
     if (this.#waiting.size > 0) this.#waiting.delete(stream)
     if (stream.unreleased > 0) this.window.release(stream.unreleased)
+    this.windows.released(stream)
     this.sender.drop(stream)
     if (stream.busy) this.#orphans++
     if (!answered && stream.state !== undefined) this.#app.aborted(stream)

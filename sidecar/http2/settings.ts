@@ -9,15 +9,14 @@ import {
   SETTING_BYTES,
   WINDOW_MAX,
 } from './protocol.ts'
-
-/** How much a peer may send on a new stream before the application has asked for more, in bytes. */
-export const STREAM_WINDOW_BYTES = 262_144
+import { initialWindowOf } from './stream-windows.ts'
 
 /** The payload of the settings that a connection begins with. */
-export function settingsPayload({ streams, headerListBytes }: Limits): Buffer {
+export function settingsPayload(limits: Limits): Buffer {
+  const { streams, headerListBytes } = limits
   const rows: readonly (readonly [setting: number, value: number])[] = [
     [SETTING.maxConcurrentStreams, streams],
-    [SETTING.initialWindowSize, STREAM_WINDOW_BYTES],
+    [SETTING.initialWindowSize, initialWindowOf(limits)],
     [SETTING.maxHeaderListSize, headerListBytes],
   ]
   const payload = Buffer.alloc(rows.length * SETTING_BYTES)

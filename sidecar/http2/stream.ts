@@ -29,7 +29,7 @@ export interface StreamOwner<Head> {
   queue(stream: Stream<Head>): void
   added(stream: Stream<Head>, bytes: number): void
   release(stream: Stream<Head>, bytes: number): void
-  extend(stream: Stream<Head>, bytes: number): void
+  expect(stream: Stream<Head>, bytes: number): void
   waitForRoom(stream: Stream<Head>): void
   finished(stream: Stream<Head>): void
   readonly congested: boolean
@@ -58,6 +58,9 @@ export class Stream<Head> {
   readonly headBytes: number
   /** Bytes that arrived and count against the window of the connection. */
   unreleased = 0
+  /** What `StreamWindows` keeps of it: the window that it usually has, and how far it is beyond the one that it began with. */
+  usualWindow = 0
+  extraWindow = 0
   /** How much of the announced body is missing, in bytes; negative: nothing was announced. */
   contentLeft: number
   /** When the bytes began to arrive whose rest is awaited; 0: nothing is awaited. */
@@ -135,9 +138,9 @@ export class Stream<Head> {
     if (!this.closed) this.#owner.release(this, bytes)
   }
 
-  /** Lets the peer send more on this stream, as far as the window of the connection goes. */
-  extend(bytes: number): void {
-    if (!this.closed && !this.remoteEnded) this.#owner.extend(this, bytes)
+  /** The application can go on when so many bytes more have arrived, or with 0 when the request has ended. The peer may send them as soon as there is room. */
+  expect(bytes: number): void {
+    if (!this.closed && !this.remoteEnded) this.#owner.expect(this, bytes)
   }
 
   /** Asks to be told when the peer has read enough that more can be sent. */
@@ -148,6 +151,16 @@ export class Stream<Head> {
   /** The application awaits the rest of a message. After a while it is told that the rest is late. */
   awaitRest(): void {
     if (this.incompleteSinceMs === 0) this.incompleteSinceMs = this.#owner.nowMs
+  }
+
+  /** The rest must wait for room here, and not for the peer. */
+  pauseClock(): void {
+    if (this.incompleteSinceMs > 0) this.incompleteSinceMs = Number.POSITIVE_INFINITY
+  }
+
+  /** The peer has room for the rest. */
+  resumeClock(): void {
+    if (this.incompleteSinceMs > 0) this.incompleteSinceMs = this.#owner.nowMs
   }
 
   /** Nothing is awaited. */

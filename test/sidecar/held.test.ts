@@ -90,17 +90,24 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     session.destroy()
   })
 
-  test('unfinished messages are refused beyond the bytes of a connection', async () => {
-    const bounds = { max_message_bytes: 65_536, max_connection_buffer_bytes: 65_536 }
-    const { address, logLines } = await run(bounds)
-    const session = open(address)
-    const streams = Array.from({ length: 10 }, () => call(session, 'Check', unfinished(60_000)))
-    // Twice the largest message has room, whatever the configuration says.
-    await eventually(() => streams.filter(({ rstCode }) => rstCode === 11).length >= 7)
-    expect(streams.filter(({ closed }) => !closed).length).toBeGreaterThan(0)
-    expect(refusedAt(logLines)).toEqual(['buffered_bytes'])
-    session.destroy()
-  })
+  test.runIf(transport === 'sockets')(
+    'unfinished messages beyond the bytes of a connection wait for the others',
+    async () => {
+      const bounds = {
+        max_message_bytes: 65_536,
+        max_connection_buffer_bytes: 65_536,
+        request_timeout_ms: 200,
+      }
+      const { address, logLines } = await run(bounds)
+      const session = open(address)
+      // One after the other comes so far that its last byte is late.
+      const streams = Array.from({ length: 10 }, () => call(session, 'Check', unfinished(60_000)))
+      await eventually(() => streams.every(({ closed }) => closed))
+      expect(streams.map(({ rstCode }) => rstCode)).toEqual(streams.map(() => 0))
+      expect(refusedAt(logLines)).toEqual(['request_time'])
+      session.destroy()
+    },
+  )
 
   test('of 1,500 streams that are held, those beyond the bound wait, and others are answered', async () => {
     const { address, client } = await run()
@@ -155,6 +162,23 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
       await sidecar.close()
     },
   )
+})
+
+test('grpc-js: unfinished messages are refused beyond the bytes of a connection', async () => {
+  const { address, logLines } = await runSidecar({
+    flags: {
+      'grpc.transport': 'grpc-js',
+      'grpc.max_message_bytes': 65_536,
+      'grpc.max_connection_buffer_bytes': 65_536,
+    },
+  })
+  const session = open(address)
+  const streams = Array.from({ length: 10 }, () => call(session, 'Check', unfinished(60_000)))
+  // Twice the largest message has room, whatever the configuration says.
+  await eventually(() => streams.filter(({ rstCode }) => rstCode === 11).length >= 7)
+  expect(streams.filter(({ closed }) => !closed).length).toBeGreaterThan(0)
+  expect(refusedAt(logLines)).toEqual(['buffered_bytes'])
+  session.destroy()
 })
 
 test('grpc-js: calls end whose answers are more than a connection may leave unread', async () => {

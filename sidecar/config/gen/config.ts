@@ -37,43 +37,45 @@ description:"Most connections at the same time from one IP address or one /64 ne
 integer",minimum:1,maximum:1e6,default:4096},max_header_list_bytes:{description:"Size of the metadata of a cal\
 l, in bytes as RFC 9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,maximum:1048576,
 default:16384},max_connection_buffer_bytes:{description:"Most bytes of requests that one connection may have i\
-n flight; two messages of max_message_bytes always fit. Further ones are refused.",type:"integer",minimum:65536,
-maximum:1073741824,default:16777216},max_buffer_bytes:{description:"Most bytes of requests and unread answers \
-that all connections may hold, in each worker. Beyond that the connection that has held much for longest is cl\
-osed. The contract over HTTP may hold as many for its requests, and refuses those beyond.",type:"integer",minimum:1048576,
-maximum:68719476736,default:134217728},max_resets_per_second:{description:"Most calls that a connection may ca\
-ncel in a second. Beyond that it is closed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,
-default:500},max_control_frames_per_second:{description:"Most pings, most settings, and most other frames that\
- bring no call further, that a connection may send in a second, beside those that its calls need. Beyond that \
-it is closed. Only with the transport sockets.",type:"integer",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{
-description:"How long a message may take to arrive, in milliseconds. With the transport grpc-js this does not \
-hold for CheckStream.",type:"integer",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{description:"Ho\
-w long a client may leave answers unread, in milliseconds. Beyond that its connection is closed.",type:"intege\
-r",minimum:100,maximum:36e5,default:6e4},tls:{description:"Required if other machines can reach the address. T\
-he files are PEM files. Every client must present a certificate, and it must be the certificate of a caller un\
-less `any_client` is true.",type:"object",additionalProperties:!1,required:["certificate","key","client_ca"],properties:{
-certificate:{description:"File with the certificate chain of the server.",$ref:"#/$defs/path"},key:{description:"\
-File with the private key of the server.",$ref:"#/$defs/path"},client_ca:{description:"File with the certifica\
-tes of the authorities that sign the clients' certificates.",$ref:"#/$defs/path"},any_client:{description:"Whe\
-ther every client with a certificate of those authorities may call. Default: false, so only clients whose cert\
-ificate has the name of a caller (`callers[].certificate`) may.",type:"boolean"}}}}},http:{type:"object",additionalProperties:!1,
-properties:{address:{description:"Address that the HTTP server listens on (`/identity/v3`, `/healthz`, `/ready\
-z`): HOST:PORT, or off. An address that other machines can reach needs `http.tls`.",type:"string",minLength:1,
-maxLength:300,default:"127.0.0.1:8180"},tls:{description:"Makes the HTTP server speak https alone, with HTTP/1\
-.1 and HTTP/2. The files are PEM files.",type:"object",additionalProperties:!1,required:["certificate","key"],
-properties:{certificate:{description:"File with the certificate chain of the HTTP server.",$ref:"#/$defs/path"},
-key:{description:"File with the private key of the HTTP server.",$ref:"#/$defs/path"}}},public_url:{description:"\
-URL of the HTTP server for clients, used in discovery and in the catalog (`{auth_url}`). Default: `http://` an\
-d the address, with `http.tls` `https://` and the address.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?\
-#]*)?$",maxLength:2048},region:{description:"Region of the endpoints in the catalog.",type:"string",minLength:1,
-maxLength:255,default:"RegionOne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose \
-header X-Forwarded-For is trusted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",type:"\
-array",maxItems:1e3,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"\
-File with the secret that every proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or mo\
-re visible ASCII characters. A second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"\
-Whether the proxies of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests tha\
-t they receive.",type:"boolean",default:!1},jwks:{description:"Whether `/.well-known/jwks.json` shows the publ\
-ic keys of IAM tokens, for gateways that verify tokens without asking.",type:"boolean",default:!1},console:{description:"\
+n flight; two messages of max_message_bytes always fit. Half of it is shared by the windows that its calls beg\
+in with, half is for longer messages. Further ones wait; with the transport grpc-js they are refused.",type:"i\
+nteger",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"Most bytes of reques\
+ts and unread answers that all connections may hold, in each worker. Above three quarters, clients wait. Beyon\
+d all of it the connection that has held much for longest is closed. The contract over HTTP may hold as many f\
+or its requests, and refuses those beyond.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},
+max_resets_per_second:{description:"Most calls that a connection may cancel in a second. Beyond that it is clo\
+sed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{
+description:"Most pings, most settings, and most other frames that bring no call further, that a connection ma\
+y send in a second, beside those that its calls need. Beyond that it is closed. Only with the transport socket\
+s.",type:"integer",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may\
+ take to arrive, in milliseconds. With the transport grpc-js this does not hold for CheckStream.",type:"intege\
+r",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{description:"How long a client may leave answers u\
+nread, in milliseconds. Beyond that its connection is closed.",type:"integer",minimum:100,maximum:36e5,default:6e4},
+tls:{description:"Required if other machines can reach the address. The files are PEM files. Every client must\
+ present a certificate, and it must be the certificate of a caller unless `any_client` is true.",type:"object",
+additionalProperties:!1,required:["certificate","key","client_ca"],properties:{certificate:{description:"File \
+with the certificate chain of the server.",$ref:"#/$defs/path"},key:{description:"File with the private key of\
+ the server.",$ref:"#/$defs/path"},client_ca:{description:"File with the certificates of the authorities that \
+sign the clients' certificates.",$ref:"#/$defs/path"},any_client:{description:"Whether every client with a cer\
+tificate of those authorities may call. Default: false, so only clients whose certificate has the name of a ca\
+ller (`callers[].certificate`) may.",type:"boolean"}}}}},http:{type:"object",additionalProperties:!1,properties:{
+address:{description:"Address that the HTTP server listens on (`/identity/v3`, `/healthz`, `/readyz`): HOST:PO\
+RT, or off. An address that other machines can reach needs `http.tls`.",type:"string",minLength:1,maxLength:300,
+default:"127.0.0.1:8180"},tls:{description:"Makes the HTTP server speak https alone, with HTTP/1.1 and HTTP/2.\
+ The files are PEM files.",type:"object",additionalProperties:!1,required:["certificate","key"],properties:{certificate:{
+description:"File with the certificate chain of the HTTP server.",$ref:"#/$defs/path"},key:{description:"File \
+with the private key of the HTTP server.",$ref:"#/$defs/path"}}},public_url:{description:"URL of the HTTP serv\
+er for clients, used in discovery and in the catalog (`{auth_url}`). Default: `http://` and the address, with \
+`http.tls` `https://` and the address.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
+region:{description:"Region of the endpoints in the catalog.",type:"string",minLength:1,maxLength:255,default:"\
+RegionOne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose header X-Forwarded-For \
+is trusted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",type:"array",maxItems:1e3,
+uniqueItems:!0,items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"File with the s\
+ecret that every proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or more visible ASCI\
+I characters. A second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"Wheth\
+er the proxies of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests that the\
+y receive.",type:"boolean",default:!1},jwks:{description:"Whether `/.well-known/jwks.json` shows the public ke\
+ys of IAM tokens, for gateways that verify tokens without asking.",type:"boolean",default:!1},console:{description:"\
 Whether the HTTP server shows the matrix explorer at `/console/`. With `http.connect`, the page can verify a c\
 redential with this sidecar.",type:"boolean",default:!1},control_panel:{description:"Lets control panel users \
 and callers log in to the page of `http.console`. Needs `http.connect`, by which the page asks, and https wher\

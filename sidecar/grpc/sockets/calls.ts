@@ -6,9 +6,6 @@ import { MessageBuffer, prefixOf } from './messages.ts'
 import { statusFields } from './text.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, runUnary, TRAILERS_OK } from './unary.ts'
 
-/** The peer is told that it may send more when it has sent so many bytes. */
-const EXTENDED_BYTES = 32_768
-
 /** With so many bytes unsent, no further request of a stream is taken. */
 const UNSENT_BYTES_MAX = 65_536
 
@@ -30,8 +27,6 @@ export abstract class OpenCall {
   /** Whether the call has ended, or its last response is on its way. */
   protected over = false
   #timer: NodeJS.Timeout | undefined
-  /** Bytes that arrived since the peer was last told that it may send more. */
-  #taken = 0
 
   constructor(stream: CallStream, settings: GrpcSettings) {
     this.stream = stream
@@ -51,7 +46,6 @@ export abstract class OpenCall {
   data(bytes: Buffer, start: number, end: number): void {
     // The client does not know yet that the call is over.
     if (this.over) return
-    this.#taken += end - start
     this.buffer.push(bytes, start, end)
     this.attempt(() => this.take())
   }
@@ -78,13 +72,6 @@ export abstract class OpenCall {
     this.over = true
     this.buffer.drop()
     clearTimeout(this.#timer)
-  }
-
-  /** Lets the peer send more, because nothing that it has sent waits for anything but its rest. */
-  protected extend(): void {
-    if (this.#taken < EXTENDED_BYTES) return
-    this.stream.extend(this.#taken)
-    this.#taken = 0
   }
 
   protected attempt(work: () => void): void {
@@ -128,7 +115,8 @@ class SingleCall extends OpenCall {
     }
     if (this.over) return
     if ((this.#request !== undefined || this.#reading) && this.buffer.length > 0) throw NOT_ONE_MESSAGE
-    if (!this.stream.remoteEnded) this.extend()
+    const isWhole = this.#request !== undefined || this.#reading
+    if (!this.stream.remoteEnded) this.stream.expect(isWhole ? 0 : this.buffer.missing)
     else if (this.#request !== undefined) this.#run()
     else if (!this.#reading) throw this.buffer.length > 0 ? INCOMPLETE : NOT_ONE_MESSAGE
   }
@@ -264,7 +252,7 @@ class BidiCall extends OpenCall {
     const { stream, buffer } = this
     if (!stream.remoteEnded) {
       if (buffer.length > 0) stream.awaitRest()
-      this.extend()
+      stream.expect(buffer.missing)
     } else if (buffer.length > 0) throw INCOMPLETE
     else {
       this.#ending = true

@@ -71,6 +71,13 @@ export class MessageBuffer {
     return this.#segmentBytes + this.#end - this.#start
   }
 
+  /** Bytes that are missing of the next message, as far as that is known. Beyond it they are negative. */
+  get missing(): number {
+    const { bytes: head, start } = this.#segments[0] ?? { bytes: this.#bytes, start: this.#start }
+    const wanted = this.length >= PREFIX_BYTES ? PREFIX_BYTES + lengthAt(head, start) : PREFIX_BYTES
+    return wanted - this.length
+  }
+
   /** Copies the bytes. */
   push(bytes: Buffer, start: number, end: number): void {
     const added = end - start
@@ -129,9 +136,7 @@ export class MessageBuffer {
   #makeRoom(added: number): void {
     const kept = this.#end - this.#start
     const needed = kept + added
-    const { bytes: head, start } = this.#segments[0] ?? { bytes: this.#bytes, start: this.#start }
-    const wanted = this.length >= PREFIX_BYTES ? PREFIX_BYTES + lengthAt(head, start) : PREFIX_BYTES
-    const missing = wanted - this.length
+    const { missing } = this
     if (needed > SEGMENT_BYTES && kept >= PREFIX_BYTES && missing > 0) this.#beginSegment(added, missing)
     else this.#grow(needed, missing > 0 ? kept + missing : Number.POSITIVE_INFINITY)
   }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -47,6 +48,8 @@ type row struct {
 	ResponsesMax int `json:"responses_max"`
 	// The encoding of the requests; empty: none.
 	Compression string `json:"compression"`
+	// How often the call is made, all of them at once; 0: once. The first error and the responses of one of them are printed.
+	AtOnce int `json:"at_once"`
 	// Of a long CheckStream: its requests are sent again and again.
 	Pace *pace `json:"pace"`
 }
@@ -114,11 +117,18 @@ func ask(call caller, question row) {
 	defer cancel()
 	ctx = metadata.NewOutgoingContext(ctx, sent(question.Metadata))
 	number := 0
+	errs := make(chan error)
+	for range question.AtOnce - 1 {
+		go func() { errs <- call(ctx, question, func(proto.Message) bool { return true }) }()
+	}
 	err := call(ctx, question, func(response proto.Message) bool {
 		write(line{Response: toJSON(response)})
 		number++
 		return number != question.ResponsesMax
 	})
+	for range question.AtOnce - 1 {
+		err = cmp.Or(err, <-errs)
+	}
 	if err != nil {
 		write(line{Error: describe(err)})
 	}

@@ -20,7 +20,7 @@ export function constant(body: Buffer): Application<undefined> {
       if (stream.remoteEnded) respond(stream)
       else {
         stream.release(end - start)
-        stream.extend(end - start)
+        stream.expect(1)
       }
     },
     aborted: () => {},

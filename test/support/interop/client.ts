@@ -14,6 +14,8 @@ export interface Row {
   readonly responses_max?: number
   /** The encoding of the requests; absent: none. */
   readonly compression?: 'gzip'
+  /** How often grpc-go makes the call, all of them at once. The answer has the first error, and the responses of one of them. */
+  readonly at_once?: number
   /** Of a long `CheckStream`: the requests are sent in their order, again and again. */
   readonly pace?: Pace
 }

@@ -1,0 +1,54 @@
+/** Flow control (RFC 9113, §5.2) with real clients: one that heeds our windows waits and is answered, and we keep to small windows of theirs. */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { messageFrame } from '../../support/http2-frames.ts'
+import { startClient } from '../../support/interop/client.ts'
+import { run } from '../../support/interop/command.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { serveDemoOn } from '../../support/interop/transports.ts'
+import { encoded } from '../../support/protobuf-bytes.ts'
+import { newFile } from '../../support/resources.ts'
+
+const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
+
+const go = inject('go')
+const h2load = await obtained('h2load', () => run('h2load', ['--version']))
+
+// grpc-js refuses what one connection may not have in flight. Only here does it wait.
+let sidecar: Awaited<ReturnType<typeof serveDemoOn>>
+beforeAll(async () => {
+  sidecar = await serveDemoOn('sockets')
+})
+afterAll(() => sidecar?.stop())
+
+test.skipIf(!go.ok)(
+  '3,000 batches of 1,000 checks at once on a connection of grpc-go are all answered',
+  async () => {
+    const client = startClient(go, sidecar.ready.grpc)
+    const { responses, error } = await client.ask({
+      call: 'AuthorizationService/CheckBatch',
+      requests: [{ checks: Array(1_000).fill(CHECK) }],
+      at_once: 3_000,
+      deadline_ms: 600_000,
+    })
+    await client.stop()
+    expect(error).toBeUndefined()
+    expect(responses.map(({ results }) => results.length)).toEqual([1_000])
+    expect(sidecar.stderr()).not.toContain('buffered_bytes')
+    const peakMegabytes =
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${sidecar.pid}/status`, 'utf8'))?.[1]) / 1_024
+    expect(peakMegabytes).toBeLessThan(512)
+  },
+)
+
+describe.skipIf(!h2load.ok)('h2load', () => {
+  // Of one byte, and of 15. `-w` is the window of a stream, `-W` that of the connection.
+  test.each(['-w 1', '-W 1', '-w 4', '-w 1 -W 1'])('%s: every call is answered', async (windows) => {
+    const body = newFile(messageFrame(encoded('CheckRequest', CHECK)))
+    const load = ['-c8', '-m16', '-n5000', '-t1', '-d', body, ...windows.split(' ')]
+    const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers']
+    const url = `http://${sidecar.ready.grpc}/portcullis.v1.AuthorizationService/Check`
+    const printed = await run('h2load', [...load, ...headers, url])
+    expect(printed).toContain('5000 succeeded, 0 failed, 0 errored, 0 timeout')
+  })
+})
