@@ -1,7 +1,7 @@
 /** What an administration command asks before it destroys something: whom it is about, and what ends. */
 import type { DirectoryClient } from '../client/index.ts'
 import type { Permission } from '../gen/portcullis/v1/directory.ts'
-import { lossesOf, type Rights } from './losses.ts'
+import { lossesOf, type Rights, raisesRights } from './losses.ts'
 import { counted } from './output.ts'
 import { everyPage } from './pages.ts'
 
@@ -44,7 +44,7 @@ const DISABLED: Readonly<Record<string, string>> = {
   'control panel user': 'The tokens of the user open nothing until the user is enabled again.',
 }
 
-/** Only where the user loses something. */
+/** Only where the user loses something, or what they log in with ends. */
 export async function updateServiceUser(
   directory: DirectoryClient,
   [account = '', name = '']: string[],
@@ -52,13 +52,11 @@ export async function updateServiceUser(
 ): Promise<string | undefined> {
   const { user } = await directory.getServiceUser({ account, name })
   const before = { permissions: user?.permissions.map(permissionOf), roles: user?.roles }
-  return takingAway(before, { permissions: permission && permissionsOf(permission), roles: role }, [
-    account,
-    `service user ${name}`,
-  ])
+  const after = { permissions: permission && permissionsOf(permission), roles: role }
+  return aboutChange(before, after, `service user ${name} of account ${account}`, NEW_PASSWORD)
 }
 
-/** Only where the user loses something. */
+/** Only where the user loses something, or what they log in with ends. */
 export async function updateControlPanelUser(
   directory: DirectoryClient,
   [account = '', name = '']: string[],
@@ -66,7 +64,18 @@ export async function updateControlPanelUser(
 ): Promise<string | undefined> {
   const { user } = await directory.getControlPanelUser({ account, name })
   const before = { owner: user?.owner, roles: user?.roles }
-  return takingAway(before, { owner, roles: role }, [account, `control panel user ${name}`])
+  const whom = `control panel user ${name} of account ${account}`
+  return aboutChange(before, { owner, roles: role }, whom, 'an invitation')
+}
+
+/** Only where the user is none yet. */
+export async function grantValidator(
+  directory: DirectoryClient,
+  [account = '', name = '']: string[],
+): Promise<string | undefined> {
+  const { user } = await directory.getServiceUser({ account, name })
+  const whom = `service user ${name} of account ${account}`
+  return aboutChange({ validator: user?.validator }, { validator: true }, whom, NEW_PASSWORD)
 }
 
 export async function withdrawValidator(_directory: unknown, [account, name]: string[]): Promise<string> {
@@ -111,11 +120,20 @@ export async function restrictAddresses(
 /** The address of a caller over loopback or a Unix socket. */
 const HERE = '127.0.0.1'
 
-function takingAway(before: Rights, after: Rights, [account, user]: [string, string]): string | undefined {
+const NEW_PASSWORD = 'a new password'
+
+/** @param needed what the user logs in with once their rights have risen */
+function aboutChange(before: Rights, after: Rights, whom: string, needed: string): string | undefined {
   const losses = lossesOf(before, after)
-  return losses.length === 0
-    ? undefined
-    : `Take ${losses.join(', ')} from ${user} of account ${account}? Tokens based on that stop working.`
+  const texts = [
+    ...(losses.length > 0
+      ? [`Take ${losses.join(', ')} from ${whom}? Tokens based on that stop working.`]
+      : []),
+    ...(raisesRights(before, after)
+      ? [`Raise the rights of ${whom}? What the user logs in with now ends; they need ${needed}.`]
+      : []),
+  ]
+  return texts.length === 0 ? undefined : texts.join('\n')
 }
 
 /** As a directory file writes it. */

@@ -111,7 +111,7 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'service-user update <account> <name>',
-    'Replace all permissions, or all roles, of a service user.',
+    'Replace all permissions, or all roles, of a service user. Where iam.admin is new, the password ends.',
     (directory, [account = '', name = ''], { permission, role }) =>
       directory.updateServiceUser({
         account,
@@ -136,9 +136,10 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'service-user grant-validator <account> <name>',
-    'Let a service user validate the tokens of every account, as an operator.',
+    'Let a service user validate the tokens of every account, as an operator. The password ends: replace it.',
     (directory, [account = '', name = '']) =>
       directory.setServiceUserValidator({ account, name, validator: true }),
+    { question: questions.grantValidator },
   ),
   row(
     'service-user withdraw-validator <account> <name>',
@@ -174,7 +175,7 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'control-panel-user update <account> <name>',
-    'Set whether a control panel user owns the account, or replace all roles.',
+    'Set whether a control panel user owns the account, or replace all roles. Who rises by that needs an invitation.',
     (directory, [account = '', name = ''], { owner, role }) =>
       directory.updateControlPanelUser({
         account,

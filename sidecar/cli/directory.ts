@@ -149,10 +149,16 @@ function describeApplied({ created, changed, secrets }: Applied): string {
     return `${count} ${count === 1 ? words.replace(/s$/, '') : words}`
   })
   const changes = changed.map(({ account, user, what }) => [account, user, `new ${what.join(', ')}`])
+  const risen = changed.filter(({ credentialsEnded }) => credentialsEnded)
   return [
     `created ${counts.join(', ')}`,
     ...(changes.length > 0
       ? [`changed; tokens based on what was taken away are no longer valid:\n${columns(changes)}`]
+      : []),
+    ...(risen.length > 0
+      ? [
+          `rights rose, so what these users logged in with before has ended; people need an invitation, service users a new password:\n${columns(risen.map(({ account, user }) => [account, user]))}`,
+        ]
       : []),
     ...(secrets.length > 0 ? [describeSecrets(secrets)] : []),
   ].join('\n')

@@ -1,7 +1,7 @@
 /** What a change takes away from users who exist: permissions, roles, ownership, being a validator, being enabled. */
 import type { DirectoryFile } from '../authority/administration/directory-file.ts'
 import type { AccountListing } from '../authority/administration/directory-listing.ts'
-import type { Permission } from '../directory/directory.ts'
+import { administersAccount, type Permission } from '../directory/directory.ts'
 
 /** The part of a user that tokens are based on. A change leaves alone what it does not name. */
 export interface Rights {
@@ -31,6 +31,15 @@ export function lossesOf(before: Rights, after: Rights): string[] {
     ...(before.validator === true && after.validator === false ? ['being a validator'] : []),
     ...(before.enabled === true && after.enabled === false ? ['being enabled'] : []),
   ]
+}
+
+/** Whether a change raises the rights of a user, so that what they logged in with before ends. */
+export function raisesRights({ owner = false, roles = [], validator }: Rights, after: Rights): boolean {
+  return (
+    (after.owner === true && !owner) ||
+    (after.validator === true && validator !== true) ||
+    (!administersAccount({ owner, roles }) && administersAccount({ owner: false, roles: after.roles ?? [] }))
+  )
 }
 
 /** What users lose where a directory file is applied to these accounts. */

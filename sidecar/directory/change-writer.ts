@@ -2,6 +2,7 @@
 import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
 import { number } from './rows.ts'
+import { NO_PASSWORD } from './schema.ts'
 
 /** Writes within one transaction. */
 export class ChangeWriter {
@@ -30,6 +31,20 @@ export class ChangeWriter {
       ...columns,
       id,
     })
+  }
+
+  /**
+   * Ends what a user logs in with, and what they got by it: whoever has any of it must not have the rights that the user gets now.
+   * Static tokens stay: nobody logs in with one. Who does it records why.
+   */
+  async endCredentialsOf(userId: string): Promise<void> {
+    await this.queries.all(
+      `UPDATE users SET generation = generation + 1,
+         password_hash = CASE WHEN type = 'service_user' THEN '${NO_PASSWORD}' END WHERE id = :user`,
+      { user: userId },
+    )
+    for (const table of ['panel_passwords', 'panel_codes', 'passkeys', 'panel_links', 'panel_sessions'])
+      await this.queries.all(`DELETE FROM ${table} WHERE user_id = :user`, { user: userId })
   }
 
   /** Adds to the audit trail. Returns the number of the change. Numbers only rise, whatever the clocks do. */

@@ -35,6 +35,8 @@ export class DirectoryChange {
   readonly writer: ChangeWriter
   readonly #queries: Queries
   readonly #context: ChangeContext
+  /** Ids of users without a credential of before this transaction: it created them, or ended their credentials. */
+  readonly #withoutCredentials = new Set<string>()
 
   constructor(queries: Queries, context: ChangeContext) {
     this.records = new DirectoryRecords(queries)
@@ -112,6 +114,7 @@ export class DirectoryChange {
     },
   ): Promise<string> {
     const id = newId()
+    this.#withoutCredentials.add(id)
     await this.writer.insert('users', {
       id,
       account_id: account.id,
@@ -142,28 +145,41 @@ export class DirectoryChange {
     if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
-  /** Whoever could invite or was logged in as the user before must not be logged in as an owner. */
-  async setOwner(user: UserRecord, owner: boolean): Promise<void> {
+  /** Returns whether their rights rose and what they logged in with has ended. */
+  async setOwner(user: UserRecord, owner: boolean): Promise<boolean> {
+    const rises = owner && !user.owner
     await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
-    await this.writer.record(`${user.type}.set_owner`, user.account, user.name, { owner })
+    const ended = await this.#recordGrant(user, 'set_owner', { owner }, rises)
     if (user.owner && !owner) await this.#endInvitationsIn(user.account)
-    if (user.owner || !owner) return
-    await this.#endLinksOf(user)
-    await this.#queries.all('DELETE FROM panel_sessions WHERE user_id = :user', { user: user.id })
+    return ended
   }
 
-  async setRoles(user: UserRecord, roles: readonly string[]): Promise<void> {
+  /** Returns whether their rights rose and what they logged in with has ended. An owner has all that `iam.admin` gives. */
+  async setRoles(user: UserRecord, roles: readonly string[]): Promise<boolean> {
     await this.#queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
     for (const role of new Set(roles)) await this.writer.insert('user_roles', { user_id: user.id, role })
-    await this.writer.record(`${user.type}.set_roles`, user.account, user.name, { roles })
     const [had, has] = [user.roles, roles].map((each) => each.includes(ADMINISTRATOR_ROLE))
-    if (has && !had) await this.#endLinksOf(user)
+    const rises = has === true && !administersAccount(user)
+    const ended = await this.#recordGrant(user, 'set_roles', { roles }, rises)
     if (had && !has) await this.#endInvitationsIn(user.account)
+    return ended
   }
 
-  /** Whoever made a link for the user may have kept it, and must not log in by it as somebody with more rights. */
-  async #endLinksOf({ id }: UserRecord): Promise<void> {
-    await this.#queries.all('DELETE FROM panel_links WHERE user_id = :user', { user: id })
+  /** Returns whether their rights rose and what they logged in with has ended. */
+  async setValidator(user: UserRecord, validator: boolean): Promise<boolean> {
+    await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
+    return this.#recordGrant(user, 'set_validator', { validator }, validator && !user.validator)
+  }
+
+  /** Records what a user was given. Where their rights rise by it, what they log in with ends. Returns whether it did. */
+  async #recordGrant(user: UserRecord, verb: string, grant: object, rises: boolean): Promise<boolean> {
+    const ends = rises && !this.#withoutCredentials.has(user.id)
+    const details = { ...grant, ...(ends && { credentials_ended: true }) }
+    await this.writer.record(`${user.type}.${verb}`, user.account, user.name, details)
+    if (!ends) return false
+    await this.writer.endCredentialsOf(user.id)
+    this.#withoutCredentials.add(user.id)
+    return true
   }
 
   /** Somebody administers the account no more, and may have kept an invitation. Who made which is not stored. */
@@ -173,11 +189,6 @@ export class DirectoryChange {
          (SELECT users.id FROM users JOIN accounts ON accounts.id = users.account_id WHERE account = :account)`,
       { account },
     )
-  }
-
-  async setValidator(user: UserRecord, validator: boolean): Promise<void> {
-    await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
-    await this.writer.record('service_user.set_validator', user.account, user.name, { validator })
   }
 
   /**

@@ -22,7 +22,7 @@ export interface Directory {
   iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus>
   /** The static token with this hash. */
   staticToken(hash: Buffer): MaybePromise<StaticToken | undefined>
-  /** An enabled service user of an enabled account. Names are compared byte for byte. */
+  /** An enabled service user of an enabled account, who has a password. Names are compared byte for byte. */
   serviceUser(account: string, name: string): MaybePromise<ServiceUser | undefined>
   /** Whether the user has one of the permissions for that scope (§5.1). */
   permits(
@@ -73,7 +73,7 @@ export interface ServiceUser {
   readonly account: string
   /** PHC string. */
   readonly passwordHash: string
-  /** Raised whenever the password is replaced or the user disabled; tokens of an earlier generation are revoked. */
+  /** Raised whenever the password is replaced, the user disabled or their rights rise; tokens of an earlier generation are revoked. */
   readonly generation: number
   readonly addresses: readonly string[]
 }

@@ -65,9 +65,7 @@ export class PanelChange {
    * and IAM tokens have ended, by the generation.
    */
   async acceptInvitation(user: UserRecord, passwordHash: string): Promise<void> {
-    await this.#all('UPDATE users SET generation = generation + 1 WHERE id = :user', { user: user.id })
-    for (const table of ['passkeys', 'panel_codes', 'panel_links', 'panel_sessions'])
-      await this.#all(`DELETE FROM ${table} WHERE user_id = :user`, { user: user.id })
+    await this.#writer.endCredentialsOf(user.id)
     await this.#setPassword(user, passwordHash)
     await this.#writer.record('control_panel_user.accept_invitation', user.account, user.name)
   }

@@ -8,6 +8,9 @@ export type Dialect = 'sqlite' | 'postgres'
 /** The schema version that this code reads and writes. */
 export const SCHEMA_VERSION = 7
 
+/** In place of the hash of a service user who has no password. No password has it. */
+export const NO_PASSWORD = ''
+
 /** The step at index N migrates the directory from version N to version N + 1. */
 const MIGRATIONS: readonly string[] = [
   `

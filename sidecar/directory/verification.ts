@@ -11,6 +11,7 @@ import {
   type TokenStatus,
 } from './directory.ts'
 import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
+import { NO_PASSWORD } from './schema.ts'
 
 export class DirectoryVerification implements Directory {
   readonly #database: Database
@@ -62,7 +63,8 @@ export class DirectoryVerification implements Directory {
     return this.#first(
       `SELECT users.id, users.name, account, password_hash, generation, ${ADDRESSES} AS addresses
        FROM users JOIN accounts ON accounts.id = users.account_id
-       WHERE account = :account AND users.name = :name AND type = 'service_user' AND ${ENABLED}`,
+       WHERE account = :account AND users.name = :name AND type = 'service_user' AND password_hash <> '${NO_PASSWORD}'
+         AND ${ENABLED}`,
       { account, name, newline: NEWLINE },
       (row) =>
         row && {

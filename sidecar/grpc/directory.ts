@@ -103,7 +103,7 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
       permissions: permissions && requestedPermissions(permissions.permissions),
       roles: roles?.roles,
     }),
-    encode: (user) => ({ user: serviceUserMessage(user) }),
+    encode: ({ user, credentialsEnded }) => ({ user: serviceUserMessage(user), credentialsEnded }),
   },
   deleteServiceUser: {
     decode: ({ account, name }) => ({ account, name }),
@@ -115,7 +115,7 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   },
   setServiceUserValidator: {
     decode: ({ account, name, validator }) => ({ account, name, validator }),
-    encode: (user) => ({ user: serviceUserMessage(user) }),
+    encode: ({ user, credentialsEnded }) => ({ user: serviceUserMessage(user), credentialsEnded }),
   },
 
   createControlPanelUser: {
@@ -138,7 +138,7 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
       owner,
       roles: roles?.roles,
     }),
-    encode: (user) => ({ user: controlPanelUserMessage(user) }),
+    encode: ({ user, credentialsEnded }) => ({ user: controlPanelUserMessage(user), credentialsEnded }),
   },
   deleteControlPanelUser: {
     decode: ({ account, name }) => ({ account, name }),

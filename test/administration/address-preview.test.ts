@@ -5,8 +5,8 @@ import { account, administer, clock, directory, running } from '../support/admin
 administer()
 
 /** A control panel user, and a client with their token. */
-async function person(name: string, owner = false) {
-  await directory.createControlPanelUser({ account, name, owner })
+async function person(name: string, owner = false, roles: string[] = []) {
+  await directory.createControlPanelUser({ account, name, owner, roles })
   const { token } = await directory.reissueControlPanelUserToken({ account, name })
   return running.connect({ iamToken: token?.value ?? '' }).directory
 }
@@ -14,8 +14,7 @@ async function person(name: string, owner = false) {
 describe('a preview of address ranges', () => {
   test('says whether the requester, and who else, could still use the tokens of the account', async () => {
     const owner = await person('owner', true)
-    const admin = await person('admin')
-    await directory.updateControlPanelUser({ account, name: 'admin', roles: { roles: ['iam.admin'] } })
+    const admin = await person('admin', false, ['iam.admin'])
     await admin.createProject({ account, name: 'alpha' })
     await owner.createProject({ account, name: 'beta' })
     const preview = async (...ranges: string[]) => owner.previewAddressRestriction({ account, ranges })
@@ -37,8 +36,7 @@ describe('a preview of address ranges', () => {
 
   test('lets an operator in, and an owner ask from any address', async () => {
     const owner = await person('owner', true)
-    const admin = await person('admin')
-    await directory.updateControlPanelUser({ account, name: 'admin', roles: { roles: ['iam.admin'] } })
+    const admin = await person('admin', false, ['iam.admin'])
     const ranges = ['10.0.0.0/8']
     await directory.setAddressRestriction({ account, ranges })
     expect(await directory.previewAddressRestriction({ account, ranges })).toEqual({

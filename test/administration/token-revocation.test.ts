@@ -236,33 +236,47 @@ describe('the right to revoke is looked at again inside the change', async () =>
       }),
   }
 
-  const LOSSES: readonly [claim: string, lose: (account: string) => Promise<unknown>, reason: string][] = [
+  const LOSSES: readonly [
+    claim: string,
+    lose: (account: string) => Promise<unknown>,
+    reason: string,
+    /** Whether the token is active afterwards. Its holder's promotion ends it. */
+    stays: boolean,
+  ][] = [
     [
       'is deleted',
       (account) => administration.users.delete(TESTER, account, 'admin', 'control_panel_user'),
       'REQUESTER_NOT_AUTHENTICATED',
+      true,
     ],
     [
       'loses the role',
       (account) => administration.users.update(TESTER, account, 'admin', 'control_panel_user', { roles: [] }),
       'NOT_HOLDER_NOR_ADMINISTRATOR',
+      true,
     ],
     [
       'sees the holder become an owner',
       (account) =>
         administration.users.update(TESTER, account, 'member', 'control_panel_user', { owner: true }),
       'NOT_OWNER',
+      false,
     ],
   ]
 
   describe.each(Object.keys(ASKED) as (keyof typeof ASKED)[])('%s', (where) => {
-    test.each(LOSSES)('an iam.admin who %s meanwhile revokes nothing', async (_claim, lose, reason) => {
-      const { account, of } = await newPeople(opened as never)
-      const { iam } = of('member')
-      const asking = ASKED[where](() => lose(account), of('admin').iam, iam)
-      await expect(asking).rejects.toMatchObject({ reason })
-      expect((await opened.authority.verify(iam, engine.tokenKinds)).ok).toBe(true)
-    })
+    test.each(LOSSES)(
+      'an iam.admin who %s meanwhile revokes nothing',
+      async (_claim, lose, reason, stays) => {
+        const { account, of } = await newPeople(opened as never)
+        const { iam } = of('member')
+        const asking = ASKED[where](() => lose(account), of('admin').iam, iam)
+        await expect(asking).rejects.toMatchObject({ reason })
+        expect((await opened.authority.verify(iam, engine.tokenKinds)).ok).toBe(stays)
+        const trail = await administration.audit(account, { after: '0', size: 1000 })
+        expect(trail.filter(({ action }) => action === 'token.revoke')).toEqual([])
+      },
+    )
 
     test('an iam.admin who loses nothing revokes', async () => {
       const { of } = await newPeople(opened as never)

@@ -8,6 +8,7 @@ import { lastUsedDaysContract } from './contract/last-used-days.ts'
 import { namesContract } from './contract/names.ts'
 import { panelContract } from './contract/panel.ts'
 import { processesContract } from './contract/processes.ts'
+import { promotionsContract } from './contract/promotions.ts'
 import { recordsContract } from './contract/records.ts'
 import { requestersContract } from './contract/requesters.ts'
 import { revokedContract } from './contract/revoked.ts'
@@ -47,6 +48,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('requesters', () => requestersContract(subject))
   describe('the control panel', () => panelContract(subject))
   describe('what was revoked', () => revokedContract(subject))
+  describe('promotions', () => promotionsContract(subject))
   describe('second factors', () => factorsContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))

@@ -116,10 +116,17 @@ describe('an unscoped token', () => {
   })
 
   test('of a validator validates nobody else’s token', async () => {
-    await administration.users.setValidator(TESTER, ACCOUNT, 'nothing', true)
-    const headers = about(await sidecar.tokenFor({}), await unscoped('nothing'))
+    const [account, name] = [ACCOUNT, 'validator']
+    const validator = { name, permissions: [{ scope: 'account' as const }], validator: true }
+    const applied = await administration.apply(TESTER, {
+      accounts: [{ account, service_users: [validator] }],
+    })
+    const login = { user: name, password: applied.secrets[0]?.value.reveal() ?? '' }
+    const own = await sidecar.tokenFor(login)
+    const subject = await sidecar.tokenFor({})
+    expect((await ask({ path: TOKENS, headers: about(subject, own) })).status).toBe(200)
+    const headers = about(subject, await tokenBy(changed(loginBody(login), 'auth.scope', undefined)))
     expect((await ask({ path: TOKENS, headers })).status).toBe(403)
-    await administration.users.setValidator(TESTER, ACCOUNT, 'nothing', false)
   })
 
   test('gets no catalog: 403, as from Keystone', async () => {

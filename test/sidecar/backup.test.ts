@@ -92,6 +92,29 @@ describe('a directory that was restored', () => {
     expect(await reasonOf(restored, `${lost}`)).toBe('CREDENTIAL_REVOKED')
   })
 
+  test('in which somebody administers again accepts no token that they got as less', async () => {
+    const { running, data } = await scene()
+    const { users } = running.sidecar.administration
+    const [name, backup] = ['robot', newBackup()]
+    const { password } = await users.createServiceUser(TESTER, ACCOUNT, {
+      ...{ name, permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
+    })
+    await done('backup', backup, ...data)
+    await users.update(TESTER, ACCOUNT, name, 'service_user', { roles: [] })
+    const { value } = await running.client.issue({
+      password: { userName: name, account: ACCOUNT, password: password.reveal() },
+      scope: { account: ACCOUNT },
+    })
+    expect(await reasonOf(running, value)).toBe('ALLOWED')
+    await running.sidecar.close()
+    await done('restore', backup, '--replace', ...data)
+    const restored = await runSidecar({ folder: running.folder })
+    expect((await restored.sidecar.administration.users.get(ACCOUNT, name, 'service_user')).roles).toEqual([
+      'iam.admin',
+    ])
+    expect(await reasonOf(restored, value)).toBe('CREDENTIAL_REVOKED')
+  })
+
   test('keeps the revocations of the directory that it replaces, and lists what is undone', async () => {
     const { running, secrets, token, data } = await scene()
     const backup = newBackup()

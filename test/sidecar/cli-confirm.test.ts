@@ -34,7 +34,7 @@ async function newAccount(): Promise<void> {
     permissions: [{ scope: 2, projects: ['alpha', 'beta'] }],
     roles: ['iam.admin'],
   }))
-  await admin.setServiceUserValidator({ account, name: 'worker', validator: true })
+  await admin.createServiceUser({ account, name: 'guard' })
   await admin.createControlPanelUser({ account, name: 'olga', owner: true })
   await admin.createControlPanelUser({ account, name: 'igor', roles: ['iam.admin'] })
   await admin.createStaticToken({ account, userName: 'olga', name: 'reporting' })
@@ -52,6 +52,22 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
   [
     'service-user update ACCOUNT worker --permission project:beta',
     'Take permission project:alpha from service user worker of account ACCOUNT? Tokens based on that stop working.',
+  ],
+  [
+    'service-user update ACCOUNT guard --role iam.admin',
+    'Raise the rights of service user guard of account ACCOUNT? What the user logs in with now ends; they need a new password.',
+  ],
+  [
+    'service-user update ACCOUNT guard --role billing',
+    'Take role iam.admin from service user guard of account ACCOUNT? Tokens based on that stop working.',
+  ],
+  [
+    'service-user grant-validator ACCOUNT guard',
+    'Raise the rights of service user guard of account ACCOUNT? What the user logs in with now ends; they need a new password.',
+  ],
+  [
+    'control-panel-user update ACCOUNT igor --owner --role billing',
+    'Take role iam.admin from control panel user igor of account ACCOUNT? Tokens based on that stop working.\nRaise the rights of control panel user igor of account ACCOUNT? What the user logs in with now ends; they need an invitation.',
   ],
   [
     'control-panel-user reissue-token ACCOUNT olga',
@@ -82,8 +98,8 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
     'Restrict account ACCOUNT to 10.0.0.0/8? That locks out callers on the machine of the sidecar, which have the address 127.0.0.1.',
   ],
   [
-    'service-user withdraw-validator ACCOUNT worker',
-    'Withdraw the right to validate tokens from service user worker of account ACCOUNT? What validates the tokens of other accounts with this user stops working.',
+    'service-user withdraw-validator ACCOUNT guard',
+    'Withdraw the right to validate tokens from service user guard of account ACCOUNT? What validates the tokens of other accounts with this user stops working.',
   ],
   [
     'service-user disable ACCOUNT worker',
@@ -107,7 +123,7 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
     'control-panel-user delete ACCOUNT igor',
     'Delete control panel user igor of account ACCOUNT? The tokens of the user stop working.',
   ],
-  ['account delete ACCOUNT', 'Delete account ACCOUNT with 1 project and 1 user?'],
+  ['account delete ACCOUNT', 'Delete account ACCOUNT with 1 project and 2 users?'],
 ]
 
 const inAccount = (text: string) => text.replaceAll('ACCOUNT', account)
@@ -174,7 +190,7 @@ describe('on a terminal with another account', () => {
     'service-user update ACCOUNT worker --permission project:alpha --permission project:beta',
     'service-user update ACCOUNT worker --permission account',
     'service-user update ACCOUNT worker --role iam.admin',
-    'control-panel-user update ACCOUNT igor --owner --role iam.admin',
+    'control-panel-user update ACCOUNT olga --owner --role iam.admin',
     'address-restriction set ACCOUNT 127.0.0.0/8 10.0.0.0/8',
     'address-restriction set ACCOUNT --none',
     'account enable ACCOUNT',

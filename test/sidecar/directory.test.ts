@@ -86,9 +86,9 @@ describe('applying a directory file', () => {
       }),
     )
     expect(changed).toEqual([
-      { account: ACCOUNT, user: 'account', what: ['roles', 'enabled'] },
-      { account: ACCOUNT, user: 'alpha', what: ['permissions'] },
-      { account: ACCOUNT, user: 'owner', what: ['owner'] },
+      { account: ACCOUNT, user: 'account', what: ['roles', 'enabled'], credentialsEnded: true },
+      { account: ACCOUNT, user: 'alpha', what: ['permissions'], credentialsEnded: false },
+      { account: ACCOUNT, user: 'owner', what: ['owner'], credentialsEnded: true },
     ])
   })
 

@@ -56,3 +56,15 @@ export function otherRolesOf(roles: readonly string[]): string {
 export function sameRoles(one: readonly string[], other: readonly string[]): boolean {
   return one.toSorted().join('\n') === other.toSorted().join('\n')
 }
+
+/** Whether a change makes an owner or an administrator of somebody who is less. Then what they log in with ends. */
+export function raisesRights(before: Rights, after: Rights): boolean {
+  if (before.owner === true) return false
+  const administers = ({ roles }: Rights) => roles.includes(ADMINISTRATOR_ROLE)
+  return after.owner === true || (administers(after) && !administers(before))
+}
+
+interface Rights {
+  readonly owner?: boolean
+  readonly roles: readonly string[]
+}

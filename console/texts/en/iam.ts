@@ -30,6 +30,7 @@ export const texts = {
     disabledNow: (name: string) => `${name} is disabled.`,
     deletedNow: (name: string) => `${name} is deleted.`,
     changedNow: (name: string) => `${name} is changed.`,
+    risenNow: (name: string) => `${name} has more rights now, and cannot log in with what was there before.`,
     createdNow: (name: string) => `${name} is created.`,
   },
 
@@ -49,6 +50,10 @@ export const texts = {
     administratorHint: 'Administers the account: users, projects and the audit trail.',
     others: 'Other roles',
     othersHint: 'Names of roles, separated by commas.',
+    endsOfPerson: (name: string) =>
+      `Saving ends all that ${name} logs in with: password, passkeys, one-time code, sessions and IAM tokens. Static tokens stay. Invite ${name} afterwards.`,
+    endsOfMachine: (name: string) =>
+      `Saving ends the password of ${name}, and revokes its tokens. Replace the password afterwards.`,
   },
 
   permission: {

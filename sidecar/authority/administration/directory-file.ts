@@ -45,6 +45,8 @@ export interface ChangedUser {
   readonly account: string
   readonly user: string
   readonly what: readonly ('permissions' | 'roles' | 'owner' | 'enabled' | 'validator')[]
+  /** Whether their rights rose: then what they logged in with before has ended. */
+  readonly credentialsEnded: boolean
 }
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
@@ -124,26 +126,32 @@ export class DirectoryFileChange {
     const regranted = isNew || !sameSet(grantsOf(permissions), grantsOf(user.permissions))
     if (regranted) await this.#change.setPermissions(user, permissions)
     const otherValidator = validator !== undefined && validator !== user.validator
-    if (otherValidator) await this.#change.setValidator(user, validator)
+    const risen = otherValidator && (await this.#change.setValidator(user, validator))
+    const common = await this.#common(user, roles, enabled)
     const what = [
       ...(regranted ? (['permissions'] as const) : []),
-      ...(await this.#common(user, roles, enabled)),
+      ...common.what,
       ...(otherValidator ? (['validator'] as const) : []),
     ]
-    if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
+    if (!isNew) this.#note(user, what, risen || common.risen)
   }
 
-  /** Sets what users of both types have, where it differs; says what did. */
+  #note({ account, name: user }: UserRecord, what: ChangedUser['what'], credentialsEnded: boolean): void {
+    if (what.length > 0) this.#changed.push({ account, user, what, credentialsEnded })
+  }
+
+  /** Sets what users of both types have, where it differs; says what did, and whether their rights rose. */
   async #common(
     user: UserRecord,
     roles: readonly string[] | undefined,
     enabled: boolean | undefined,
-  ): Promise<('roles' | 'enabled')[]> {
+  ): Promise<{ readonly what: ('roles' | 'enabled')[]; readonly risen: boolean }> {
     const otherRoles = roles !== undefined && !sameSet(roles, user.roles)
-    if (otherRoles) await this.#change.setRoles(user, roles)
+    const risen = otherRoles && (await this.#change.setRoles(user, roles))
     const otherwise = enabled !== undefined && enabled !== user.enabled
     if (otherwise) await this.#change.setUserEnabled(user, enabled)
-    return [...(otherRoles ? (['roles'] as const) : []), ...(otherwise ? (['enabled'] as const) : [])]
+    const what = [...(otherRoles ? (['roles'] as const) : []), ...(otherwise ? (['enabled'] as const) : [])]
+    return { what, risen }
   }
 
   async #controlPanelUser(
@@ -153,9 +161,10 @@ export class DirectoryFileChange {
     const { name, static_tokens = [], enabled, owner, roles } = entry
     const { user, isNew } = await this.#user(account, name, 'control_panel_user')
     const otherOwner = owner !== undefined && owner !== user.owner
-    if (otherOwner) await this.#change.setOwner(user, owner)
-    const what = [...(otherOwner ? (['owner'] as const) : []), ...(await this.#common(user, roles, enabled))]
-    if (!isNew && what.length > 0) this.#changed.push({ account: account.account, user: name, what })
+    const risen = otherOwner && (await this.#change.setOwner(user, owner))
+    const common = await this.#common(user, roles, enabled)
+    const what = [...(otherOwner ? (['owner'] as const) : []), ...common.what]
+    if (!isNew) this.#note(user, what, risen || common.risen)
     for (const key of static_tokens) {
       if ((await this.#change.records.activeStaticToken(user.id, key)) !== undefined) continue
       checkName('static_tokens', key)

@@ -29,6 +29,13 @@ export interface UserChanges {
   readonly roles?: readonly string[] | undefined
 }
 
+/** A user after a change. */
+export interface ChangedUser {
+  readonly user: UserRecord
+  /** Whether the user's rights rose: then what they logged in with before has ended. */
+  readonly credentialsEnded: boolean
+}
+
 /** Every method throws `CallError` where there is no answer. */
 export class UserAdministration {
   readonly #store: DirectoryStore
@@ -105,7 +112,7 @@ export class UserAdministration {
     name: string,
     type: UserType,
     to: UserChanges,
-  ): Promise<UserRecord> {
+  ): Promise<ChangedUser> {
     checkRoles(to.roles ?? [])
     checkPermissions(to.permissions ?? [])
     return changeDirectory(this.#store, actor, async (change) => {
@@ -113,18 +120,19 @@ export class UserAdministration {
       if (to.enabled !== undefined && to.enabled !== user.enabled)
         await change.setUserEnabled(user, to.enabled)
       if (to.permissions !== undefined) await change.setPermissions(user, to.permissions)
-      if (to.owner !== undefined && to.owner !== user.owner) await change.setOwner(user, to.owner)
-      if (to.roles !== undefined) await change.setRoles(user, to.roles)
-      return userIn(change.records, account, name, type)
+      const owner =
+        to.owner !== undefined && to.owner !== user.owner && (await change.setOwner(user, to.owner))
+      const roles = to.roles !== undefined && (await change.setRoles(user, to.roles))
+      return { user: await userIn(change.records, account, name, type), credentialsEnded: owner || roles }
     })
   }
 
   /** Says whether a service user may validate the tokens of every account. */
-  setValidator(actor: Actor, account: string, name: string, validator: boolean): Promise<UserRecord> {
+  setValidator(actor: Actor, account: string, name: string, validator: boolean): Promise<ChangedUser> {
     return changeDirectory(this.#store, actor, async (change) => {
       const user = await userToChange(change, actor, account, name, 'service_user')
-      if (user.validator !== validator) await change.setValidator(user, validator)
-      return { ...user, validator }
+      const credentialsEnded = user.validator !== validator && (await change.setValidator(user, validator))
+      return { user: await userIn(change.records, account, name, 'service_user'), credentialsEnded }
     })
   }
 

@@ -4,6 +4,7 @@ import {
   type Permission,
   type UserRecord,
 } from '../../authority/administration/administration.ts'
+import type { ChangedUser } from '../../authority/administration/users.ts'
 import { invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { ListRequest, NamedRequest } from './accounts.ts'
@@ -76,7 +77,7 @@ export const SERVICE_USER_OPERATIONS = {
         ({ name }) => name,
       ),
   }),
-  updateServiceUser: operation<ServiceUserUpdate, UserRecord>({
+  updateServiceUser: operation<ServiceUserUpdate, ChangedUser>({
     need: 'account_administrator',
     about: ({ account }) => ({ account }),
     forOperators: (user, { enabled }) => user.validator && enabled === true,
@@ -106,7 +107,7 @@ export const SERVICE_USER_OPERATIONS = {
       return { password: value }
     },
   }),
-  setServiceUserValidator: operation<ValidatorRequest, UserRecord>({
+  setServiceUserValidator: operation<ValidatorRequest, ChangedUser>({
     need: 'operator',
     about: ({ account }) => ({ account }),
     work: ({ administration, actor }, { account, name, validator }) =>
@@ -141,7 +142,7 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
         ({ name }) => name,
       ),
   }),
-  updateControlPanelUser: operation<ControlPanelUserUpdate, UserRecord>({
+  updateControlPanelUser: operation<ControlPanelUserUpdate, ChangedUser>({
     need: 'account_administrator',
     about: ({ account, name }) => ({ account, controlPanelUser: name }),
     revokes: onlyDisables,

@@ -8,6 +8,7 @@ import {
   draftOf,
   otherRolesOf,
   permissionsOf,
+  raisesRights,
   rolesOf,
   sameDraft,
   sameRoles,
@@ -104,6 +105,23 @@ test('roles are a box and a text', () => {
   expect(otherRolesOf(['iam.admin', 'billing', 'dns.reader'])).toBe('billing, dns.reader')
   expect(sameRoles(['b', 'a'], ['a', 'b'])).toBe(true)
   expect(sameRoles(['a'], [])).toBe(false)
+})
+
+test.each<[claim: string, ...Parameters<typeof raisesRights>, boolean]>([
+  ['an owner, of somebody', { owner: false, roles: [] }, { owner: true, roles: [] }, true],
+  ['an owner, of an iam.admin', { owner: false, roles: ['iam.admin'] }, { owner: true, roles: [] }, true],
+  [
+    'an iam.admin, of somebody',
+    { owner: false, roles: ['a'] },
+    { owner: false, roles: ['a', 'iam.admin'] },
+    true,
+  ],
+  ['an iam.admin, of a machine', { roles: [] }, { roles: ['iam.admin'] }, true],
+  ['an iam.admin, of an owner', { owner: true, roles: [] }, { owner: true, roles: ['iam.admin'] }, false],
+  ['an iam.admin, of one who was', { roles: ['iam.admin'] }, { roles: ['iam.admin', 'a'] }, false],
+  ['nothing else of somebody', { owner: false, roles: [] }, { owner: false, roles: ['a'] }, false],
+])('a form says what ends where it makes %s', (_claim, before, after, raises) => {
+  expect(raisesRights(before, after)).toBe(raises)
 })
 
 const person = (owner: boolean): Who => ({

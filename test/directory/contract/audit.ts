@@ -63,13 +63,13 @@ const CHANGES: readonly [
   [
     'service_user.set_roles',
     () => 'robot',
-    { roles: ['iam.admin'] },
+    { roles: ['iam.admin'], credentials_ended: true },
     (change, { robot }) => change.setRoles(robot, ['iam.admin']),
   ],
   [
     'service_user.set_validator',
     () => 'robot',
-    { validator: true },
+    { validator: true, credentials_ended: true },
     (change, { robot }) => change.setValidator(robot, true),
   ],
   [
@@ -107,7 +107,7 @@ const CHANGES: readonly [
   [
     'control_panel_user.set_owner',
     () => 'person',
-    { owner: true },
+    { owner: true, credentials_ended: true },
     (change, { person }) => change.setOwner(person, true),
   ],
   [

@@ -58,15 +58,6 @@ const LOSSES: readonly [
   ],
 ]
 
-/** How somebody comes to administer an account, and whether their sessions end by that. */
-const PROMOTIONS: readonly [
-  become: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,
-  sessionEnds: boolean,
-][] = [
-  [(change, user) => change.setOwner(user, true), true],
-  [(change, user) => change.setRoles(user, ['member', 'iam.admin']), false],
-]
-
 /** How somebody comes to administer an account no more. */
 const DEMOTIONS: readonly [
   claim: string,
@@ -102,10 +93,10 @@ export function panelContract(subject: () => Subject): void {
     const { user, account } = await newPanelUser(subject())
     const { hash, id } = await begin(user)
     await changing(subject(), (change) => change.setAddressRules(account, ['192.0.2.0/24']))
-    await changing(subject(), (change) => change.setRoles(user, ['iam.admin']))
+    await changing(subject(), (change) => change.setRoles(user, ['billing']))
     const { nowMs } = subject().clock
     expect(await records().session(hash)).toEqual({
-      ...{ id, holder: 'user', user: { ...user, roles: ['iam.admin'] }, addresses: ['192.0.2.0/24'] },
+      ...{ id, holder: 'user', user: { ...user, roles: ['billing'] }, addresses: ['192.0.2.0/24'] },
       ...{ createdAtMs: nowMs, usedAtMs: nowMs, confirmedAtMs: nowMs, endsAtMs: nowMs + HOUR_MS },
       ...{ address: '192.0.2.1', client: 'a browser' },
     })
@@ -128,22 +119,6 @@ export function panelContract(subject: () => Subject): void {
     await lose(subject(), scene)
     expect(await records().session(hash)).toBeUndefined()
     expect(await records().link(invitation, 'invitation')).toBeUndefined()
-  })
-
-  test('who becomes an owner has no session and no link of before; who gets `iam.admin` has no link', async () => {
-    for (const [become, sessionEnds] of PROMOTIONS) {
-      const { user } = await newPanelUser(subject())
-      const bystander = await newPanelUser(subject())
-      const { hash } = await begin(user)
-      const [invitation, login] = [await link(user), await link(user, 'login')]
-      const other = [await begin(bystander.user), await link(bystander.user)] as const
-      await changing(subject(), (change) => become(change, user))
-      expect(await records().link(invitation, 'invitation')).toBeUndefined()
-      expect(await records().link(login, 'login')).toBeUndefined()
-      expect((await records().session(hash)) === undefined).toBe(sessionEnds)
-      expect(await records().session(other[0].hash)).toBeDefined()
-      expect(await records().link(other[1], 'invitation')).toBeDefined()
-    }
   })
 
   test.each(DEMOTIONS)(

@@ -84,13 +84,16 @@ export function recordsContract(subject: () => Subject): void {
       await change.setOwner(user, true)
       await change.setRoles(user, ['iam.admin', 'billing', 'iam.admin'])
     })
-    const after = { ...user, owner: true, roles: ['billing', 'iam.admin'] }
+    const after = { ...user, owner: true, roles: ['billing', 'iam.admin'], generation: user.generation + 1 }
     expect(await theUser(store.records, account, 'person', 'control_panel_user')).toEqual(after)
     await changing(subject(), async (change) => {
       await change.setOwner(user, false)
       await change.setRoles(user, [])
     })
-    expect(await theUser(store.records, account, 'person', 'control_panel_user')).toEqual(user)
+    expect(await theUser(store.records, account, 'person', 'control_panel_user')).toEqual({
+      ...user,
+      generation: after.generation,
+    })
     expect(await store.verification.serviceUser(account.account, 'person')).toBeUndefined()
   })
 

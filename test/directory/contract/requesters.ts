@@ -297,7 +297,11 @@ export function requestersContract(subject: () => Subject): void {
   test('a requester who is no owner any more cannot do what is for owners', async () => {
     const scene = await newScene(subject())
     await changing(subject(), (change) => change.setOwner(scene.requester.user, true))
-    const owner = { ...scene.requester, user: { ...scene.requester.user, owner: true } }
+    const { account: name } = scene.account
+    const user = await theUser(subject().store.records, scene.account, 'admin', 'control_panel_user')
+    // Their token is of after they became one.
+    const token = { ...scene.requester.token, tokenId: `later token of ${name}`, generation: user.generation }
+    const owner = { ...scene.requester, user, token }
     await changing(subject(), (change) => change.setOwner(owner.user, false))
     const { ask } = gated(subject())
     const { account } = scene.account

@@ -153,6 +153,7 @@ describe.skipIf(!browser)('service users', () => {
     await page.getByRole('button', { name: 'Change' }).click()
     await dialogOf(page).getByRole('button', { name: 'Remove gamma rays' }).click()
     await dialogOf(page).getByLabel('iam.admin').check()
+    await dialogOf(page).getByText('Saving ends the password of dns').waitFor()
     await dialogOf(page).getByLabel('Other roles').fill('Not A Role')
     await dialogOf(page).getByRole('button', { name: 'Save' }).click()
     await dialogOf(page).getByText('expected the name of a role').waitFor()

@@ -145,3 +145,12 @@ export function AdministratorCheck({ checked, change }: AdministratorProps) {
     </fieldset>
   )
 }
+
+/** What saving ends, said beside the button. */
+export function Ends({ text }: { readonly text: string }) {
+  return (
+    <p class="hint" role="status">
+      {text}
+    </p>
+  )
+}

@@ -8,6 +8,7 @@ import {
   draftOf,
   otherRolesOf,
   permissionsOf,
+  raisesRights,
   rolesOf,
   sameDraft,
   sameRoles,
@@ -20,7 +21,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Form, TextField, useForm } from '../../parts/form.tsx'
 import { Moment, msOf } from '../../parts/time.tsx'
 import type { Pages } from '../../parts/use-pages.ts'
-import { AdministratorCheck, PermissionFields } from './grant-fields.tsx'
+import { AdministratorCheck, Ends, PermissionFields } from './grant-fields.tsx'
 import { Obtains } from './obtains.tsx'
 import type { NewPassword } from './password-once.tsx'
 import { Act, Name, Reasons, State } from './records.tsx'
@@ -219,12 +220,12 @@ function ChangeServiceUser({ user, close, changed }: ChangeProps) {
   }))
   const submit = async ({ roles: others }: typeof form.values) => {
     const wanted = rolesOf(administrator, others)
-    const { user: after } = await api.directory.updateServiceUser({
+    const { user: after, credentialsEnded } = await api.directory.updateServiceUser({
       ...{ account, name },
       ...(!sameDraft(draft, draftOf(held)) && { permissions: { permissions: permissionsOf(draft) ?? [] } }),
       ...(!sameRoles(wanted, heldRoles) && { roles: { roles: wanted } }),
     })
-    changed(after, shared.changedNow(name))
+    changed(after, credentialsEnded ? shared.risenNow(name) : shared.changedNow(name))
     close()
   }
   return (
@@ -242,6 +243,9 @@ function ChangeServiceUser({ user, close, changed }: ChangeProps) {
         />
         <AdministratorCheck checked={administrator} change={setAdministrator} />
         <TextField form={form} name="roles" label={roles.others} hint={roles.othersHint} optional mono />
+        {raisesRights(user, { roles: rolesOf(administrator, form.values.roles) }) && (
+          <Ends text={roles.endsOfMachine(name)} />
+        )}
       </Form>
     </Dialog>
   )

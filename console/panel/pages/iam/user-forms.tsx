@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { useApi, useWho } from '../../context.tsx'
 import { made } from '../../model/errors.ts'
-import { ADMINISTRATOR_ROLE, otherRolesOf, rolesOf, sameRoles } from '../../model/grants.ts'
+import { ADMINISTRATOR_ROLE, otherRolesOf, raisesRights, rolesOf, sameRoles } from '../../model/grants.ts'
 import type { ControlPanelUser } from '../../model/iam-records.ts'
 import { whyNotAsOwner } from '../../model/may.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../../parts/form.tsx'
-import { AdministratorCheck, Check } from './grant-fields.tsx'
+import { AdministratorCheck, Check, Ends } from './grant-fields.tsx'
 
 const { users: words, roles, shared } = texts
 
@@ -62,12 +62,12 @@ export function ChangeUser({ user, close, changed }: ChangeProps) {
   const form = useForm({ roles: otherRolesOf(held) })
   const submit = async ({ roles: others }: typeof form.values) => {
     const wanted = rolesOf(administrator, others)
-    const { user: after } = await api.directory.updateControlPanelUser({
+    const { user: after, credentialsEnded } = await api.directory.updateControlPanelUser({
       ...{ account, name },
       ...(owner !== heldOwner && { owner }),
       ...(!sameRoles(wanted, held) && { roles: { roles: wanted } }),
     })
-    changed(after, shared.changedNow(name))
+    changed(after, credentialsEnded ? shared.risenNow(name) : shared.changedNow(name))
     close()
   }
   return (
@@ -76,6 +76,9 @@ export function ChangeUser({ user, close, changed }: ChangeProps) {
         <OwnerCheck account={account} checked={owner} change={setOwner} />
         <AdministratorCheck checked={administrator} change={setAdministrator} />
         <TextField form={form} name="roles" label={roles.others} hint={roles.othersHint} optional mono />
+        {raisesRights(user, { owner, roles: rolesOf(administrator, form.values.roles) }) && (
+          <Ends text={roles.endsOfPerson(name)} />
+        )}
       </Form>
     </Dialog>
   )

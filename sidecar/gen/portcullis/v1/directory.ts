@@ -449,7 +449,11 @@ export interface UpdateServiceUserRequest {
 /** The changed service user. */
 export interface UpdateServiceUserResponse {
   /** The service user after the change. */
-  user: ServiceUser | undefined;
+  user:
+    | ServiceUser
+    | undefined;
+  /** Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs a new password. */
+  credentialsEnded: boolean;
 }
 
 /** Identifies the service user. */
@@ -491,7 +495,11 @@ export interface SetServiceUserValidatorRequest {
 /** The changed service user. */
 export interface SetServiceUserValidatorResponse {
   /** The service user after the change. */
-  user: ServiceUser | undefined;
+  user:
+    | ServiceUser
+    | undefined;
+  /** Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs a new password. */
+  credentialsEnded: boolean;
 }
 
 /** The control panel user to create. */
@@ -565,7 +573,14 @@ export interface UpdateControlPanelUserRequest {
 /** The changed control panel user. */
 export interface UpdateControlPanelUserResponse {
   /** The control panel user after the change. */
-  user: ControlPanelUser | undefined;
+  user:
+    | ControlPanelUser
+    | undefined;
+  /**
+   * Whether the user's rights rose, so that what they logged in with before has ended. The user needs an invitation.
+   * Static tokens stay.
+   */
+  credentialsEnded: boolean;
 }
 
 /** Identifies the control panel user. */
@@ -3430,13 +3445,16 @@ export const UpdateServiceUserRequest: MessageFns<UpdateServiceUserRequest> = {
 };
 
 function createBaseUpdateServiceUserResponse(): UpdateServiceUserResponse {
-  return { user: undefined };
+  return { user: undefined, credentialsEnded: false };
 }
 
 export const UpdateServiceUserResponse: MessageFns<UpdateServiceUserResponse> = {
   encode(message: UpdateServiceUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.user !== undefined) {
       ServiceUser.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.credentialsEnded !== false) {
+      writer.uint32(16).bool(message.credentialsEnded);
     }
     return writer;
   },
@@ -3460,6 +3478,14 @@ export const UpdateServiceUserResponse: MessageFns<UpdateServiceUserResponse> = 
             }
 
             message.user = ServiceUser.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.credentialsEnded = reader.bool();
             continue;
           }
         }
@@ -3739,13 +3765,16 @@ export const SetServiceUserValidatorRequest: MessageFns<SetServiceUserValidatorR
 };
 
 function createBaseSetServiceUserValidatorResponse(): SetServiceUserValidatorResponse {
-  return { user: undefined };
+  return { user: undefined, credentialsEnded: false };
 }
 
 export const SetServiceUserValidatorResponse: MessageFns<SetServiceUserValidatorResponse> = {
   encode(message: SetServiceUserValidatorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.user !== undefined) {
       ServiceUser.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.credentialsEnded !== false) {
+      writer.uint32(16).bool(message.credentialsEnded);
     }
     return writer;
   },
@@ -3769,6 +3798,14 @@ export const SetServiceUserValidatorResponse: MessageFns<SetServiceUserValidator
             }
 
             message.user = ServiceUser.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.credentialsEnded = reader.bool();
             continue;
           }
         }
@@ -4228,13 +4265,16 @@ export const UpdateControlPanelUserRequest: MessageFns<UpdateControlPanelUserReq
 };
 
 function createBaseUpdateControlPanelUserResponse(): UpdateControlPanelUserResponse {
-  return { user: undefined };
+  return { user: undefined, credentialsEnded: false };
 }
 
 export const UpdateControlPanelUserResponse: MessageFns<UpdateControlPanelUserResponse> = {
   encode(message: UpdateControlPanelUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.user !== undefined) {
       ControlPanelUser.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.credentialsEnded !== false) {
+      writer.uint32(16).bool(message.credentialsEnded);
     }
     return writer;
   },
@@ -4258,6 +4298,14 @@ export const UpdateControlPanelUserResponse: MessageFns<UpdateControlPanelUserRe
             }
 
             message.user = ControlPanelUser.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.credentialsEnded = reader.bool();
             continue;
           }
         }
@@ -6278,7 +6326,8 @@ export const DirectoryServiceService = {
   },
   /**
    * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Account administrators may do this. Only operators may enable a validator.
+   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
+   * Only operators may enable a validator.
    */
   updateServiceUser: {
     path: "/portcullis.v1.DirectoryService/UpdateServiceUser" as const,
@@ -6322,7 +6371,7 @@ export const DirectoryServiceService = {
   },
   /**
    * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Only operators may do this.
+   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
    */
   setServiceUserValidator: {
     path: "/portcullis.v1.DirectoryService/SetServiceUserValidator" as const,
@@ -6374,7 +6423,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListControlPanelUsersResponse => ListControlPanelUsersResponse.decode(value),
   },
   /**
-   * Changes the fields that are set in the request. Account administrators may do this. Only owners may change an owner, or
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
+   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
    * make a user an owner.
    */
   updateControlPanelUser: {
@@ -6621,7 +6671,8 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   listServiceUsers: handleUnaryCall<ListServiceUsersRequest, ListServiceUsersResponse>;
   /**
    * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Account administrators may do this. Only operators may enable a validator.
+   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
+   * Only operators may enable a validator.
    */
   updateServiceUser: handleUnaryCall<UpdateServiceUserRequest, UpdateServiceUserResponse>;
   /** Deletes a service user, and revokes their tokens. Account administrators may do this. */
@@ -6633,7 +6684,7 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   replaceServiceUserPassword: handleUnaryCall<ReplaceServiceUserPasswordRequest, ReplaceServiceUserPasswordResponse>;
   /**
    * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Only operators may do this.
+   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
    */
   setServiceUserValidator: handleUnaryCall<SetServiceUserValidatorRequest, SetServiceUserValidatorResponse>;
   /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
@@ -6643,7 +6694,8 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   /** Lists the control panel users of an account. Account administrators may do this. */
   listControlPanelUsers: handleUnaryCall<ListControlPanelUsersRequest, ListControlPanelUsersResponse>;
   /**
-   * Changes the fields that are set in the request. Account administrators may do this. Only owners may change an owner, or
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
+   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
    * make a user an owner.
    */
   updateControlPanelUser: handleUnaryCall<UpdateControlPanelUserRequest, UpdateControlPanelUserResponse>;
@@ -6920,7 +6972,8 @@ export interface DirectoryServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Account administrators may do this. Only operators may enable a validator.
+   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
+   * Only operators may enable a validator.
    */
   updateServiceUser(
     request: UpdateServiceUserRequest,
@@ -6974,7 +7027,7 @@ export interface DirectoryServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Only operators may do this.
+   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
    */
   setServiceUserValidator(
     request: SetServiceUserValidatorRequest,
@@ -7040,7 +7093,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the fields that are set in the request. Account administrators may do this. Only owners may change an owner, or
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
+   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
    * make a user an owner.
    */
   updateControlPanelUser(

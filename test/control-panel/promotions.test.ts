@@ -1,0 +1,208 @@
+/** Over the wire: what a user had before their rights rose logs nobody in, administers nothing and makes no owner afterwards. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Client } from '../../sidecar/client/index.ts'
+import { TESTER } from '../support/actor.ts'
+import { command, FakeTerminal } from '../support/command-line.ts'
+import type { Browser } from '../support/control-panel.ts'
+import { PASSWORD, SESSION } from '../support/control-panel.ts'
+import { FactorStage, must, NEW_PASSWORD } from '../support/factor-stage.ts'
+import { newFile } from '../support/resources.ts'
+import { ACCOUNT } from '../support/sidecar.ts'
+import { codeAt } from '../support/totp.ts'
+
+const account = ACCOUNT
+const stage = await FactorStage.start()
+const { running } = stage.panel
+const operator = running.connect({
+  callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
+})
+const olga = await stage.accept('olga')
+
+/** Applies a directory file by the command, which changes the store itself. */
+async function apply(users: object): Promise<string> {
+  const file = newFile(JSON.stringify({ accounts: [{ account, ...users }] }), 'directory.json')
+  const { code, stdout, stderr } = await command(
+    ['directory', 'apply', file, '--data', running.folder, '--yes'],
+    new FakeTerminal(),
+  )
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+}
+
+const RISEN = 'rights rose, so what these users logged in with before has ended'
+
+/** Ways in which a person comes to administer the account. */
+const WAYS: readonly (readonly [claim: string, rise: (name: string) => Promise<unknown>])[] = [
+  [
+    'an operator makes an owner',
+    async (name) => {
+      const { credentialsEnded } = await operator.directory.updateControlPanelUser({
+        account,
+        name,
+        owner: true,
+      })
+      expect(credentialsEnded).toBe(true)
+    },
+  ],
+  [
+    'an operator gives iam.admin to',
+    async (name) => {
+      const roles = { roles: ['iam.admin'] }
+      const { credentialsEnded } = await operator.directory.updateControlPanelUser({ account, name, roles })
+      expect(credentialsEnded).toBe(true)
+    },
+  ],
+  [
+    'an owner makes an owner, on the page,',
+    async (name) => {
+      const answer = await olga.call('UpdateControlPanelUser', { account, name, owner: true })
+      expect(answer.json).toMatchObject({ credentialsEnded: true })
+    },
+  ],
+  [
+    'a directory file makes an owner',
+    async (name) => {
+      expect(await apply({ control_panel_users: [{ name, owner: true }] })).toContain(RISEN)
+    },
+  ],
+  [
+    'a directory file gives iam.admin to',
+    async (name) => {
+      expect(await apply({ control_panel_users: [{ name, roles: ['iam.admin'] }] })).toContain(RISEN)
+    },
+  ],
+]
+
+/** A user who has all that people log in with. */
+async function equipped() {
+  const { name, shown } = await stage.newPerson()
+  const secret = await stage.setCode(shown)
+  const { authenticator } = await stage.addPasskey(shown)
+  const { value } = await stage.administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+  const { links } = await stage.administration.controlPanel()
+  const link = (await links.create(TESTER, account, name, 'login')).secret.reveal()
+  const invitation = await stage.panel.invite(name)
+  return { name, shown, secret, authenticator, token: value.reveal(), link, invitation }
+}
+
+/** What the holder of an IAM token can do to others: here, to make an owner, as with the token of one. */
+async function makesAnOwner(client: Client): Promise<unknown> {
+  const { name } = await stage.newPerson()
+  return client.directory
+    .updateControlPanelUser({ account, name, owner: true })
+    .then(() => 'made')
+    .catch(({ reason }) => reason)
+}
+
+describe.each(WAYS)('%s', (_claim, rise) => {
+  test('somebody, whose credentials of before all end, until an invitation gives new ones', async () => {
+    const { name, shown, secret, authenticator, token, link, invitation } = await equipped()
+    const client = running.connect({ iamToken: token })
+    const own = () => client.directory.getControlPanelUser({ account, name })
+    expect((await own()).user).toMatchObject({ name })
+    const stolen: Browser = stage.browser()
+    stolen.takeSession(shown)
+    const challenged = stage.browser()
+    const answer = await stage.answerOf(authenticator, challenged)
+
+    await rise(name)
+
+    await expect(own()).rejects.toMatchObject({ reason: 'REQUESTER_NOT_AUTHENTICATED' })
+    expect(await makesAnOwner(client)).toBe('REQUESTER_NOT_AUTHENTICATED')
+    expect((await stolen.get(SESSION)).json).toMatchObject({ signedIn: false })
+    const code = codeAt(secret, stage.clock.nowMs)
+    expect((await stage.logIn(name, code)).json).toMatchObject({ reason: 'LOGIN_FAILED' })
+    expect((await stage.logIn(name)).json).toMatchObject({ reason: 'LOGIN_FAILED' })
+    const byPasskey = await challenged.post(`${SESSION}/passkey`, { response: answer })
+    expect(byPasskey.json).toMatchObject({ reason: 'PASSKEY_REFUSED' })
+    const byLink = await stage.browser().post(`${SESSION}/link`, { secret: link })
+    expect(byLink.json).toMatchObject({ reason: 'LINK_INVALID' })
+    const accepted = await stage
+      .browser()
+      .post(`${SESSION}/invitation/accept`, { secret: invitation, password: NEW_PASSWORD })
+    expect(accepted.json).toMatchObject({ reason: 'LINK_INVALID' })
+
+    const invited = await stage.accept(name)
+    expect((await invited.get(SESSION)).json).toMatchObject({ who: { name, administrator: true } })
+    expect((await stage.logIn(name)).status).toBe(200)
+  })
+})
+
+const MACHINE_WAYS: readonly (readonly [claim: string, rise: (name: string) => Promise<unknown>])[] = [
+  [
+    'gets iam.admin',
+    async (name) => {
+      const roles = { roles: ['iam.admin'] }
+      const { credentialsEnded } = await operator.directory.updateServiceUser({ account, name, roles })
+      expect(credentialsEnded).toBe(true)
+    },
+  ],
+  [
+    'becomes a validator',
+    async (name) => {
+      const request = { account, name, validator: true }
+      const { credentialsEnded } = await operator.directory.setServiceUserValidator(request)
+      expect(credentialsEnded).toBe(true)
+      expect((await operator.directory.setServiceUserValidator(request)).credentialsEnded).toBe(false)
+    },
+  ],
+  [
+    'becomes a validator by a directory file',
+    async (name) => {
+      const permissions = [{ scope: 'account' }]
+      expect(await apply({ service_users: [{ name, permissions, validator: true }] })).toContain(RISEN)
+    },
+  ],
+]
+
+describe.each(MACHINE_WAYS)('a service user who %s', (claim, rise) => {
+  test('obtains no token with the password of before, and the token of before ends', async () => {
+    const name = `robot who ${claim}`
+    const permissions = [{ scope: 1 as const, projects: [] }]
+    const { password } = await operator.directory.createServiceUser({ account, name, permissions, roles: [] })
+    const issue = (secret: string) =>
+      running.client.issue({ password: { userName: name, account, password: secret }, scope: { account } })
+    const { value } = await issue(password)
+    const isActive = async (token: string) =>
+      (await running.client.check({ api: 'iam', credentials: [['X-Auth-Token', token]] })).reason
+    const before = await isActive(value)
+
+    await rise(name)
+
+    await expect(issue(password)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
+    expect([before, await isActive(value)]).toEqual([
+      expect.not.stringContaining('REVOKED'),
+      'CREDENTIAL_REVOKED',
+    ])
+    const replaced = await operator.directory.replaceServiceUserPassword({ account, name })
+    expect(await isActive((await issue(replaced.password)).value)).toBe(before)
+  })
+})
+
+test('the first owner is made, invited and logged in; nothing ends where nothing was', async () => {
+  const other = '345678'
+  await operator.directory.createAccount({ account: other })
+  await operator.directory.createControlPanelUser({ account: other, name: 'first', owner: true })
+  const { secret } = await operator.directory.createInvitation({ account: other, userName: 'first' })
+  const shown = stage.browser()
+  await must(shown.post(`${SESSION}/invitation/accept`, { secret, password: PASSWORD }))
+  // What an owner may set of themselves ends no credential of theirs.
+  for (const change of [{ owner: true }, { roles: { roles: ['iam.admin'] } }]) {
+    const answer = await shown.call('UpdateControlPanelUser', { account: other, name: 'first', ...change })
+    expect([answer.status, answer.json]).toMatchObject([
+      200,
+      expect.not.objectContaining({ credentialsEnded: true }),
+    ])
+  }
+  expect((await shown.get(SESSION)).json).toMatchObject({ signedIn: true, who: { owner: true } })
+})
+
+test('an iam.admin who gives the role to another keeps their own session, and invites them', async () => {
+  const adam = await stage.accept('adam')
+  const { name } = await stage.newPerson()
+  const answer = await adam.call('UpdateControlPanelUser', { account, name, roles: { roles: ['iam.admin'] } })
+  expect(answer.json).toMatchObject({ credentialsEnded: true })
+  expect((await adam.call('CreateInvitation', { account, user_name: name })).status).toBe(200)
+})
