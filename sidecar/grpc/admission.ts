@@ -12,6 +12,8 @@ import { nameOfConnection, presentedIn } from './handler.ts'
 /** Each of its calls looks at the address of a session itself: some of them an owner makes from anywhere. */
 const DIRECTORY_SERVICE = '/portcullis.v1.DirectoryService/'
 
+const AUTHORIZATION_SERVICE = '/portcullis.v1.AuthorizationService/'
+
 /** How calls are admitted. */
 interface Admission {
   /** @throws CallError where the call is not that of a caller */
@@ -20,6 +22,32 @@ interface Admission {
   readonly report: (connection: ClientConnection, error: unknown) => void
   /** Expects a session that counts for the method of the path, of a call with one. Absent: no call has one. */
   readonly expectSession?: (session: Buffer, context: CallContext, path: string) => Promise<void>
+}
+
+/** A login with a wrong caller token is one without, and a revocation says itself who may call it. */
+const OWN_RULES: ReadonlySet<string> = new Set([
+  '/portcullis.v1.AuthorizationService/Issue',
+  '/portcullis.v1.AuthorizationService/Revoke',
+])
+
+/** The same methods, where questions about access are refused whose caller token is not that of a caller: one that is there has to be valid. */
+export function refusingUnknownTokens(
+  methods: Methods,
+  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
+): Methods {
+  const admit = (context: CallContext): void => {
+    const authorization = context.metadata('authorization')
+    if (authorization.length === 0) return
+    try {
+      callers.find({ authorization, iamToken: [], certificateNames: [] })
+    } catch (error) {
+      const { protocol = 'grpc', address } = context.connection
+      trace.refused('a question about access was refused', error, { protocol, address })
+      throw error
+    }
+  }
+  const asks = (path: string) => path.startsWith(AUTHORIZATION_SERVICE) && !OWN_RULES.has(path)
+  return new Map([...methods].map(([path, method]) => [path, asks(path) ? { ...method, admit } : method]))
 }
 
 /** The same methods for clients whose certificate is the certificate of a caller. */
@@ -125,7 +153,13 @@ function forCallersOnly(
 
   return new Map(
     [...methods].map(([path, method]) => {
-      const guards = { expectCaller, admit: (context: CallContext) => admit(context, path) }
+      const guards = {
+        expectCaller,
+        admit: (context: CallContext) => {
+          method.admit?.(context)
+          return admit(context, path)
+        },
+      }
       return [path, guardedMethod(method, guards, guarded)]
     }),
   )
@@ -137,6 +171,7 @@ interface Guards {
   readonly admit: (context: CallContext) => Promise<void> | undefined
 }
 
+/** The caller is looked at before the request is read, and again when it is here: both may be long apart. */
 function guardedMethod(
   method: Method,
   { expectCaller, admit }: Guards,
@@ -146,16 +181,17 @@ function guardedMethod(
     case 'unary':
       return {
         type: 'unary',
+        admit,
         handle: (request, context) => {
-          const looking = admit(context)
-          return looking === undefined
-            ? method.handle(request, context)
-            : looking.then(() => method.handle(request, context))
+          // What uses a session looks at it itself.
+          if (context.session === undefined) expectCaller(context)
+          return method.handle(request, context)
         },
       }
     case 'server_stream':
       return {
         type: 'server_stream',
+        admit,
         handle: (request, responses, context) => {
           expectCaller(context)
           method.handle(request, guarded(responses, context), context)
@@ -164,6 +200,7 @@ function guardedMethod(
     case 'bidi':
       return {
         type: 'bidi',
+        admit,
         handle: (responses, context) => {
           expectCaller(context)
           const requests = method.handle(guarded(responses, context), context)

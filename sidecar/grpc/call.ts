@@ -118,10 +118,19 @@ export interface Requests {
 /** Answers any number of requests with any number of responses. */
 export type BidiMethod = (responses: Responses, context: CallContext) => Requests
 
-export type Method =
+export type Method = {
+  /**
+   * Refuses a call for what its header fields say of who calls: it is asked before a byte of a message is read. Absent: whoever
+   * reaches the method may call it. Only a session takes a promise, and no call of gRPC has one.
+   *
+   * @throws CallError
+   */
+  readonly admit?: (context: CallContext) => void | Promise<void>
+} & (
   | { readonly type: 'unary'; readonly handle: UnaryMethod }
   | { readonly type: 'server_stream'; readonly handle: ServerStreamMethod }
   | { readonly type: 'bidi'; readonly handle: BidiMethod }
+)
 
 /** The methods of a server by their paths: `/package.Service/Method`. */
 export type Methods = ReadonlyMap<string, Method>

@@ -1,5 +1,6 @@
 /** The gRPC server: the services, health and reflection, on one of the transports. */
 import type { Services } from '../usecases/services.ts'
+import { forCallersByCertificate, refusingUnknownTokens } from './admission.ts'
 import { authorizationMethods } from './authorization.ts'
 import type { Methods } from './call.ts'
 import { directoryMethods } from './directory.ts'
@@ -34,8 +35,8 @@ const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.Directory
 export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
   const { log, meters } = services
   const { methods: all, stop } = methodsOfAll(services, options)
-  const methods = await tracedIfOn(all, services)
-  const served = await reachableMethods(methods, services, options)
+  const methods = refusingUnknownTokens(await tracedIfOn(all, services), services)
+  const served = reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
     ...options,
@@ -83,14 +84,13 @@ async function tracedIfOn(methods: Methods, { tracing }: Services): Promise<Meth
   return tracing === undefined ? methods : (await import('./traced.ts')).tracedMethods(methods, tracing)
 }
 
-/** Without a look at the caller a call costs less, so there is none where every client may call. */
-async function reachableMethods(
+/** Without a look at the certificate a call costs less, so there is none where every client may call. */
+function reachableMethods(
   methods: Methods,
   services: Services,
   { certificates, anyClient }: GrpcOptions,
-): Promise<Methods> {
+): Methods {
   if (certificates === undefined || anyClient) return methods
-  const { forCallersByCertificate } = await import('./admission.ts')
   return forCallersByCertificate(methods, services)
 }
 

@@ -78,17 +78,30 @@ export class EnvelopedCall implements Responses {
   }
 
   begin(): void {
-    const { request, response, mayLast } = this.#exchange
+    const { response } = this.#exchange
     response.once('close', () => {
       this.#readerStops?.()
       this.#end()
     })
     this.#attempt(() => {
       this.#readHead()
-      if (this.#method.type !== 'bidi') return
+      const looking = this.#method.admit?.(this.#context)
+      if (looking === undefined) this.#read()
+      else
+        looking.then(
+          () => this.#attempt(() => this.#read()),
+          (error) => this.fail(error),
+        )
+    })
+  }
+
+  /** Until here nothing was read of the body. */
+  #read(): void {
+    const { request, response, mayLast } = this.#exchange
+    if (this.#method.type === 'bidi') {
       mayLast()
       this.#requests = this.#method.handle(this, this.#context)
-    })
+    }
     request.on('data', (part: Buffer) => this.#attempt(() => this.#push(part)))
     request.once('end', () =>
       this.#attempt(() => {

@@ -95,7 +95,7 @@ export class ContractCalls {
     const { method } = served
     const codec = form.codec === 'json' ? served.json : undefined
     if (!form.enveloped && method.type === 'unary') {
-      answerUnary(exchange, method.handle, form, codec, this.#settings)
+      answerUnary(exchange, method, form, codec, this.#settings)
       return
     }
     const call = new EnvelopedCall(exchange, method, form, codec, this.#settings)

@@ -1,7 +1,7 @@
 /** Connect's call with one message: the body is the request, and the answer is the response or an error in JSON. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import { andThen } from '../../base/maybe-promise.ts'
-import { type CallStatus, STATUS, type UnaryMethod } from '../call.ts'
+import { type CallStatus, type Method, STATUS } from '../call.ts'
 import { inflated, tooLarge } from '../sockets/messages.ts'
 import {
   atDeadline,
@@ -22,17 +22,20 @@ import { errorOf, httpStatusOf } from './status.ts'
 /** @param json of the method, where messages are JSON */
 export function answerUnary(
   exchange: Exchange,
-  handle: UnaryMethod,
+  method: UnaryCallMethod,
   form: Form,
   json: JsonCodec | undefined,
   settings: Settings,
 ): void {
-  new ConnectUnary(exchange, handle, form, json, settings).begin()
+  new ConnectUnary(exchange, method, form, json, settings).begin()
 }
+
+type UnaryCallMethod = Extract<Method, { readonly type: 'unary' }>
 
 class ConnectUnary {
   readonly #exchange: Exchange
-  readonly #handle: UnaryMethod
+  readonly #context: HttpContext
+  readonly #method: UnaryCallMethod
   readonly #form: Form
   readonly #json: JsonCodec | undefined
   readonly #settings: Settings
@@ -46,13 +49,14 @@ class ConnectUnary {
 
   constructor(
     exchange: Exchange,
-    handle: UnaryMethod,
+    method: UnaryCallMethod,
     form: Form,
     json: JsonCodec | undefined,
     settings: Settings,
   ) {
     this.#exchange = exchange
-    this.#handle = handle
+    this.#context = new HttpContext(exchange)
+    this.#method = method
     this.#form = form
     this.#json = json
     this.#settings = settings
@@ -68,10 +72,22 @@ class ConnectUnary {
       this.#gzip = isGzip(request, 'content-encoding')
       const length = Number(request.headers['content-length'] ?? 0)
       if (length > this.#settings.maxMessageBytes) throw tooLarge(this.#settings.maxMessageBytes)
+      const looking = this.#method.admit?.(this.#context)
+      if (looking === undefined) this.#read()
+      else
+        looking.then(
+          () => this.#read(),
+          (error) => this.#fail(error),
+        )
     } catch (error) {
       this.#fail(error)
-      return
     }
+  }
+
+  /** Until here nothing was read of the body. */
+  #read(): void {
+    if (this.#over) return
+    const { request } = this.#exchange
     request.on('data', (part: Buffer) => this.#take(part))
     request.once('end', () => this.#run())
   }
@@ -100,9 +116,8 @@ class ConnectUnary {
   #answer(body: Buffer): void {
     if (this.#over) return
     try {
-      const context = new HttpContext(this.#exchange)
-      const message = requestOf(body, this.#json, context.connection, this.#settings.turns)
-      const result = andThen(message, (request) => this.#handle(request, context))
+      const message = requestOf(body, this.#json, this.#context.connection, this.#settings.turns)
+      const result = andThen(message, (request) => this.#method.handle(request, this.#context))
       if (result instanceof Promise) this.#wait(result)
       else this.#succeed(result)
     } catch (error) {
@@ -124,7 +139,7 @@ class ConnectUnary {
 
   #fail(error: unknown): void {
     // What is thrown is logged, also when nobody waits for it any more.
-    const status = this.#settings.statusOf(error, new HttpContext(this.#exchange))
+    const status = this.#settings.statusOf(error, this.#context)
     if (this.#over) return
     sendError(this.#exchange, status, this.#settings)
     this.#end()

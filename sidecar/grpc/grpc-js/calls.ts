@@ -3,6 +3,8 @@ import type { ServerHttp2Stream } from 'node:http2'
 import {
   Metadata,
   type ServerDuplexStream,
+  ServerInterceptingCall,
+  type ServerInterceptor,
   type ServerUnaryCall,
   type ServerWritableStream,
   type ServiceDefinition,
@@ -104,7 +106,40 @@ function handlerOf(method: Method, settings: CallSettings): UntypedServiceImplem
   }
 }
 
-function serviceError({ code, message, details }: CallStatus): Error {
+/** Refuses calls for what their header fields say, before a message is read. */
+export function admissionOf(
+  methods: Methods,
+  { statusOf }: Pick<CallSettings, 'statusOf'>,
+): ServerInterceptor {
+  return ({ path }, call) => {
+    const admit = methods.get(path)?.admit
+    if (admit === undefined) return new ServerInterceptingCall(call)
+    return new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, goOn) => {
+            const context = new Context({
+              metadata,
+              getPeer: () => call.getPeer(),
+              getAuthContext: () => call.getAuthContext(),
+              // What knows the stream, and with it the connection.
+              ...{ call },
+            })
+            try {
+              admit(context)
+            } catch (error) {
+              const { code, details, metadata } = serviceError(statusOf(error, context))
+              call.sendStatus({ code, details, metadata })
+              return
+            }
+            goOn(metadata)
+          },
+        }),
+    })
+  }
+}
+
+function serviceError({ code, message, details }: CallStatus) {
   const metadata = new Metadata()
   if (details !== undefined) metadata.set('grpc-status-details-bin', details)
   return Object.assign(new Error(message), { code, details: message, metadata })
@@ -149,7 +184,15 @@ export function peerAddress(peer: string): string | undefined {
 
 /** The stream of a call, which grpc-js does not export. */
 function streamOf(call: object): ServerHttp2Stream | undefined {
-  return (call as { call?: { stream?: ServerHttp2Stream } }).call?.stream
+  let inner = (call as { call?: InnerCall }).call
+  // An interceptor is around it.
+  while (inner?.nextCall !== undefined) inner = inner.nextCall
+  return inner?.stream
+}
+
+interface InnerCall {
+  readonly stream?: ServerHttp2Stream
+  readonly nextCall?: InnerCall
 }
 
 function beforeResponse({ onResponse }: CallSettings, call: object, { length }: Buffer): void {

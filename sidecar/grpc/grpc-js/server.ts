@@ -8,7 +8,7 @@ import {
   type Transport,
   type TransportOptions,
 } from '../transport.ts'
-import { serviceOf } from './calls.ts'
+import { admissionOf, serviceOf } from './calls.ts'
 import { serverCredentials } from './credentials.ts'
 import { Guard } from './guard.ts'
 import { listen } from './listen.ts'
@@ -26,7 +26,9 @@ export const startTransport: StartTransport = async (
   methods: Methods,
   options: TransportOptions,
 ): Promise<Transport> => {
+  const { statusOf } = options
   const server = new Server({
+    interceptors: [admissionOf(methods, { statusOf })],
     // grpc-js sets no limits by default.
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_concurrent_streams': options.maxConcurrentStreams,
@@ -41,7 +43,6 @@ export const startTransport: StartTransport = async (
     'grpc.enable_channelz': 0,
   })
   const guard = new Guard(methods, options)
-  const { statusOf } = options
   const { definition, implementation } = serviceOf(methods, {
     statusOf,
     onResponse: (stream, bytes) => guard.responds(stream, bytes),

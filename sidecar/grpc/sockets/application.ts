@@ -1,11 +1,11 @@
 /** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It knows no service. */
 import type { Application, Peer } from '../../http2/application.ts'
 import type { HeaderList } from '../../http2/hpack/decoder.ts'
-import type { ClientConnection, Methods } from '../call.ts'
+import type { ClientConnection, Method, Methods } from '../call.ts'
 import { newCall, type OpenCall } from './calls.ts'
 import { CallHead, type CallStream } from './head.ts'
 import { soleMessage } from './messages.ts'
-import { answer, type GrpcSettings, runUnary } from './unary.ts'
+import { answer, failBeforeAnswer, type GrpcSettings, runUnary } from './unary.ts'
 
 const NO_PREFIX = Buffer.alloc(0)
 
@@ -26,13 +26,14 @@ export class GrpcApplication implements Application<CallHead> {
   }
 
   open(stream: CallStream): void {
-    const { refusal, timeoutMs } = stream.head
+    const { refusal, timeoutMs, method } = stream.head
     if (refusal !== undefined) {
       stream.sendHeaders(refusal.fields)
       if (refusal.body !== undefined) stream.sendData(NO_PREFIX, refusal.body)
       stream.end()
       return
     }
+    if (method?.admit !== undefined && !this.#isAdmitted(stream, method.admit)) return
     if (timeoutMs !== Number.POSITIVE_INFINITY) this.#timed.push(stream)
     stream.awaitRest()
     // A call without any message, or one whose first response need not wait for one.
@@ -41,7 +42,7 @@ export class GrpcApplication implements Application<CallHead> {
 
   data(stream: CallStream, bytes: Buffer, start: number, end: number): void {
     // The client does not know yet that the call is refused.
-    if (stream.head.refusal !== undefined) return
+    if (stream.head.refusal !== undefined || stream.outgoing?.ends === true) return
     if (stream.state === undefined && stream.remoteEnded) {
       const request = soleMessage(bytes, start, end)
       const { method } = stream.head
@@ -78,6 +79,17 @@ export class GrpcApplication implements Application<CallHead> {
     // An answer that is complete and waits to be sent has no deadline any more.
     for (const stream of timed)
       if (!stream.closed && stream.outgoing?.ends !== true) this.#call(stream).setDeadline()
+  }
+
+  /** Who may not call is told so before anything of the request is read. */
+  #isAdmitted(stream: CallStream, admit: NonNullable<Method['admit']>): boolean {
+    try {
+      admit(stream.head)
+      return true
+    } catch (error) {
+      failBeforeAnswer(stream, this.#settings.statusOf(error, stream.head))
+      return false
+    }
   }
 
   #fits({ length }: Buffer): boolean {

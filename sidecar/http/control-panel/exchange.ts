@@ -54,16 +54,14 @@ export class PanelRoutes {
 
   get(path: string, answer: (exchange: PanelExchange) => Answer): void {
     // This answers HEAD too, without a body.
-    this.#server.get(path, ROUTE, async (request, reply) => {
-      this.pages.expectOurs(request.raw)
+    this.#server.get(path, { ...ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
       return send(reply, await answer(await this.#begin(request, reply)))
     })
   }
 
   /** An answer of lines of JSON that may go on for as long as its reader wants. */
   lines(path: string, answer: (exchange: PanelExchange) => Promise<Readable>): void {
-    this.#server.get(path, LASTING_ROUTE, async (request, reply) => {
-      this.pages.expectOurs(request.raw)
+    this.#server.get(path, { ...LASTING_ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
       const body = await answer(await this.#begin(request, reply))
       this.#lasts(request.raw)
       // Some proxies would collect the lines until there are many.
@@ -81,12 +79,14 @@ export class PanelRoutes {
     answer: (exchange: PanelExchange, body: Body) => Answer,
     callerTokenOf: (body: Body) => Secret | undefined = () => undefined,
   ): void {
-    this.#server.post(path, ROUTE, async (request, reply) => {
-      this.pages.expectOurs(request.raw)
+    this.#server.post(path, { ...ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
       const body = await this.#bodies.read(request, (value) => readFields(value, read), JSON_TYPE)
       return send(reply, await answer(await this.#begin(request, reply, callerTokenOf(body)), body))
     })
   }
+
+  /** Before the body is read. */
+  readonly #expectOurs = async ({ raw }: FastifyRequest): Promise<void> => this.pages.expectOurs(raw)
 
   async #begin(request: FastifyRequest, reply: FastifyReply, token?: Secret): Promise<PanelExchange> {
     const { controlPanel, intake, trace } = this.#services

@@ -1,0 +1,153 @@
+/**
+ * Who may not call is told so from the header fields alone: before a byte of the body has arrived, at every door where a body can
+ * be sent and a credential is needed.
+ */
+import { connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { HealthService } from '../../sidecar/gen/health/v1/health.ts'
+import { AuthorizationServiceService } from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
+import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/grpc/call.ts'
+import { startTransport as startOnGrpcJs } from '../../sidecar/grpc/grpc-js/server.ts'
+import { startTransport as startOnSockets } from '../../sidecar/grpc/sockets/server.ts'
+import { DEFAULT_LIMITS } from '../../sidecar/http2/limits.ts'
+import { newFile, whenTheFileEnds } from '../support/resources.ts'
+import { runSidecar } from '../support/sidecar.ts'
+
+const http = {
+  public_url: 'https://identity.example',
+  trusted_proxies: ['192.0.2.1'],
+  authzen: true,
+  console: true,
+  connect: true,
+  control_panel: {},
+}
+const config = newFile(JSON.stringify({ http }), 'portcullis.json')
+const { sidecar } = await runSidecar({
+  config,
+  flags: { 'http.address': '127.0.0.1:0', 'http.connect': true },
+})
+const [host = '', port = ''] = (sidecar.httpAddress ?? '').split(':')
+
+/** Sends header fields that announce a body, and nothing of the body. @returns the answer until its end */
+function answerTo(path: string, headers: Readonly<Record<string, string>>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), host)
+    const fields = Object.entries({ host: 'identity.example', 'content-length': '3000000', ...headers })
+    socket.write(
+      `POST ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+    )
+    let text = ''
+    socket.setEncoding('latin1').on('data', (part: string) => {
+      text += part
+    })
+    socket.on('error', reject).on('close', () => resolve(text))
+    // It is closed here, where the sidecar waits for the rest.
+    socket.setTimeout(1_000, () => socket.destroy())
+  })
+}
+
+const PATHS = [AuthorizationServiceService, DirectoryServiceService, HealthService].flatMap((service) =>
+  Object.values(service).map(({ path, requestStream, responseStream }) => ({
+    path,
+    streams: requestStream || responseStream,
+    // Over HTTP/1.1 there are no streams in both directions.
+    served: !requestStream,
+  })),
+)
+const CONTRACT = PATHS.filter(({ served }) => served)
+
+test.each(CONTRACT)('$path, in every form', async ({ path, streams }) => {
+  const forms = streams
+    ? ['application/connect+json', 'application/connect+proto']
+    : ['application/json', 'application/proto']
+  for (const type of [...forms, 'application/grpc-web+proto', 'application/grpc-web+json'])
+    for (const more of [{}, { authorization: `Bearer ${'x'.repeat(40)}` }, { 'content-encoding': 'gzip' }]) {
+      const answer = await answerTo(path, { 'content-type': type, ...more })
+      // In an envelope the status comes at the end.
+      const status = /^HTTP\/1.1 401 /.test(answer) || /unauthenticated|grpc-status: 16/.test(answer)
+      expect({ type, more, status, answer }).toMatchObject({ status: true })
+    }
+})
+
+test.each([
+  '/access/v1/evaluation',
+  '/access/v1/evaluations',
+  '/access/v1/search/subject',
+  '/access/v1/search/resource',
+  '/access/v1/search/action',
+])('%s', async (path) => {
+  for (const more of [{}, { authorization: `Bearer ${'x'.repeat(40)}` }])
+    expect(await answerTo(path, { 'content-type': 'application/json', ...more })).toMatch(/^HTTP\/1.1 401 /)
+})
+
+test.each(['/console/session/login', '/console/factors/password'])(
+  '%s, for who is not the page',
+  async (path) => {
+    const asked = { 'content-type': 'application/json', 'content-length': '1000' }
+    expect(await answerTo(path, asked)).toMatch(/^HTTP\/1.1 400 /)
+  },
+)
+
+/** Answers nobody: whoever asks is refused before anything of the request is here. */
+const handled: string[] = []
+const refused: Method[] = [
+  {
+    type: 'unary',
+    handle: (request) => {
+      handled.push('unary')
+      return request
+    },
+  },
+  { type: 'server_stream', handle: () => void handled.push('server_stream') },
+  {
+    type: 'bidi',
+    handle: () => {
+      handled.push('bidi')
+      return { next: () => {}, end: () => {} }
+    },
+  },
+]
+const METHODS: Methods = new Map(
+  refused.map((method) => [
+    `/a.Service/${method.type}`,
+    {
+      ...method,
+      admit: () => {
+        throw new StatusError({ code: STATUS.UNAUTHENTICATED, message: 'refused' })
+      },
+    },
+  ]),
+)
+
+describe.each([
+  ['sockets', startOnSockets],
+  ['grpc-js', startOnGrpcJs],
+])('gRPC on %s', (_transport, start) => {
+  test.each([...METHODS.keys()])('%s', async (path) => {
+    const transport = await start(METHODS, {
+      address: '127.0.0.1:0',
+      certificates: undefined,
+      connections: undefined,
+      maxMessageBytes: 100_000,
+      maxConcurrentStreams: 100,
+      maxConnectionIdleMs: 60_000,
+      maxConnectionAgeMs: 60_000,
+      bounds: DEFAULT_LIMITS,
+      statusOf: (error) => (error as StatusError).status,
+      onExceeded: () => {},
+    })
+    whenTheFileEnds(() => transport.close(0))
+    const session = connectHttp2(`http://${transport.address}`).on('error', () => {})
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': path, te: 'trailers' },
+      'content-type': 'application/grpc',
+    })
+    const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once('response', resolve))
+    expect(headers).toMatchObject({ 'grpc-status': '16', 'grpc-message': 'refused' })
+    expect(handled).toEqual([])
+    stream.on('error', () => {}).destroy()
+    session.destroy()
+  })
+})
