@@ -4,6 +4,7 @@ import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
+import { CLOCK_SKEW_MS } from '../base/time-limit.ts'
 import type { Turns } from '../base/turns.ts'
 import {
   ANCESTORS_MAX,
@@ -51,9 +52,6 @@ export interface EmbeddedAuthorityParts {
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
-
-/** Largest difference between the clocks of hosts. A token issued further in the future is not genuine. */
-const CLOCK_SKEW_MS = 60_000
 
 /** Most tokens in each of the two caches (IAM tokens and static tokens). */
 const CACHED_TOKENS_MAX = 50_000
@@ -245,6 +243,7 @@ export class EmbeddedAuthority implements Authority {
     if (seen === undefined) return INVALID
     const { token } = seen
     const nowMs = this.#parts.now()
+    // A token that is issued further in the future is not genuine.
     if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
     const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)

@@ -1,5 +1,6 @@
 /** Changes of what control panel users log in with, of their links and of their sessions. Each is recorded in the audit trail, but for uses of a session. */
 import { randomText } from '../base/random-text.ts'
+import { CLOCK_SKEW_MS } from '../base/time-limit.ts'
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
 import type { UserRecord } from './directory.ts'
@@ -37,9 +38,9 @@ export class PanelChange {
   ): Promise<void> {
     const { nowMs } = this.#writer
     await this.#all(
-      'DELETE FROM panel_links WHERE ends_at_ms <= :now OR (user_id = :user AND purpose = :purpose)',
+      `DELETE FROM panel_links WHERE ends_at_ms <= :now OR created_at_ms > :latest OR (user_id = :user AND purpose = :purpose)`,
       {
-        now: nowMs,
+        ...this.#times(),
         user: user.id,
         purpose: link.purpose,
       },
@@ -98,7 +99,10 @@ export class PanelChange {
   /** Begins a session. Returns its id. */
   async beginSession({ hash, holder, way, endsAtMs, address, client }: NewSession): Promise<string> {
     const { nowMs } = this.#writer
-    await this.#all('DELETE FROM panel_sessions WHERE ends_at_ms <= :now', { now: nowMs })
+    await this.#all(
+      'DELETE FROM panel_sessions WHERE ends_at_ms <= :now OR used_at_ms > :latest',
+      this.#times(),
+    )
     await this.#makeRoom(holder)
     const id = randomText(16)
     await this.#writer.insert('panel_sessions', {
@@ -189,6 +193,12 @@ export class PanelChange {
       user: userId,
       except: exceptId,
     })
+  }
+
+  /** What a clock wrote that was ahead is over, and is removed, so that it does not count when that time comes. */
+  #times(): { readonly now: number; readonly latest: number } {
+    const { nowMs } = this.#writer
+    return { now: nowMs, latest: nowMs + CLOCK_SKEW_MS }
   }
 
   async #remove(id: string): Promise<void> {

@@ -2,11 +2,12 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  CHALLENGE_MS,
+  CHALLENGE_LIMIT,
   type ChallengeFor,
   Challenges,
 } from '../../sidecar/authority/control-panel/challenges.ts'
 import { hasPasskeys, Passkeys } from '../../sidecar/authority/control-panel/passkeys.ts'
+import { CLOCK_SKEW_MS } from '../../sidecar/base/time-limit.ts'
 import type { PasskeyRecord } from '../../sidecar/directory/factor-records.ts'
 import { Authenticator, type Lies } from '../support/authenticator.ts'
 
@@ -55,7 +56,7 @@ describe.each(['ES256', 'EdDSA'] as const)('with %s', (algorithm) => {
     expect(passkey).toMatchObject({ id: authenticator.id, counter: 0, transports: ['hybrid', 'internal'] })
     const { counter, challenge } = await answered(authenticator, passkey, { what })
     expect(counter).toBe(1)
-    expect(challenge).toEqual({ hash: expect.any(Buffer), endsAtMs: NOW + CHALLENGE_MS })
+    expect(challenge).toEqual({ hash: expect.any(Buffer), endsAtMs: NOW + CHALLENGE_LIMIT.ms })
   })
 
   test('it is added with the signature of the authenticator itself, too', async () => {
@@ -73,7 +74,7 @@ test('the options ask for what the server checks, and say nothing about the user
     user: { id: Buffer.from(alice.id, 'hex').toString('base64url'), name: 'alice (123456)' },
     pubKeyCredParams: [{ alg: -8 }, { alg: -7 }, { alg: -257 }],
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-    ...{ attestation: 'none', timeout: CHALLENGE_MS },
+    ...{ attestation: 'none', timeout: CHALLENGE_LIMIT.ms },
     excludeCredentials: [{ id: existing.id, transports: existing.transports }],
   })
   const stranger = await passkeys.options(LOGIN, [], at)
@@ -156,14 +157,15 @@ test.each<{ asked: ChallengeFor; to: ChallengeFor }>([
 })
 
 test.each([
-  { what: 'in its last moment', ms: CHALLENGE_MS - 1, counts: true },
-  { what: 'after five minutes', ms: CHALLENGE_MS, counts: false },
-  { what: 'before it was made', ms: -1, counts: false },
+  { what: 'in its last moment', ms: CHALLENGE_LIMIT.ms - 1, counts: true },
+  { what: 'after five minutes', ms: CHALLENGE_LIMIT.ms, counts: false },
+  { what: 'by a clock that is behind by less than a minute', ms: -CLOCK_SKEW_MS, counts: true },
+  { what: 'before it was made', ms: -CLOCK_SKEW_MS - 1, counts: false },
 ])('a challenge that is answered $what counts: $counts', async ({ ms, counts }) => {
   const authenticator = new Authenticator()
   const passkey = await added(authenticator)
   const answer = answered(authenticator, passkey, { answeredAt: { ...at, nowMs: NOW + ms } })
-  if (counts) expect(await answer).toMatchObject({ challenge: { endsAtMs: NOW + CHALLENGE_MS } })
+  if (counts) expect(await answer).toMatchObject({ challenge: { endsAtMs: NOW + CHALLENGE_LIMIT.ms } })
   else await expect(answer).rejects.toMatchObject(REFUSED)
 })
 

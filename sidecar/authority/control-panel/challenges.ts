@@ -3,10 +3,11 @@
  * is for and when it ends, under a key of ours. Answered ones are stored until they end: each is answered once.
  */
 import { hash, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { TimeLimit } from '../../base/time-limit.ts'
 import { derivedKey, tagOf } from './sealed.ts'
 
-/** How long a challenge can be answered, in milliseconds. */
-export const CHALLENGE_MS = 5 * 60_000
+/** How long a challenge can be answered. */
+export const CHALLENGE_LIMIT = new TimeLimit(5 * 60_000)
 
 /**
  * What the answer does: log in, confirm that the user is there, or add a passkey. A challenge to log in belongs to no session, each other
@@ -37,7 +38,7 @@ export class Challenges {
 
   create(what: ChallengeFor, nowMs: number): Buffer {
     const end = Buffer.alloc(END_LENGTH)
-    end.writeDoubleBE(nowMs + CHALLENGE_MS)
+    end.writeDoubleBE(CHALLENGE_LIMIT.endOf(nowMs))
     const body = Buffer.concat([randomBytes(RANDOM_LENGTH), end])
     return Buffer.concat([body, this.#tag(body, what)])
   }
@@ -49,9 +50,7 @@ export class Challenges {
     const body = challenge.subarray(0, -TAG_LENGTH)
     if (!timingSafeEqual(challenge.subarray(-TAG_LENGTH), this.#tag(body, what))) return undefined
     const endsAtMs = body.readDoubleBE(RANDOM_LENGTH)
-    const leftMs = endsAtMs - nowMs
-    // One that a clock ahead of ours made is refused, too: it would be open for longer than is said.
-    if (leftMs <= 0 || leftMs > CHALLENGE_MS) return undefined
+    if (CHALLENGE_LIMIT.isOver(endsAtMs, nowMs)) return undefined
     return { hash: hash('sha256', challenge, 'buffer'), endsAtMs }
   }
 

@@ -6,6 +6,7 @@ import { type KeyObject, randomBytes } from 'node:crypto'
 import type { TOTP } from 'otpauth'
 import { callError, invalidArgument } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
+import { TimeLimit } from '../../base/time-limit.ts'
 import { fingerprintOf } from '../static-token.ts'
 import { derivedKey, seal, unseal } from './sealed.ts'
 
@@ -18,8 +19,8 @@ const SECRET_LENGTH = 20
 /** Steps before and after the present one whose codes are accepted: clocks differ, and people type. */
 const SKEW = 1
 
-/** How long a user has to set up their app, in milliseconds. */
-const SETUP_MS = 10 * 60_000
+/** How long a user has to set up their app. */
+const SETUP_LIMIT = new TimeLimit(10 * 60_000)
 
 /** Whose code it is. */
 export interface CodeHolder {
@@ -64,7 +65,7 @@ export class Codes {
     const bytes = randomBytes(SECRET_LENGTH)
     const totp = await generatorOf(bytes, `${name} (${account})`)
     const ends = Buffer.alloc(8)
-    ends.writeDoubleBE(nowMs + SETUP_MS)
+    ends.writeDoubleBE(SETUP_LIMIT.endOf(nowMs))
     const sealed = seal(this.#key, Buffer.concat([ends, bytes]), ['setup', id, session])
     return {
       secret: new Secret(totp.secret.base32),
@@ -81,8 +82,7 @@ export class Codes {
     nowMs: number,
   ): Promise<NewCode> {
     const opened = unseal(this.#key, Buffer.from(sealed, 'base64url'), ['setup', id, session])
-    const leftMs = opened === undefined ? -1 : opened.readDoubleBE(0) - nowMs
-    if (opened === undefined || leftMs <= 0 || leftMs > SETUP_MS)
+    if (opened === undefined || SETUP_LIMIT.isOver(opened.readDoubleBE(0), nowMs))
       throw invalidArgument({
         field: 'sealed',
         expected: 'what the setup began with, in the same session, at most 10 minutes ago',

@@ -1,6 +1,7 @@
 /** Links that work once: invitations, by which a user sets a password, and links that log in. */
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
+import { TimeLimit } from '../../base/time-limit.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { type LinkPurpose, type PanelLinkRecord, PanelRecords } from '../../directory/panel-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
@@ -9,8 +10,8 @@ import { changeDirectory, userToChange } from '../administration/change.ts'
 import type { PanelParts } from './parts.ts'
 import { hashOfPanelSecret, newPanelSecret } from './secret.ts'
 
-/** How long a link works, in milliseconds. */
-export const LINK_LIFETIME_MS = 24 * 3_600_000
+/** How long a link works. */
+const LINK_LIMIT = new TimeLimit(24 * 3_600_000)
 
 /** The secret is in this answer and nowhere else. */
 export interface NewLink {
@@ -34,7 +35,7 @@ export class PanelLinks {
   /** Makes a link for a user, in place of the earlier one with the same purpose. */
   async create(actor: Actor, account: string, name: string, purpose: LinkPurpose): Promise<NewLink> {
     const { secret, hash } = newPanelSecret()
-    const endsAtMs = this.#parts.now() + LINK_LIFETIME_MS
+    const endsAtMs = LINK_LIMIT.endOf(this.#parts.now())
     await changeDirectory(this.#parts.store, actor, async (change) => {
       const user = await userToChange(change, actor, account, name, 'control_panel_user')
       await new PanelChange(change).addLink(user, { hash, purpose, endsAtMs })
@@ -50,7 +51,7 @@ export class PanelLinks {
   ): Promise<LiveLink> {
     const hash = hashOfPanelSecret(secret)
     const link = hash && (await new PanelRecords(records).link(hash, purpose))
-    if (hash === undefined || link === undefined || link.endsAtMs <= this.#parts.now())
+    if (hash === undefined || link === undefined || LINK_LIMIT.isOver(link.endsAtMs, this.#parts.now()))
       throw callError('LINK_INVALID', {})
     return { ...link, hash }
   }

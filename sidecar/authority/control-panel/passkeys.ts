@@ -12,7 +12,7 @@ import type {
 } from '@simplewebauthn/server'
 import { callError } from '../../base/call-error.ts'
 import type { PasskeyRecord } from '../../directory/factor-records.ts'
-import { type AnsweredChallenge, CHALLENGE_MS, type ChallengeFor, type Challenges } from './challenges.ts'
+import { type AnsweredChallenge, CHALLENGE_LIMIT, type ChallengeFor, type Challenges } from './challenges.ts'
 import type { CodeHolder } from './codes.ts'
 
 export type {
@@ -91,7 +91,7 @@ export class Passkeys {
       userName: `${user.name} (${user.account})`,
       userDisplayName: user.name,
       challenge: Uint8Array.from(this.#challenges.create({ purpose: 'add', session }, nowMs)),
-      timeout: CHALLENGE_MS,
+      timeout: CHALLENGE_LIMIT.ms,
       attestationType: 'none',
       excludeCredentials: existing.map(descriptorOf),
       authenticatorSelection: { residentKey: 'required', userVerification: USER_VERIFICATION },
@@ -146,7 +146,7 @@ export class Passkeys {
     return generateAuthenticationOptions({
       rpID,
       challenge: Uint8Array.from(this.#challenges.create(what, nowMs)),
-      timeout: CHALLENGE_MS,
+      timeout: CHALLENGE_LIMIT.ms,
       userVerification: USER_VERIFICATION,
       ...(of.length > 0 && { allowCredentials: of.map(descriptorOf) }),
     })

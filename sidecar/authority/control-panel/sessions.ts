@@ -1,5 +1,6 @@
 /** Sessions of the control panel. The directory has them, so that every process knows them, and each ends when its row is gone. */
 import { CallError, callError } from '../../base/call-error.ts'
+import { TimeLimit } from '../../base/time-limit.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords, type PanelSession, type PanelSessionRecord } from '../../directory/panel-records.ts'
@@ -29,11 +30,15 @@ const KNOWN_MAX = 1_000
 
 export class PanelSessions {
   readonly #parts: Pick<PanelParts, 'store' | 'limits' | 'now'>
+  readonly #idle: TimeLimit
+  readonly #lifetime: TimeLimit
   readonly #touching = new Set<string>()
   readonly #ofCallers = new LazyLruCache<{ readonly digest: Buffer }>(KNOWN_MAX)
 
   constructor(parts: Pick<PanelParts, 'store' | 'limits' | 'now'>) {
     this.#parts = parts
+    this.#idle = new TimeLimit(parts.limits.idleMs)
+    this.#lifetime = new TimeLimit(parts.limits.lifetimeMs)
   }
 
   /** @param hash SHA-256 of what the cookie has */
@@ -75,12 +80,12 @@ export class PanelSessions {
 
   /** When the session ends unless it is used, in milliseconds since the epoch. */
   idleUntilMs({ usedAtMs, endsAtMs }: PanelSession): number {
-    return Math.min(usedAtMs + this.#parts.limits.idleMs, endsAtMs)
+    return Math.min(this.#idle.endOf(usedAtMs), endsAtMs)
   }
 
   /** When a session ends at the latest that begins now. */
   endsAtMs(): number {
-    return this.#parts.now() + this.#parts.limits.lifetimeMs
+    return this.#lifetime.endOf(this.#parts.now())
   }
 
   /** The sessions of a user that have not ended, newest first. @throws CallError where there is no such user */
@@ -127,8 +132,10 @@ export class PanelSessions {
     })
   }
 
-  #isLive(session: PanelSession): boolean {
-    return this.#parts.now() < this.idleUntilMs(session)
+  #isLive({ createdAtMs, usedAtMs, endsAtMs }: PanelSession): boolean {
+    const nowMs = this.#parts.now()
+    const over = this.#idle.isOverSince(usedAtMs, nowMs) || this.#lifetime.isOverSince(createdAtMs, nowMs)
+    return !over && nowMs < endsAtMs
   }
 
   /** A use that cannot be written is no reason to refuse the request. */

@@ -8,6 +8,7 @@ import {
   type UserRecord,
 } from '../../authority/administration/administration.ts'
 import { callError } from '../../base/call-error.ts'
+import { TimeLimit } from '../../base/time-limit.ts'
 import type { Caller } from '../callers.ts'
 import type { Requester } from '../requester.ts'
 
@@ -83,12 +84,12 @@ export function authorizeAsOwner(requester: Requester): void {
   if (requester.type === 'user' && !requester.user.owner) throw callError('NOT_OWNER', {})
 }
 
-/** How long a proof of who somebody is counts for what gives out secrets, in milliseconds. */
-export const CONFIRMED_MS = 10 * 60_000
+/** How long a proof of who somebody is counts for what gives out secrets. */
+export const PROOF_LIMIT = new TimeLimit(10 * 60_000)
 
 /** @throws CallError `REAUTHENTICATION_REQUIRED` where a session has not been confirmed lately */
 export function expectConfirmed({ session }: Requester, nowMs: number): void {
-  if (session !== undefined && nowMs >= session.confirmedAtMs + CONFIRMED_MS)
+  if (session !== undefined && PROOF_LIMIT.isOverSince(session.confirmedAtMs, nowMs))
     throw callError('REAUTHENTICATION_REQUIRED', {})
 }
 

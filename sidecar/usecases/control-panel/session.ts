@@ -1,6 +1,6 @@
 /** The session of a request of the page: whose it is, until when, and its end. */
 import { type LiveSession, sessionEnded } from '../../authority/control-panel/sessions.ts'
-import { CONFIRMED_MS, isAccountAdministrator } from '../administration/authorize.ts'
+import { isAccountAdministrator, PROOF_LIMIT } from '../administration/authorize.ts'
 import type { CallerRights } from '../callers.ts'
 import { authorOf, expectSessionAddress, type Requester } from '../requester.ts'
 import { originOf, type PanelCall, type PanelServices } from './call.ts'
@@ -102,7 +102,7 @@ export function viewOf(
     who: whoIs(requester),
     address: requester.from.address,
     createdAtMs: session.createdAtMs,
-    confirmedUntilMs: session.confirmedAtMs + CONFIRMED_MS,
+    confirmedUntilMs: PROOF_LIMIT.endOf(session.confirmedAtMs),
     idleUntilMs: controlPanel.sessions.idleUntilMs(session),
     endsAtMs: session.endsAtMs,
     nowMs: now(),

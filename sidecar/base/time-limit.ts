@@ -1,0 +1,32 @@
+/**
+ * Limits by the wall clock, for what outlives a process or is shared by hosts. A clock can be ahead for a while, and right again: what was
+ * written meanwhile would last longer by the jump. So it is over, too, while more is left of it than its limit.
+ */
+
+/** Largest difference between the clocks of hosts that counts as none, in milliseconds. */
+export const CLOCK_SKEW_MS = 60_000
+
+export class TimeLimit {
+  /** In milliseconds. */
+  readonly ms: number
+
+  constructor(ms: number) {
+    this.ms = ms
+  }
+
+  /** When something ends that begins then. Both are milliseconds since the epoch. */
+  endOf(beginMs: number): number {
+    return beginMs + this.ms
+  }
+
+  /** Whether it is over, by its end. What is no number is over. */
+  isOver(endsAtMs: number, nowMs: number): boolean {
+    const leftMs = endsAtMs - nowMs
+    return !(leftMs > 0 && leftMs <= this.ms + CLOCK_SKEW_MS)
+  }
+
+  /** Whether it is over, by its begin. */
+  isOverSince(beginMs: number, nowMs: number): boolean {
+    return this.isOver(this.endOf(beginMs), nowMs)
+  }
+}
