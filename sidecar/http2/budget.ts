@@ -1,4 +1,5 @@
 /** What all connections of a server hold in memory together. */
+import { WINDOW_DEFAULT } from './protocol.ts'
 
 /** Of each four bytes three are invited. The last one is for what nobody can be told to wait with, and for one connection at a time. */
 const INVITED = 3 / 4
@@ -8,8 +9,8 @@ export class Budget {
   readonly #onExhausted: () => void
   /** Bytes of requests that have arrived and are not answered, with their streams, and of answers that wait to be read. */
   bytes = 0
-  /** Connections that share the room. */
-  sharers = 0
+  /** Bytes that peers were invited to send, beyond what each may always send. */
+  promised = 0
 
   /** @param onExhausted is told at each byte beyond the most, and has some of them released soon */
   constructor(most: number, onExhausted: () => void = () => {}) {
@@ -21,14 +22,14 @@ export class Budget {
     return this.bytes > this.#most
   }
 
-  /** So much each connection may hold in addition, in bytes. If all do, half of the room is still free for those that come. */
+  /** So much one connection may hold in addition, in bytes: half of the room, so that some is left for the next one. */
   get share(): number {
-    return Math.max(0, Math.floor((INVITED * this.#most - this.bytes) / (2 * Math.max(this.sharers, 1))))
+    return Math.max(0, Math.floor((INVITED * this.#most - this.bytes - this.promised) / 2))
   }
 
-  /** So much one connection may hold in addition that others wait for, in bytes. */
+  /** So much one connection may hold in addition that others wait for, in bytes. Where there is no room at all, another one gives way to it. */
   get lastRoom(): number {
-    return Math.max(0, this.#most - this.bytes)
+    return Math.max(WINDOW_DEFAULT, this.#most - this.bytes)
   }
 
   /** More bytes are held, or fewer. */

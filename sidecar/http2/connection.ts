@@ -1,7 +1,7 @@
 /** A connection: its socket, its turns and its age. The session knows the protocol. */
 import type { Duplex } from 'node:stream'
 import { connectionSource, type HeldConnection } from '../base/connection-table.ts'
-import { type Holder, muchSinceMs } from '../base/held-bytes.ts'
+import { muchSinceMs } from '../base/held-bytes.ts'
 import type { Application, Peer } from './application.ts'
 import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
@@ -10,6 +10,7 @@ import type { Host } from './host.ts'
 import type { Limits } from './limits.ts'
 import { type Bound, ConnectionError, ERROR, FLAG, FRAME } from './protocol.ts'
 import { readInto } from './read-buffer.ts'
+import { type Sharer, Standing } from './relief.ts'
 import type { Schedule, Worker } from './schedule.ts'
 import { Session } from './session.ts'
 import type { Turn } from './turn.ts'
@@ -39,7 +40,7 @@ const SETTINGS_MS = 50
 /** How much the age of connections differs, so that those that began together do not end together. */
 const AGE_SPREAD = 0.2
 
-export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
+export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   readonly #owner: ConnectionOwner<Head>
   readonly #socket: Duplex
   readonly #session: Session<Head>
@@ -57,6 +58,10 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
   #beganMs: number
   #begunStream = 0
   holdsMuchSinceMs = Number.POSITIVE_INFINITY
+  favours = 0
+  readonly #standing = new Standing()
+  /** What the frames and the socket hold, as the budget knows it, in bytes. */
+  #bufferedBytes = 0
   #askedMs = 0
   #announcedMs = 0
   #endedMs = 0
@@ -73,7 +78,6 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
     this.#session = new Session(owner.app, this)
     this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
-    owner.budget.sharers++
     const settings = setTimeout(() => this.#turn(() => this.#session.begin()), SETTINGS_MS).unref()
     const socket = this.#socket
     // A client that closes its half of the connection still reads.
@@ -84,9 +88,10 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       clearTimeout(settings)
-      owner.budget.sharers--
       this.#session.abandon()
       this.#frames.discard()
+      this.#countBuffered(0)
+      this.#session.window.close()
       owner.closed(this)
     })
     socket.resume()
@@ -137,7 +142,22 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
 
   get heldBytes(): number {
     const { window, sender, headBytes } = this.#session
-    return window.held + sender.unsentBytes + headBytes
+    return window.held + sender.unsentBytes + headBytes + this.#bufferedBytes
+  }
+
+  get isStarved(): boolean {
+    return this.#standing.isStarved && !this.#session.over
+  }
+
+  get stalledSinceMs(): number {
+    return this.#session.over ? Number.POSITIVE_INFINITY : this.#standing.stalledSinceMs
+  }
+
+  favour(isFavoured: boolean): void {
+    this.#session.window.favoured = isFavoured
+    if (!isFavoured) return
+    this.favours++
+    this.wake()
   }
 
   exceeded(bound: Bound): void {
@@ -194,7 +214,15 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
       return
     }
     this.holdsMuchSinceMs = muchSinceMs(this, nowMs)
-    const { streams, ids } = this.#session
+    const { streams, ids, window, sender } = this.#session
+    const { unsentBytes } = sender
+    const goneBytes = window.released + sender.sentBytes
+    this.#standing.tick(nowMs, {
+      starved: window.starved,
+      heldBytes: window.held,
+      unsentBytes,
+      goneBytes,
+    })
     if (streams.size > 0 || ids.last !== this.#lastStream) this.#usedMs = nowMs
     this.#lastStream = ids.last
     if (nowMs - this.#usedMs >= limits.idleMs || nowMs >= this.#endsAtMs) this.drain()
@@ -218,8 +246,15 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
       this.#turn(() => this.#frames.read(chunk))
     } else {
       this.#frames.keep(chunk)
+      this.#countBuffered()
       this.#wait()
     }
+  }
+
+  #countBuffered(bytes = this.#frames.heldBytes + this.#socket.writableLength): void {
+    if (bytes === this.#bufferedBytes) return
+    this.budget.add(bytes - this.#bufferedBytes)
+    this.#bufferedBytes = bytes
   }
 
   #drained(): void {
@@ -270,6 +305,7 @@ export class Connection<Head> implements Host, HeldConnection, Holder, Worker {
       throw error
     }
     this.turn.end(this.#frames.paused || this.#session.interrupted)
+    this.#countBuffered()
     if (this.#session.over) this.#end()
     else if (this.#frames.paused || this.turn.isBusy) this.#wait()
   }

@@ -40,6 +40,11 @@ export class FrameReader {
     return this.#at < this.#chunk.length
   }
 
+  /** Memory that keeps what was not taken, in bytes. */
+  get heldBytes(): number {
+    return this.#partial.length + (this.paused ? this.#chunk.length : 0)
+  }
+
   /** Takes what has arrived. The bytes are only lent, so what is left is copied. */
   read(chunk: Buffer): void {
     if (this.paused) this.keep(chunk)

@@ -40,6 +40,11 @@ export class Frames<Head> implements FrameTaker {
     this.#run(() => this.#reader.read(chunk))
   }
 
+  /** Memory that keeps frames and header blocks that are not complete, or wait for their turn, in bytes. */
+  get heldBytes(): number {
+    return this.#reader.heldBytes + (this.#session.blocks.open?.bytes ?? 0)
+  }
+
   /** Keeps what has arrived for `resume`. */
   keep(chunk: Buffer): void {
     this.#reader.keep(chunk)

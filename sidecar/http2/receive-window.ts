@@ -2,7 +2,8 @@
 import type { Budget } from './budget.ts'
 import { ConnectionError, ERROR, FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 
-/** The window where there is room for more: a connection sends so much in the time of a round trip. */
+/** The window where there is room for more: a connection sends so much in the time of a round trip, in small requests and in large ones. */
+const OPEN_BYTES = 131_072
 const OPEN_BYTES_MAX = 262_144
 
 /** The window opens by no less, so that a peer does not send its requests in crumbs. */
@@ -18,6 +19,8 @@ export class ReceiveWindow {
   #left = WINDOW_DEFAULT
   /** Bytes of requests that are held. */
   held = 0
+  /** Bytes of requests that were held, and are no longer. */
+  released = 0
   /** Whether the peer must wait because all connections together hold too much. */
   starved = false
   /** Whether it is the turn of this connection to have the last of the room. */
@@ -31,7 +34,7 @@ export class ReceiveWindow {
 
   /** @throws ConnectionError if the peer may not send so much */
   take(bytes: number): void {
-    this.#left -= bytes
+    this.#open(-bytes)
     if (this.#left < 0)
       throw new ConnectionError(ERROR.FLOW_CONTROL_ERROR, 'more bytes than the window of the connection')
   }
@@ -45,18 +48,38 @@ export class ReceiveWindow {
   /** The stream needs them no longer. */
   release(bytes: number): void {
     this.held -= bytes
+    this.released += bytes
     this.#budget.add(-bytes)
   }
 
-  /** How much the peer may send in addition, if that is worth a frame; else 0. */
-  update(): number {
-    const room = this.favoured ? this.#budget.lastRoom : this.#budget.share
-    const shared = Math.max(Math.min(room, OPEN_BYTES_MAX), WINDOW_DEFAULT - this.held)
+  /** How much the peer may send in addition, if that is worth a frame; else 0. @param reads whether it reads its answers */
+  update(reads: boolean): number {
+    const always = WINDOW_DEFAULT - this.held
+    const shared = Math.max(always, reads ? this.#room : 0)
     const open = Math.min(shared, this.#most - this.held)
     const wanted = open - this.#left
     const opens = wanted >= Math.max(open / 2, OPENED_BYTES_MIN)
-    if (opens) this.#left += wanted
+    if (opens) this.#open(wanted)
     this.starved = this.#left < FRAME_BYTES_DEFAULT && shared < FRAME_BYTES_DEFAULT
     return opens ? wanted : 0
+  }
+
+  /** The connection is closed. */
+  close(): void {
+    this.#open(-this.#left)
+  }
+
+  /** What it may have at most. What it has been promised already is a part of it. */
+  get #room(): number {
+    if (this.favoured) return Math.min(this.#budget.lastRoom, OPEN_BYTES_MAX)
+    // Small requests are done when they have come. What is held is a part of large ones.
+    return Math.min(this.#budget.share + this.#left, this.held > 0 ? OPEN_BYTES_MAX : OPEN_BYTES)
+  }
+
+  /** Opens the window by so many bytes. Those beyond what every connection has are promised. */
+  #open(bytes: number): void {
+    const before = Math.max(0, this.#left - WINDOW_DEFAULT)
+    this.#left += bytes
+    this.#budget.promised += Math.max(0, this.#left - WINDOW_DEFAULT) - before
   }
 }

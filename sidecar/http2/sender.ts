@@ -51,6 +51,8 @@ export class Sender<Head> {
   #ready: Stream<Head>[] = []
   /** Bytes of answers that wait for the peer. */
   unsentBytes = 0
+  /** Bytes of answers that were sent. */
+  sentBytes = 0
   /** Bytes written to the socket. */
   writtenBytes = 0
   /** Frames that were asked for while another connection had its turn. */
@@ -144,6 +146,7 @@ export class Sender<Head> {
     writer.header(last.length, FRAME.headers, FLAG.endHeaders | FLAG.endStream, id)
     writer.bytes(last)
     this.#window -= bytes
+    this.sentBytes += bytes
     this.#events.onBytes(bytes, 2)
     return true
   }
@@ -294,6 +297,7 @@ export class Sender<Head> {
     this.add(-bytes)
     this.#window -= bytes
     stream.sendWindow -= bytes
+    this.sentBytes += bytes
     stream.answered = true
     this.#events.onBytes(bytes, sent)
   }

@@ -8,6 +8,7 @@ import { Connection, type ConnectionOwner } from './connection.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_LIMITS, type Limits } from './limits.ts'
 import { BOUNDS, type Bound } from './protocol.ts'
+import { Relief } from './relief.ts'
 import { Schedule } from './schedule.ts'
 
 export interface ServerOptions {
@@ -36,6 +37,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   readonly #onGivenWay = (bound: TableBound): void => this.exceeded(bound)
   #nowMs: number
   #ticks = 0
+  readonly #relief = new Relief()
   #closing = false
   #releasing = false
   #timer: NodeJS.Timeout | undefined
@@ -82,6 +84,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.#nowMs = this.#clock()
     const newSecond = ++this.#ticks % TICKS_A_SECOND === 0
     for (const connection of this.#connections) connection.tick(newSecond)
+    this.#relief.relieve(this.#connections, this.#nowMs)
     this.#release()
   }
 

@@ -100,7 +100,7 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   #openWindow(): void {
-    const wider = this.over || !this.sender.begun ? 0 : this.window.update()
+    const wider = this.over || !this.sender.begun ? 0 : this.window.update(!this.congested)
     if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
   }
 

@@ -54,6 +54,14 @@ const rows: readonly Row[] = [
     settings: GRPC_JS,
   },
   {
+    name: '60 connections with 300 batches each whose answers are not read',
+    held: { type: 'unread_batches', connections: 60, calls: 300 },
+  },
+  {
+    name: '300 connections with 20 batches each whose answers are not read',
+    held: { type: 'unread_batches', connections: 300, calls: 20 },
+  },
+  {
     name: '1,000 calls with an unfinished message of 4 MiB',
     held: { type: 'unfinished_checks', connections: 1, calls: 1_000 },
   },

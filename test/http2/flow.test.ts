@@ -163,7 +163,8 @@ test('a peer that heeds the windows loses no request, and no connection holds mo
         const server = new TestServer(collecting(bytes), { connectionBufferBytes, streams: 100 })
         const client = new PoliteClient(server)
         client.request(count, bytes)
-        const most = client.sendAll(() => server.http2.budget.bytes)
+        let most = 0
+        while (client.send()) most = Math.max(most, server.http2.budget.bytes)
         expect([client.answered, client.errors]).toEqual([count, []])
         expect(most).toBeLessThanOrEqual(connectionBufferBytes + count * HEAD_BYTES)
         expect(server.http2.budget.bytes).toBe(0)
@@ -175,23 +176,81 @@ test('a peer that heeds the windows loses no request, and no connection holds mo
 
 test('connections that together have more than fits wait, and all of them are answered', () => {
   const bytes = 200_000
-  const limits = { bufferBytes: 4_000_000, connectionBufferBytes: 1_000_000 }
+  const limits = { bufferBytes: 8_000_000, connectionBufferBytes: 1_000_000 }
   const server = new TestServer(collecting(bytes), limits)
+  // What they may send at the same time completes no request.
   const clients = Array.from({ length: 20 }, () => new PoliteClient(server))
-  for (const client of clients) client.request(20, bytes)
+  for (const client of clients) client.request(40, bytes)
   let most = 0
-  for (let round = 0; clients.some(({ answered }) => answered < 20); round++) {
-    for (const client of clients)
-      most = Math.max(
-        most,
-        client.sendAll(() => server.http2.budget.bytes),
-      )
+  for (let round = 0; clients.some(({ answered }) => answered < 40); round++) {
+    while (clients.filter((client) => client.send()).length > 0)
+      most = Math.max(most, server.http2.budget.bytes)
     server.pass(250)
     expect(round).toBeLessThan(1_000)
   }
   expect(clients.flatMap(({ errors }) => errors)).toEqual([])
   expect(server.exceeded).toEqual([])
   expect(most).toBeLessThanOrEqual(limits.bufferBytes)
+})
+
+test('connections that read no answers give way when another one waits, and not before', () => {
+  const bytes = 200_000
+  const requests = collecting(bytes)
+  const app = { ...requests, open: constant(Buffer.alloc(bytes)).open }
+  const server = new TestServer(app, { bufferBytes: 2_000_000, connectionBufferBytes: 1_000_000 })
+  const holders = Array.from({ length: 8 }, () => server.connect().send(PREFACE, initialWindow(0), whole(1)))
+  server.pass(10_000)
+  expect(holders.filter(({ ended }) => ended)).toEqual([])
+  const clients = [1, 2].map(() => new PoliteClient(server))
+  for (const client of clients) client.request(3, bytes)
+  for (let round = 0; round < 20; round++) {
+    while (clients.filter((client) => client.send()).length > 0);
+    server.pass(250)
+  }
+  expect(clients.map(({ answered, errors }) => [answered, errors])).toEqual([
+    [3, []],
+    [3, []],
+  ])
+  expect(holders.filter(({ ended }) => ended).length).toBeGreaterThan(0)
+  expect(new Set(server.exceeded)).toEqual(new Set(['buffered_bytes']))
+})
+
+test('a connection whose answers are not read is not invited to ask more', () => {
+  const server = new TestServer(constant(Buffer.alloc(300_000)))
+  // More than half of the window.
+  const requests = Array.from({ length: 5 }, (_, index) => 2 * index + 1).flatMap((stream) => [
+    open(stream),
+    frame(FRAME.data, { flags: END_STREAM, stream, payload: Buffer.alloc(16_000) }),
+  ])
+  const isInvited = (...windows: readonly Buffer[]) => {
+    const peer = server.connect().send(PREFACE, ...windows)
+    peer.received()
+    peer.send(...requests)
+    return peer.received().some(({ type, stream }) => type === WINDOW_UPDATE && stream === 0)
+  }
+  expect(isInvited(widen(0, 4_000_000), initialWindow(400_000))).toBe(true)
+  expect(isInvited(initialWindow(0))).toBe(false)
+})
+
+test.each<[what: string, reads: boolean, bytes: Buffer, held: number]>([
+  [
+    'half a frame',
+    true,
+    frame(FRAME.data, { stream: 1, payload: Buffer.alloc(16_000) }).subarray(0, 10),
+    16_009,
+  ],
+  ['half a header block', true, frame(FRAME.headers, { stream: 1, payload: Buffer.alloc(5_000) }), 5_000],
+  ['an answer that the socket does not take', false, Buffer.concat([widen(0, 900_000), whole(1)]), 20_000],
+])('%s counts among what connections hold', (_what, reads, bytes, held) => {
+  const server = new TestServer(constant(Buffer.alloc(20_000)))
+  const peer = server.connect().send(PREFACE)
+  peer.socket.reads = reads
+  peer.send(bytes)
+  expect(server.http2.budget.bytes).toBeGreaterThanOrEqual(held)
+  peer.socket.destroy()
+  return expect(
+    new Promise((resolve) => peer.socket.once('close', () => resolve(server.http2.budget.bytes))),
+  ).resolves.toBe(0)
 })
 
 test('where all connections hold too much, the one that holds most is ended', async () => {

@@ -45,19 +45,10 @@ export class PoliteClient {
     }
   }
 
-  /** Sends all that it may. @returns the most that `measure` has given meanwhile */
-  sendAll(measure: () => number): number {
-    let most = 0
-    for (let progress = true; progress; ) {
-      progress = false
-      this.#listen()
-      for (const [stream, left] of this.#left)
-        if (this.#send(stream, left)) {
-          progress = true
-          most = Math.max(most, measure())
-        }
-    }
-    return most
+  /** Sends a frame of each request, as far as it may. @returns whether it has sent anything */
+  send(): boolean {
+    this.#listen()
+    return [...this.#left].filter(([stream, left]) => this.#send(stream, left)).length > 0
   }
 
   get answered(): number {
