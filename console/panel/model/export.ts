@@ -18,7 +18,7 @@ export interface ExportedRecord {
 const CSV_COLUMNS = ['sequence', 'at', 'actor', 'action', 'account', 'subject', 'details'] as const
 
 /** A byte order mark tells a spreadsheet that the file is UTF-8. */
-export const CSV_HEAD = `\ufeff${CSV_COLUMNS.join(',')}\r\n`
+export const CSV_HEAD = `\ufeff${CSV_COLUMNS.map((column) => `"${column}"`).join(',')}\r\n`
 
 export function exportedOf({
   sequence,
@@ -40,21 +40,23 @@ export function exportedOf({
 function csvLine(record: ExportedRecord): string {
   const cells = CSV_COLUMNS.map((column) => {
     const value = record[column]
-    if (typeof value === 'number') return String(value)
-    return csvCell(
-      typeof value === 'string' ? value : Object.keys(value).length > 0 ? JSON.stringify(value) : '',
-    )
+    if (typeof value !== 'object') return csvCell(String(value))
+    return csvCell(Object.keys(value).length > 0 ? JSON.stringify(value) : '')
   })
   return `${cells.join(',')}\r\n`
 }
 
-/** With what a spreadsheet takes a cell for a formula; characters of full width, too. */
-const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u
+/**
+ * Where a cell of some spreadsheet begins with what that takes for a formula. A cell begins with the text, and behind each separator and
+ * each end of a line in it: a spreadsheet that splits at `;` does not know the quotes of a cell that it finds behind `,`. Quotes,
+ * blanks and invisible characters in front of a sign hide nothing, and signs have a full, a small and a raised form.
+ */
+const FORMULA =
+  /(?<=^|[,;|\t\r\n\v\f\u0085\u2028\u2029])(?=["\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]*[=+\-@\u207a\u207b\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20]|"*[\t\r\n]|(?<!^)"*$)/gu
 
-/** A cell. Names are anybody's: what a spreadsheet would run gets an apostrophe in front, and is a text then. */
+/** A cell, quoted. Names are anybody's: in front of what a spreadsheet would run is an apostrophe, which makes a text of it. */
 export function csvCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n']/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
+  return `"${text.replace(FORMULA, "'").replaceAll('"', '""')}"`
 }
 
 function jsonLine(record: ExportedRecord): string {

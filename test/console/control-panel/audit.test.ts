@@ -60,9 +60,49 @@ describe('filters', () => {
   })
 })
 
+/** What a spreadsheet runs, or would run once the character is typed on a keyboard of full width. */
+const FORMULA = /^[\s"]*[=+\-@\u2212\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]|^[\t\r\n]/u
+
+const SEPARATORS = [',', ';', '\t', '|'] as const
+
+/**
+ * The cells as a spreadsheet reads them that splits at `separator`. A quote opens a cell at its beginning alone; behind the one that
+ * closes it, and elsewhere, it is a character like others.
+ *
+ * @param quotes whether the spreadsheet knows quotes at all
+ */
+function cellsOf(text: string, separator: string, quotes = true): string[] {
+  const cells: string[] = []
+  let at = 0
+  while (at <= text.length) {
+    let cell = ''
+    if (quotes && text[at] === '"') {
+      at += 1
+      while (at < text.length && (text[at] !== '"' || text[at + 1] === '"')) {
+        cell += text[at]
+        at += text[at] === '"' ? 2 : 1
+      }
+      at += 1
+    }
+    while (at < text.length && text[at] !== separator && !/[\r\n]/.test(text[at] as string)) {
+      cell += text[at]
+      at += 1
+    }
+    cells.push(cell)
+    at += text.startsWith('\r\n', at) ? 2 : 1
+  }
+  return cells
+}
+
+/** Texts of what matters to a spreadsheet, in any order. */
+const hostile = fc.string({
+  unit: fc.constantFrom(...',;|\t\r\n"\'=+-@＝＋－＠﹦− a1\u00a0\u200b\u2800{}[]:'),
+  maxLength: 12,
+})
+
 describe('CSV', () => {
   test.each([
-    ['plain', 'plain'],
+    ['plain', '"plain"'],
     ['with, comma', '"with, comma"'],
     ['with "quotes"', '"with ""quotes"""'],
     ['two\nlines', '"two\nlines"'],
@@ -71,21 +111,41 @@ describe('CSV', () => {
     ['-2', `"'-2"`],
     ['@SUM(A1)', `"'@SUM(A1)"`],
     ['  =cmd', `"'  =cmd"`],
-    ['\t=cmd', `"'\t=cmd"`],
+    ['\t=cmd', `"'\t'=cmd"`],
     ['＝cmd', `"'＝cmd"`],
-    ['a=b', 'a=b'],
-    ['', ''],
+    ['a;=cmd', `"a;'=cmd"`],
+    ['a;"=cmd"', `"a;'""=cmd"""`],
+    ['a\n=cmd', `"a\n'=cmd"`],
+    ['ends;', `"ends;'"`],
+    ['a=b', '"a=b"'],
+    ['', '""'],
   ])('%j is written %s', (text, cell) => {
     expect(csvCell(text)).toBe(cell)
   })
 
-  test('whatever a name is, no cell begins as a formula, and the text is found again', () => {
+  test.each(SEPARATORS)('whatever a name is, no cell is a formula to who splits at %j', async (separator) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(hostile, hostile, hostile), { maxLength: 3 }), async (names) => {
+        const records = names.map(([actor, subject, detail], index) => ({
+          ...record(index, subject),
+          ...{ actor, details: { note: detail, [detail]: [detail, -1] } },
+        }))
+        const page = async () => ({ records: records as unknown as AuditRecord[], nextPageToken: '' })
+        const parts = await exported(page, 'csv', () => {}, new AbortController().signal)
+        const text = parts.join('').replace(/^\ufeff/, '')
+        for (const quotes of [true, false])
+          expect(cellsOf(text, separator, quotes).filter((cell) => FORMULA.test(cell))).toEqual([])
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('a text is found again behind its apostrophes', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const cell = csvCell(text)
-        const inside = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell
-        expect(inside).not.toMatch(/^\s*[=+\-@]/)
-        expect([text, `'${text}`]).toContain(inside)
+      fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (text) => {
+        const [cell = '', ...others] = cellsOf(csvCell(text), ',')
+        expect(others).toEqual([])
+        expect(cell.replaceAll("'", '')).toBe(text.replaceAll("'", ''))
       }),
     )
   })
@@ -115,8 +175,8 @@ describe('the export', () => {
     const parts = await exported(twoPages, 'csv', (count) => counts.push(count), new AbortController().signal)
     expect(counts).toEqual([1, 2])
     expect(parts.join('')).toBe(
-      `${CSV_HEAD}2,2023-11-14T22:13:20.005Z,"'=anna",service_user.set_roles,234567,ci,"{""roles"":[""iam.admin""]}"\r\n` +
-        `1,2023-11-14T22:13:20.005Z,"'=anna",service_user.set_roles,234567,"a,b","{""roles"":[""iam.admin""]}"\r\n`,
+      `${CSV_HEAD}"2","2023-11-14T22:13:20.005Z","'=anna","service_user.set_roles","234567","ci","{""roles"":[""iam.admin""]}"\r\n` +
+        `"1","2023-11-14T22:13:20.005Z","'=anna","service_user.set_roles","234567","a,b","{""roles"":[""iam.admin""]}"\r\n`,
     )
   })
 
