@@ -1,7 +1,11 @@
 /**
  * The connections of a listener, and who gives way where there are as many as there may be. A connection that waits for its client
- * gives way to a new one: of the source with the most connections first, and there the one that has waited longest. So nobody takes
- * a listener from others by holding connections, and whoever holds few loses none.
+ * gives way to a new one: of the source with the most connections first. So nobody takes a listener from others by holding
+ * connections, and whoever holds few loses none.
+ *
+ * Clients of one source cannot be told apart: on this machine, behind a proxy. Half of the places of a source are for its oldest
+ * connections on which a client was answered, so that a flood that comes later takes none of them. In the other half the one gives
+ * way that has waited longest. So a flood pushes out its own, and a new client has the time in which half of the places are taken anew.
  */
 import { isIP } from 'node:net'
 import { isLoopback } from './address.ts'
@@ -9,10 +13,12 @@ import { isLoopback } from './address.ts'
 export interface HeldConnection {
   /** Who made it (`connectionSource`). */
   readonly source: string
-  /** `idle`: without a request; `open`: with one that waits for the client; `working`: the server works for the client. */
-  readonly use: 'idle' | 'open' | 'working'
-  /** Since when that is so, or since the last request began, in milliseconds of a clock that only goes forward. */
+  /** Whether the server works for the client. Otherwise the client is waited for, with an open request or without one. */
+  readonly isWorking: boolean
+  /** When it was accepted, its last request began or its last answer was sent, in milliseconds of a clock that only goes forward. */
   readonly sinceMs: number
+  /** Whether a client was answered on it. */
+  readonly hasAnswered: boolean
   /** Closes the connection, because a new one needs its place. */
   giveWay(): void
 }
@@ -61,7 +67,14 @@ function networkOf(address: string): string {
 interface Candidate<C> {
   readonly connection: C
   readonly sinceMs: number
+  /** How many connections its source has. */
+  readonly count: number
+  /** The older a connection with a kept place, the more; 0: it has none. */
+  readonly kept: number
 }
+
+/** The part of the places of a source that is for its oldest connections. */
+const KEPT_PART = 1 / 2
 
 export class ConnectionTable<C extends HeldConnection> {
   readonly #limits: TableLimits
@@ -140,7 +153,7 @@ export class ConnectionTable<C extends HeldConnection> {
     for (let found = candidates.pop(); found !== undefined; found = candidates.pop()) {
       const { connection, sinceMs } = found
       const unchanged = this.#open.has(connection) && connection.sinceMs === sinceMs
-      if (unchanged && connection.use !== 'working' && this.#mayLose(connection, source)) return connection
+      if (unchanged && !connection.isWorking && this.#mayLose(connection, source)) return connection
     }
     return undefined
   }
@@ -153,18 +166,34 @@ export class ConnectionTable<C extends HeldConnection> {
   #look(source: string, own: boolean): Candidate<C>[] {
     const nowMs = performance.now()
     if (nowMs - this.#fruitlessMs < LOOK_AGAIN_MS) return []
-    const found: { connection: C; sinceMs: number; idle: boolean; count: number }[] = []
-    for (const connection of this.#open) {
-      const { use, sinceMs } = connection
-      if (use === 'working' || (own && connection.source !== source) || !this.#mayLose(connection, source))
-        continue
-      found.push({ connection, sinceMs, idle: use === 'idle', count: this.#countOf(connection.source) })
-    }
+    const found = this.#waiting().filter(
+      ({ connection }) => (!own || connection.source === source) && this.#mayLose(connection, source),
+    )
     if (found.length === 0) this.#fruitlessMs = nowMs
-    found.sort((a, b) => b.count - a.count || Number(b.idle) - Number(a.idle) || a.sinceMs - b.sinceMs)
-    const first = found.slice(0, FOUND_AT_ONCE).reverse()
+    found.sort((a, b) => b.count - a.count || a.kept - b.kept || a.sinceMs - b.sinceMs)
+    // What comes meanwhile gives way before those with a kept place.
+    const firstKept = found.findIndex(({ kept }) => kept > 0)
+    const free = firstKept < 0 ? found.length : Math.max(1, firstKept)
+    const first = found.slice(0, Math.min(free, FOUND_AT_ONCE)).reverse()
     if (own) this.#ownCandidates.set(source, first)
     else this.#anyCandidates = first
     return first
+  }
+
+  /** All connections that wait for their clients. */
+  #waiting(): Candidate<C>[] {
+    const found: Candidate<C>[] = []
+    const keptOf = new Map<string, number>()
+    // The oldest ones come first.
+    for (const connection of this.#open) {
+      const { source, sinceMs, hasAnswered, isWorking } = connection
+      const count = this.#countOf(source)
+      const keptBefore = keptOf.get(source) ?? 0
+      const isKept = hasAnswered && keptBefore < Math.floor(count * KEPT_PART)
+      if (isKept) keptOf.set(source, keptBefore + 1)
+      // Where all others are at work the newest of the kept ones gives way first.
+      if (!isWorking) found.push({ connection, sinceMs, count, kept: isKept ? count - keptBefore : 0 })
+    }
+    return found
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The connections of an HTTP server. When there are as many as there may be, the one that has waited for its client longest gives
- * way to a new one, also in the middle of a request. If the server works for all of them, a few more are taken for health checks.
+ * The connections of an HTTP server. When there are as many as there may be, one that waits for its client gives way to a new
+ * one, also in the middle of a request. If the server works for all of them, a few more are taken for health checks.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -93,6 +93,7 @@ export class HttpConnections {
     response.once('close', () => {
       if (!connection.exchanges.delete(exchange)) return
       connection.sinceMs = performance.now()
+      connection.hasAnswered ||= response.writableEnded
       this.#requests--
     })
     if (connection.exchanges.size > this.#requestsMax(request)) {
@@ -179,6 +180,7 @@ class HttpConnection implements HeldConnection {
   readonly #options: ConnectionOptions
   readonly exchanges = new Set<Exchange>()
   sinceMs = performance.now()
+  hasAnswered = false
 
   constructor(socket: Socket, source: string, options: ConnectionOptions) {
     this.socket = socket
@@ -191,12 +193,12 @@ class HttpConnection implements HeldConnection {
   }
 
   /** A client in the middle of its request, or that does not read its response, waits no less than one without a request. */
-  get use(): 'idle' | 'working' {
+  get isWorking(): boolean {
     for (const { request, response, lasts } of this.exchanges) {
       const waits = lasts || (!this.#options.bodiesStream && isUnfinished(request))
-      if (!response.writableEnded && !waits) return 'working'
+      if (!response.writableEnded && !waits) return true
     }
-    return 'idle'
+    return false
   }
 
   giveWay(): void {

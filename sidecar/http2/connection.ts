@@ -54,9 +54,9 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   #readMs: number
   #readBytes = 0
   #lastStream = 0
-  /** When the last request was known to have begun, and which one it was. */
-  #beganMs: number
-  #begunStream = 0
+  /** When something was asked or answered last, as far as is known, and how much had been by then. */
+  #activeMs: number
+  #activity = 0
   holdsMuchSinceMs = Number.POSITIVE_INFINITY
   favours = 0
   readonly #standing = new Standing()
@@ -74,7 +74,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     this.#socket = readInto(accepted, (bytes) => this.#read(bytes))
     this.peer = peer
     this.source = connectionSource(peer.address)
-    this.#heardMs = this.#usedMs = this.#readMs = this.#beganMs = nowMs
+    this.#heardMs = this.#usedMs = this.#readMs = this.#activeMs = nowMs
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
     this.#session = new Session(owner.app, this)
     this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
@@ -125,19 +125,21 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     return this.#owner.nowMs
   }
 
-  get use(): HeldConnection['use'] {
-    const { streams } = this.#session
-    if (streams.size === 0) return 'idle'
-    return streams.list().some(({ busy }) => busy) ? 'working' : 'open'
+  get isWorking(): boolean {
+    return this.#session.streams.list().some(({ busy }) => busy)
   }
 
   get sinceMs(): number {
-    const { last } = this.#session.ids
-    if (last !== this.#begunStream) {
-      this.#begunStream = last
-      this.#beganMs = this.nowMs
+    const { ids, rates } = this.#session
+    if (ids.last + rates.sentCount > this.#activity) {
+      this.#activity = ids.last + rates.sentCount
+      this.#activeMs = this.nowMs
     }
-    return this.#beganMs
+    return this.#activeMs
+  }
+
+  get hasAnswered(): boolean {
+    return this.#session.rates.sentCount > 0
   }
 
   get heldBytes(): number {

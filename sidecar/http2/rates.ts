@@ -29,6 +29,8 @@ export class Rates {
   readonly #resetsMax: number
   readonly #controlFramesMax: number
   readonly #counts: Record<Rated, number> = { resets: 0, pings: 0, settings: 0, idle_frames: 0 }
+  /** How often something of an answer was sent. */
+  sentCount = 0
   #cancelled = 0
   #earned = 0
   #cancellable = 0
@@ -45,6 +47,7 @@ export class Rates {
 
   /** So many bytes of answers were sent, with the ends of so many parts. */
   sent(bytes: number, parts: number): void {
+    this.sentCount++
     this.#earn(EARNED_BY_PART * Math.max(parts, 1) + bytes / BYTES_FOR_ONE)
   }
 

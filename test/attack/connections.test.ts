@@ -3,21 +3,25 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { type Client, connect } from '../../sidecar/client/index.ts'
 import type { Holding } from '../support/attack/holder.ts'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, holding, report, type Scene, type Times, timesOf } from '../support/attack/scene.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'
 
 const GRPC_JS = { grpc: { transport: 'grpc-js' } }
 
+const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
+
+/** For so long from now. */
+function lasting(forMs: number): () => boolean {
+  const end = performance.now() + forMs
+  return () => performance.now() < end
+}
+
 /** New clients, one after the other, for so long: a probe of HTTP, and one that checks over gRPC. */
 async function newcomers({ served }: Scene, forMs: number): Promise<{ probes: Times; checks: Times }> {
-  const more = () => {
-    const end = performance.now() + forMs
-    return () => performance.now() < end
-  }
   const probe = async () => {
     const headers = { connection: 'close' }
     const signal = AbortSignal.timeout(20_000)
@@ -27,13 +31,34 @@ async function newcomers({ served }: Scene, forMs: number): Promise<{ probes: Ti
   const check = async () => {
     const client = connect(served.ready.grpc, { deadlineMs: 20_000 })
     try {
-      await client.check({ api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } })
+      await client.check(CLAIMS)
     } finally {
       client.close()
     }
   }
-  const [probes, checks] = await Promise.all([timesOf(more(), probe, 5), timesOf(more(), check, 5)])
+  const [probes, checks] = await Promise.all([
+    timesOf(lasting(forMs), probe, 5),
+    timesOf(lasting(forMs), check, 5),
+  ])
   return { probes, checks }
+}
+
+/** Clients that keep their connections, and ask now and then. @param pausesMs of each of them */
+async function regulars({ served }: Scene, pausesMs: readonly number[]) {
+  const open = async (): Promise<Client> => {
+    const client = connect(served.ready.grpc, { deadlineMs: 20_000 })
+    whenTheFileEnds(() => client.close())
+    await client.check(CLAIMS)
+    return client
+  }
+  const clients = await Promise.all(pausesMs.map(open))
+  /** Asks for so long. Returns the messages of the checks that failed. */
+  return async (forMs: number): Promise<string[]> => {
+    const times = await Promise.all(
+      clients.map((client, index) => timesOf(lasting(forMs), () => client.check(CLAIMS), pausesMs[index])),
+    )
+    return times.flatMap(({ failures }) => failures)
+  }
 }
 
 interface Row {
@@ -105,6 +130,41 @@ test.each(rows)(
       checks: `${also.checks.count}, p50 ${also.checks.p50.toFixed(1)} ms, longest ${also.checks.longest.toFixed(1)} ms`,
     })
     expect([...also.probes.failures, ...also.checks.failures]).toEqual([])
+  },
+)
+
+/** More connections of this machine than there may be: each that gives way comes back. */
+const floods: readonly Row[] = [
+  {
+    name: '4,300 streams of checks that hold a connection each',
+    held: { type: 'check_streams', connections: 4_300, questions: 0 },
+  },
+  {
+    name: '4,300 streams of checks that were answered once',
+    held: { type: 'check_streams', connections: 4_300, questions: 1 },
+  },
+  {
+    name: '1,040 streams of checks that were answered once, where 1,000 may connect, grpc-js',
+    held: { type: 'check_streams', connections: 1_040, questions: 1 },
+    settings: { grpc: { transport: 'grpc-js', max_connections_per_address: 1_000 } },
+  },
+]
+
+test.each(floods)(
+  '$name, and come back, cost others on this machine no call',
+  async ({ name, held, settings }) => {
+    const scene = await attackedSidecar(settings)
+    const pausesMs = [20, 100, 500, 1_000, 1_000, 2_000]
+    const before = await regulars(scene, pausesMs)
+    const { also, outcome } = await scenario(scene, name, holding(held), async () => {
+      const during = await regulars(scene, pausesMs)
+      const all = await Promise.all([newcomers(scene, 5_000), before(5_000), during(5_000)])
+      const [{ probes, checks }, ...kept] = all
+      return [...probes.failures, ...checks.failures, ...kept.flat()]
+    })
+    expect(also).toEqual([])
+    // Otherwise it was no attack.
+    expect(outcome['connections closed']).toBeGreaterThan(1_000)
   },
 )
 

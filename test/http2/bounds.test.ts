@@ -89,6 +89,20 @@ test('beyond the limits the connection gives way that is idle for longest, of th
   expect(server.http2.connections).toBe(4)
 })
 
+test('a client that was answered before keeps its connection while others of its address hold streams and come back', () => {
+  const server = new TestServer(constant(Buffer.from('hello')), { connectionsPerAddress: 4 })
+  const neighbour = server.connect('127.0.0.1').send(PREFACE, whole(1))
+  const others = Array.from({ length: 20 }, () => {
+    server.pass(1_000)
+    return server.connect('127.0.0.1').send(PREFACE, open(1))
+  })
+  expect(neighbour.socket.destroyed).toBe(false)
+  expect(others.map(({ socket }) => socket.destroyed)).toEqual([
+    ...Array(17).fill(true),
+    ...Array(3).fill(false),
+  ])
+})
+
 test('nobody with fewer connections loses one to somebody with more', () => {
   const server = new TestServer(inUse, { connections: 3, connectionsPerAddress: 3 })
   const one = server.connect('192.0.2.1').send(PREFACE)

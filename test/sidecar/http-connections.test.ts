@@ -68,26 +68,30 @@ async function start({ connections = 3, bodiesStream = false } = {}) {
   return { bounds, slow, open: () => new Client(port), port }
 }
 
-test.each<[what: string, sent: string]>([
-  ['idle after a request', get('/')],
-  ['that have sent nothing', ''],
-  ['with unfinished headers', 'GET / HTTP/1.1\r\nHost'],
-  ['with an unfinished body', post],
-  ['with a response that may go on for ever', get('/watch')],
-])('of connections %s, the one that waits for longest gives way to a new one', async (_what, sent) => {
-  const { open, bounds } = await start()
-  const waiting: Client[] = []
-  for (let index = 0; index < 3; index++) {
-    const client = open().send(sent)
-    waiting.push(client)
-    if (sent.endsWith('\r\n\r\n')) await client.answer()
-    else await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  expect(await open().send(get('/')).answer()).toBe(200)
-  await eventually(() => waiting[0]?.closed)
-  expect(waiting.map(({ closed }) => closed)).toEqual([true, false, false])
-  expect(bounds).toEqual(['connections'])
-})
+test.each<[what: string, sent: string, expected: readonly boolean[]]>([
+  ['that have sent nothing', '', [true, false, false]],
+  ['with unfinished headers', 'GET / HTTP/1.1\r\nHost', [true, false, false]],
+  ['with an unfinished body', post, [true, false, false]],
+  ['with a response that may go on for ever', get('/watch'), [true, false, false]],
+  // The first one has a place that is kept for those that were answered.
+  ['idle after a request', get('/'), [false, true, false]],
+])(
+  'of connections %s, the one that waits for longest gives way to a new one',
+  async (_what, sent, expected) => {
+    const { open, bounds } = await start()
+    const waiting: Client[] = []
+    for (let index = 0; index < 3; index++) {
+      const client = open().send(sent)
+      waiting.push(client)
+      if (sent.endsWith('\r\n\r\n')) await client.answer()
+      else await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    expect(await open().send(get('/')).answer()).toBe(200)
+    await eventually(() => waiting.some(({ closed }) => closed))
+    expect(waiting.map(({ closed }) => closed)).toEqual(expected)
+    expect(bounds).toEqual(['connections'])
+  },
+)
 
 test('while the server works for all connections, a few more get answers to health checks alone', async () => {
   const { open, slow } = await start()
@@ -163,16 +167,20 @@ test.each<[address: string | undefined, source: string]>([
 })
 
 describe('a table of connections', () => {
+  type State = Partial<Pick<HeldConnection, 'sinceMs' | 'isWorking' | 'hasAnswered'>>
+
   class Held implements HeldConnection {
     readonly source: string
-    readonly sinceMs: number
-    readonly use: HeldConnection['use']
+    sinceMs: number
+    readonly isWorking: boolean
+    hasAnswered: boolean
     gone = false
 
-    constructor(source: string, sinceMs = 0, use: HeldConnection['use'] = 'idle') {
+    constructor(source: string, { sinceMs = 0, isWorking = false, hasAnswered = false }: State = {}) {
       this.source = source
       this.sinceMs = sinceMs
-      this.use = use
+      this.isWorking = isWorking
+      this.hasAnswered = hasAnswered
     }
 
     giveWay(): void {
@@ -186,28 +194,88 @@ describe('a table of connections', () => {
   }
   const gone = (held: readonly Held[]) => held.map((each) => each.gone)
   const room = (table: ConnectionTable<Held>, source: string) => table.makeRoom(source, () => {})
+  const many = (...states: State[]) => states.map((state) => new Held('many', state))
 
-  test('takes from the source with the most, and there an idle one before one in use', () => {
-    const held = [new Held('few', 1), new Held('many', 2, 'open'), new Held('many', 3), new Held('many', 4)]
+  test('takes from the source with the most, and there the one that has waited longest', () => {
+    const held = [new Held('few'), ...many({ sinceMs: 2 }, { sinceMs: 1 }, { sinceMs: 3 })]
     expect(room(full(...held), 'new')).toBe(undefined)
     expect(gone(held)).toEqual([false, false, true, false])
   })
 
   test('takes nothing from who has no more than the newcomer', () => {
-    const held = [new Held('few'), new Held('many', 0, 'working'), new Held('many', 0, 'working')]
+    const held = [new Held('few'), ...many({ isWorking: true }, { isWorking: true })]
     expect(room(full(...held), 'many')).toBe('connections')
     expect(gone(held)).toEqual([false, false, false])
   })
 
+  test('keeps half of the places of a source for the oldest that were answered, however long they wait', () => {
+    const answered = { hasAnswered: true }
+    const held = many({ sinceMs: 9 }, answered, answered, { sinceMs: 1, ...answered }, { sinceMs: 2 })
+    const table = full(...held)
+    expect([room(table, 'new'), gone(held)]).toEqual([undefined, [false, false, false, true, false]])
+    table.add(new Held('new'))
+    expect([room(table, 'new'), gone(held)]).toEqual([undefined, [false, false, false, true, true]])
+  })
+
+  test('takes what has come since it looked before those with a kept place', () => {
+    const held = many({ hasAnswered: true }, { hasAnswered: true }, { sinceMs: 1 }, { sinceMs: 2 })
+    const table = full(...held)
+    for (let index = 0; index < 10; index++) {
+      const arriving = new Held('many', { sinceMs: 3 + index })
+      expect(room(table, 'many')).toBe(undefined)
+      table.add(arriving)
+    }
+    expect(gone(held)).toEqual([false, false, true, true])
+  })
+
+  test('takes the newest of those where the server works for all others', () => {
+    const held = many({ hasAnswered: true }, { hasAnswered: true }, { isWorking: true }, { isWorking: true })
+    expect(room(full(...held), 'new')).toBe(undefined)
+    expect(gone(held)).toEqual([false, true, false, false])
+  })
+
+  test.each<[what: string, hasAnswered: boolean]>([
+    ['that hold a call', false],
+    ['that were answered and hold a call', true],
+  ])('a flood of connections %s pushes out its own', (_what, hasAnswered) => {
+    const table = new ConnectionTable<Held>({ connections: 1_000, connectionsPerSource: 100 })
+    let nowMs = 0
+    const arrives = (state: State = {}) => {
+      const held = new Held('this machine', { sinceMs: ++nowMs, ...state })
+      expect(room(table, held.source)).toBe(undefined)
+      table.add(held)
+      return held
+    }
+    const flood = (count: number) => {
+      for (let arrived = 0; arrived < count; arrived++) arrives().hasAnswered = hasAnswered
+    }
+    const before = Array.from({ length: 20 }, () => arrives({ hasAnswered: true }))
+    flood(1_000)
+    const during: Held[] = []
+    for (let index = 0; index < 20; index++) {
+      // A client that connects, asks when 40 others have come, and leaves.
+      const client = arrives()
+      flood(40)
+      during.push(client)
+      table.delete(client)
+    }
+    // One that asks again and again.
+    const kept = arrives()
+    for (let asked = 0; asked < 20; asked++) {
+      Object.assign(kept, { hasAnswered: true, sinceMs: ++nowMs })
+      flood(40)
+    }
+    expect(gone([...before, ...during, kept])).toEqual(Array(41).fill(false))
+    expect(table.size).toBe(100)
+  })
+
   test('does not take what is in use again since it was looked at', () => {
-    const held = [1, 2, 3].map((sinceMs) => ({ source: 'many', use: 'idle' as const, sinceMs, gone: false }))
-    const table = new ConnectionTable<HeldConnection>({ connections: 3, connectionsPerSource: 100 })
-    for (const each of held)
-      table.add(Object.assign(each, { giveWay: () => void Object.assign(each, { gone: true }) }))
-    expect(table.makeRoom('new', () => {})).toBe(undefined)
+    const held = many({ sinceMs: 1 }, { sinceMs: 2 }, { sinceMs: 3 })
+    const table = full(...held)
+    expect(room(table, 'new')).toBe(undefined)
     Object.assign(held[1] ?? {}, { sinceMs: 9 })
-    table.add(new Held('new', 9))
-    expect(table.makeRoom('new', () => {})).toBe(undefined)
-    expect(held.map((each) => each.gone)).toEqual([true, false, true])
+    table.add(new Held('new', { sinceMs: 9 }))
+    expect(room(table, 'new')).toBe(undefined)
+    expect(gone(held)).toEqual([true, false, true])
   })
 })

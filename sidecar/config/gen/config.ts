@@ -31,9 +31,10 @@ lls and streams in progress continue.",type:"integer",minimum:1e3,maximum:864e5,
 What carries the calls: sockets (HTTP/2 of Portcullis, many times cheaper, with all bounds below), or grpc-js \
 (the library of the gRPC project).",enum:["sockets","grpc-js"],default:"sockets"},max_connections:{description:"\
 Most connections at the same time, in each worker, as far as the process may open files. Beyond that a new one\
- takes the place of one that is idle.",type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{
+ takes the place of one that waits for its client.",type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{
 description:"Most connections at the same time from one IP address or one /64 network of IPv6, in each worker.\
- All of loopback is one address. Beyond that a new one takes the place of an idle one of that address.",type:"\
+ All of loopback is one address. Beyond that a new one takes the place of one of that address that waits for i\
+ts client: not of the oldest half where they were answered, and of the others that of the longest wait.",type:"\
 integer",minimum:1,maximum:1e6,default:4096},max_header_list_bytes:{description:"Size of the metadata of a cal\
 l, in bytes as RFC 9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,maximum:1048576,
 default:16384},max_connection_buffer_bytes:{description:"Most bytes of requests that one connection may have i\
@@ -587,19 +588,19 @@ void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const o={i
 roxies",schemaPath:"#/properties/http/properties/trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},
 message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.trusted_proxies,
 data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(
-c)>64){const l={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_pro\
+c)>64){const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_pro\
 xies/items/maxLength",keyword:"maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,
-parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[l]:e.push(l),i++}if(d(c)<1){
-const l={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/it\
+parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){
+const h={instancePath:a+"/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/it\
 ems/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.
-properties.http.properties.trusted_proxies.items,data:c};e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+
+properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
 "/http/trusted_proxies/"+o,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",
 params:{type:"string"},message:"must be string",schema:s.properties.http.properties.trusted_proxies.items.type,
-parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[l]:e.push(l),i++}}let p=t.
-length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const l={
+parentSchema:s.properties.http.properties.trusted_proxies.items,data:c};e===null?e=[h]:e.push(h),i++}}let p=t.
+length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const h={
 instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/uniqueItems",keyword:"\
 uniqueItems",params:{i:p,j:m},message:"must NOT have duplicate items (items ## "+m+" and "+p+" are identical)",
-schema:!0,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[l]:e.push(l),i++;break}
+schema:!0,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[h]:e.push(h),i++;break}
 o[c]=p}}}}else{const r={instancePath:a+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/truste\
 d_proxies/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.http.properties.
 trusted_proxies.type,parentSchema:s.properties.http.properties.trusted_proxies,data:t};e===null?e=[r]:e.push(r),
@@ -708,59 +709,59 @@ message:"must NOT have fewer than 1 items",schema:1,parentSchema:S,data:o};e===n
 length;for(let u=0;u<c;u++){let f=o[u];if(!(f==="public"||f==="internal"||f==="admin")){const x={instancePath:a+
 "/http/catalog/"+p+"/interfaces/"+u,schemaPath:"#/$defs/interfaces/items/enum",keyword:"enum",params:{allowedValues:S.
 items.enum},message:"must be equal to one of the allowed values",schema:S.items.enum,parentSchema:S.items,data:f};
-e===null?e=[x]:e.push(x),i++}}let l=o.length,h;if(l>1){e:for(;l--;)for(h=l;h--;)if(R(o[l],o[h])){const u={instancePath:a+
-"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:l,
-j:h},message:"must NOT have duplicate items (items ## "+h+" and "+l+" are identical)",schema:!0,parentSchema:S,
+e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){e:for(;h--;)for(l=h;l--;)if(R(o[h],o[l])){const u={instancePath:a+
+"/http/catalog/"+p+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{i:h,
+j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are identical)",schema:!0,parentSchema:S,
 data:o};e===null?e=[u]:e.push(u),i++;break e}}}else{const c={instancePath:a+"/http/catalog/"+p+"/interfaces",schemaPath:"\
 #/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",schema:S.type,parentSchema:S,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.endpoints!==void 0){let o=m.endpoints;if(Array.isArray(o)){if(o.length>
-1e3){const l={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/\
+1e3){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/properties/http/properties/catalog/\
 items/properties/endpoints/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have more than 10\
 00 items",schema:1e3,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints,data:o};e===
-null?e=[l]:e.push(l),i++}if(o.length<1){const l={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/\
+null?e=[h]:e.push(h),i++}if(o.length<1){const h={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"#/\
 properties/http/properties/catalog/items/properties/endpoints/minItems",keyword:"minItems",params:{limit:1},message:"\
 must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.http.properties.catalog.items.properties.
-endpoints,data:o};e===null?e=[l]:e.push(l),i++}const c=o.length;for(let l=0;l<c;l++){let h=o[l];if(h&&typeof h==
-"object"&&!Array.isArray(h)){if(h.url===void 0){const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l,schemaPath:"\
+endpoints,data:o};e===null?e=[h]:e.push(h),i++}const c=o.length;for(let h=0;h<c;h++){let l=o[h];if(l&&typeof l==
+"object"&&!Array.isArray(l)){if(l.url===void 0){const u={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/items/required",keyword:"required",params:{missingProperty:"\
 url"},message:"must have required property 'url'",schema:s.properties.http.properties.catalog.items.properties.
-endpoints.items.required,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:h};
-e===null?e=[u]:e.push(u),i++}for(const u in h)if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+
-"/http/catalog/"+p+"/endpoints/"+l,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints\
+endpoints.items.required,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,data:l};
+e===null?e=[u]:e.push(u),i++}for(const u in l)if(!(u==="url"||u==="region"||u==="interfaces")){const f={instancePath:a+
+"/http/catalog/"+p+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints\
 /items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:u},message:"must NOT ha\
 ve additional properties",schema:!1,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.
-items,data:h};e===null?e=[f]:e.push(f),i++}if(h.url!==void 0){let u=h.url;if(typeof u=="string"){if(d(u)>2048){
-const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"\
+items,data:l};e===null?e=[f]:e.push(f),i++}if(l.url!==void 0){let u=l.url;if(typeof u=="string"){if(d(u)>2048){
+const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/maxLength",keyword:"\
 maxLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:j,data:u};
-e===null?e=[f]:e.push(f),i++}if(!I.test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/url",
+e===null?e=[f]:e.push(f),i++}if(!I.test(u)){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",
 schemaPath:"#/$defs/endpointUrl/pattern",keyword:"pattern",params:{pattern:"^https?://\\S+$"},message:'must ma\
 tch pattern "^https?://\\S+$"',schema:"^https?://\\S+$",parentSchema:j,data:u};e===null?e=[f]:e.push(f),i++}}else{
-const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"\
+const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/url",schemaPath:"#/$defs/endpointUrl/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:j.type,parentSchema:j,data:u};e===null?e=[f]:e.push(
-f),i++}}if(h.region!==void 0){let u=h.region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/htt\
-p/catalog/"+p+"/endpoints/"+l+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},
+f),i++}}if(l.region!==void 0){let u=l.region;if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/htt\
+p/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:T,data:u};e===null?e=[f]:e.push(f),i++}
-if(d(u)<1){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/region",schemaPath:"#/$defs/region/min\
+if(d(u)<1){const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",schemaPath:"#/$defs/region/min\
 Length",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:T,
-data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/region",
+data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/region",
 schemaPath:"#/$defs/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:T.type,
-parentSchema:T,data:u};e===null?e=[f]:e.push(f),i++}}if(h.interfaces!==void 0){let u=h.interfaces;if(Array.isArray(
-u)){if(u.length<1){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/interfaces",schemaPath:"#/$def\
+parentSchema:T,data:u};e===null?e=[f]:e.push(f),i++}}if(l.interfaces!==void 0){let u=l.interfaces;if(Array.isArray(
+u)){if(u.length<1){const N={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$def\
 s/interfaces/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,
 parentSchema:S,data:u};e===null?e=[N]:e.push(N),i++}const f=u.length;for(let N=0;N<f;N++){let q=u[N];if(!(q===
-"public"||q==="internal"||q==="admin")){const H={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+"/interface\
+"public"||q==="internal"||q==="admin")){const H={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+"/interface\
 s/"+N,schemaPath:"#/$defs/interfaces/items/enum",keyword:"enum",params:{allowedValues:S.items.enum},message:"m\
 ust be equal to one of the allowed values",schema:S.items.enum,parentSchema:S.items,data:q};e===null?e=[H]:e.push(
 H),i++}}let x=u.length,O;if(x>1){e:for(;x--;)for(O=x;O--;)if(R(u[x],u[O])){const N={instancePath:a+"/http/cata\
-log/"+p+"/endpoints/"+l+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{
+log/"+p+"/endpoints/"+h+"/interfaces",schemaPath:"#/$defs/interfaces/uniqueItems",keyword:"uniqueItems",params:{
 i:x,j:O},message:"must NOT have duplicate items (items ## "+O+" and "+x+" are identical)",schema:!0,parentSchema:S,
-data:u};e===null?e=[N]:e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+l+
+data:u};e===null?e=[N]:e.push(N),i++;break e}}}else{const f={instancePath:a+"/http/catalog/"+p+"/endpoints/"+h+
 "/interfaces",schemaPath:"#/$defs/interfaces/type",keyword:"type",params:{type:"array"},message:"must be array",
 schema:S.type,parentSchema:S,data:u};e===null?e=[f]:e.push(f),i++}}}else{const u={instancePath:a+"/http/catalo\
-g/"+p+"/endpoints/"+l,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/items/type",
+g/"+p+"/endpoints/"+h,schemaPath:"#/properties/http/properties/catalog/items/properties/endpoints/items/type",
 keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.properties.catalog.items.
 properties.endpoints.items.type,parentSchema:s.properties.http.properties.catalog.items.properties.endpoints.items,
-data:h};e===null?e=[u]:e.push(u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"\
+data:l};e===null?e=[u]:e.push(u),i++}}}else{const c={instancePath:a+"/http/catalog/"+p+"/endpoints",schemaPath:"\
 #/properties/http/properties/catalog/items/properties/endpoints/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.http.properties.catalog.items.properties.endpoints.type,parentSchema:s.properties.
 http.properties.catalog.items.properties.endpoints,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+
@@ -776,55 +777,55 @@ message:"must NOT have additional properties",schema:!1,parentSchema:s.propertie
 e===null?e=[p]:e.push(p),i++}if(t.account!==void 0){let r=t.account;if(Array.isArray(r)){if(r.length>100){const c={
 instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},
 message:"must NOT have more than 100 items",schema:100,parentSchema:b,data:r};e===null?e=[c]:e.push(c),i++}const p=r.
-length;for(let c=0;c<p;c++){let l=r[c];if(typeof l=="string"){if(d(l)>255){const h={instancePath:a+"/http/role\
+length;for(let c=0;c<p;c++){let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/role\
 s/account/"+c,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
-ust NOT have more than 255 characters",schema:255,parentSchema:b.items,data:l};e===null?e=[h]:e.push(h),i++}if(d(
-l)<1){const h={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:b.items,data:l};
-e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNa\
+ust NOT have more than 255 characters",schema:255,parentSchema:b.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(
+h)<1){const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"\
+minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:b.items,data:h};
+e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/http/roles/account/"+c,schemaPath:"#/$defs/roleNa\
 mes/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:b.items.type,parentSchema:b.
-items,data:l};e===null?e=[h]:e.push(h),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let l=r[m];if(typeof l==
-"string"){if(typeof c[l]=="number"){o=c[l];const h={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
+items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
+"string"){if(typeof c[h]=="number"){o=c[h];const l={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/r\
 oleNames/uniqueItems",keyword:"uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+
-o+" and "+m+" are identical)",schema:!0,parentSchema:b,data:r};e===null?e=[h]:e.push(h),i++;break}c[l]=m}}}}else{
+o+" and "+m+" are identical)",schema:!0,parentSchema:b,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{
 const p={instancePath:a+"/http/roles/account",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"\
 array"},message:"must be array",schema:b.type,parentSchema:b,data:r};e===null?e=[p]:e.push(p),i++}}if(t.projects!==
 void 0){let r=t.projects;if(Array.isArray(r)){if(r.length>100){const c={instancePath:a+"/http/roles/projects",
 schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than\
  100 items",schema:100,parentSchema:b,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
-let l=r[c];if(typeof l=="string"){if(d(l)>255){const h={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#\
+let h=r[c];if(typeof h=="string"){if(d(h)>255){const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#\
 /$defs/roleNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 \
-characters",schema:255,parentSchema:b.items,data:l};e===null?e=[h]:e.push(h),i++}if(d(l)<1){const h={instancePath:a+
+characters",schema:255,parentSchema:b.items,data:h};e===null?e=[l]:e.push(l),i++}if(d(h)<1){const l={instancePath:a+
 "/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},
-message:"must NOT have fewer than 1 characters",schema:1,parentSchema:b.items,data:l};e===null?e=[h]:e.push(h),
-i++}}else{const h={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:b.items.type,parentSchema:b.items,data:l};e===null?
-e=[h]:e.push(h),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let l=r[m];if(typeof l=="string"){if(typeof c[l]==
-"number"){o=c[l];const h={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:b.items,data:h};e===null?e=[l]:e.push(l),
+i++}}else{const l={instancePath:a+"/http/roles/projects/"+c,schemaPath:"#/$defs/roleNames/items/type",keyword:"\
+type",params:{type:"string"},message:"must be string",schema:b.items.type,parentSchema:b.items,data:h};e===null?
+e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h=="string"){if(typeof c[h]==
+"number"){o=c[h];const l={instancePath:a+"/http/roles/projects",schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"\
 uniqueItems",params:{i:m,j:o},message:"must NOT have duplicate items (items ## "+o+" and "+m+" are identical)",
-schema:!0,parentSchema:b,data:r};e===null?e=[h]:e.push(h),i++;break}c[l]=m}}}}else{const p={instancePath:a+"/h\
+schema:!0,parentSchema:b,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/h\
 ttp/roles/projects",schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be \
 array",schema:b.type,parentSchema:b,data:r};e===null?e=[p]:e.push(p),i++}}if(t.by_role!==void 0){let r=t.by_role;
 if(r&&typeof r=="object"&&!Array.isArray(r)){if(Object.keys(r).length>100){const p={instancePath:a+"/http/role\
 s/by_role",schemaPath:"#/properties/http/properties/roles/properties/by_role/maxProperties",keyword:"maxProper\
 ties",params:{limit:100},message:"must NOT have more than 100 properties",schema:100,parentSchema:s.properties.
 http.properties.roles.properties.by_role,data:r};e===null?e=[p]:e.push(p),i++}for(const p in r){let m=r[p];if(Array.
-isArray(m)){if(m.length>100){const h={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
+isArray(m)){if(m.length>100){const l={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
 "~1"),schemaPath:"#/$defs/roleNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have mor\
-e than 100 items",schema:100,parentSchema:b,data:m};e===null?e=[h]:e.push(h),i++}const o=m.length;for(let h=0;h<
-o;h++){let u=m[h];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
-/~/g,"~0").replace(/\//g,"~1")+"/"+h,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{
+e than 100 items",schema:100,parentSchema:b,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<
+o;l++){let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/http/roles/by_role/"+p.replace(
+/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/maxLength",keyword:"maxLength",params:{
 limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:b.items,data:u};e===null?e=
 [f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,
-"~1")+"/"+h,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},message:"must \
+"~1")+"/"+l,schemaPath:"#/$defs/roleNames/items/minLength",keyword:"minLength",params:{limit:1},message:"must \
 NOT have fewer than 1 characters",schema:1,parentSchema:b.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
-instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+h,schemaPath:"#/$defs/roleN\
+instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(/\//g,"~1")+"/"+l,schemaPath:"#/$defs/roleN\
 ames/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:b.items.type,parentSchema:b.
-items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,l;if(c>1){const h={};for(;c--;){let u=m[c];if(typeof u==
-"string"){if(typeof h[u]=="number"){l=h[u];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
-replace(/\//g,"~1"),schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"uniqueItems",params:{i:c,j:l},message:"\
-must NOT have duplicate items (items ## "+l+" and "+c+" are identical)",schema:!0,parentSchema:b,data:m};e===null?
-e=[f]:e.push(f),i++;break}h[u]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
+items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u==
+"string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").
+replace(/\//g,"~1"),schemaPath:"#/$defs/roleNames/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"\
+must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:b,data:m};e===null?
+e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/http/roles/by_role/"+p.replace(/~/g,"~0").replace(
 /\//g,"~1"),schemaPath:"#/$defs/roleNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:b.
 type,parentSchema:b,data:m};e===null?e=[o]:e.push(o),i++}}}else{const p={instancePath:a+"/http/roles/by_role",
 schemaPath:"#/properties/http/properties/roles/properties/by_role/type",keyword:"type",params:{type:"object"},
@@ -849,21 +850,21 @@ properties.http.properties.cors.properties.origins,data:r};e===null?e=[c]:e.push
 instancePath:a+"/http/cors/origins",schemaPath:"#/properties/http/properties/cors/properties/origins/minItems",
 keyword:"minItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.
 http.properties.cors.properties.origins,data:r};e===null?e=[c]:e.push(c),i++}const p=r.length;for(let c=0;c<p;c++){
-let l=r[c];if(typeof l=="string"){if(d(l)>300){const h={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/p\
+let h=r[c];if(typeof h=="string"){if(d(h)>300){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/p\
 roperties/http/properties/cors/properties/origins/items/maxLength",keyword:"maxLength",params:{limit:300},message:"\
 must NOT have more than 300 characters",schema:300,parentSchema:s.properties.http.properties.cors.properties.origins.
-items,data:l};e===null?e=[h]:e.push(h),i++}if(!Q.test(l)){const h={instancePath:a+"/http/cors/origins/"+c,schemaPath:"\
+items,data:h};e===null?e=[l]:e.push(l),i++}if(!Q.test(h)){const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"\
 #/properties/http/properties/cors/properties/origins/items/pattern",keyword:"pattern",params:{pattern:"^https?\
 ://[a-z0-9.\\[\\]:-]+$"},message:'must match pattern "^https?://[a-z0-9.\\[\\]:-]+$"',schema:"^https?://[a-z0-\
-9.\\[\\]:-]+$",parentSchema:s.properties.http.properties.cors.properties.origins.items,data:l};e===null?e=[h]:
-e.push(h),i++}}else{const h={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/properties/http/properties/c\
+9.\\[\\]:-]+$",parentSchema:s.properties.http.properties.cors.properties.origins.items,data:h};e===null?e=[l]:
+e.push(l),i++}}else{const l={instancePath:a+"/http/cors/origins/"+c,schemaPath:"#/properties/http/properties/c\
 ors/properties/origins/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.
 http.properties.cors.properties.origins.items.type,parentSchema:s.properties.http.properties.cors.properties.origins.
-items,data:l};e===null?e=[h]:e.push(h),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let l=r[m];if(typeof l==
-"string"){if(typeof c[l]=="number"){o=c[l];const h={instancePath:a+"/http/cors/origins",schemaPath:"#/properti\
+items,data:h};e===null?e=[l]:e.push(l),i++}}let m=r.length,o;if(m>1){const c={};for(;m--;){let h=r[m];if(typeof h==
+"string"){if(typeof c[h]=="number"){o=c[h];const l={instancePath:a+"/http/cors/origins",schemaPath:"#/properti\
 es/http/properties/cors/properties/origins/uniqueItems",keyword:"uniqueItems",params:{i:m,j:o},message:"must N\
 OT have duplicate items (items ## "+o+" and "+m+" are identical)",schema:!0,parentSchema:s.properties.http.properties.
-cors.properties.origins,data:r};e===null?e=[h]:e.push(h),i++;break}c[l]=m}}}}else{const p={instancePath:a+"/ht\
+cors.properties.origins,data:r};e===null?e=[l]:e.push(l),i++;break}c[h]=m}}}}else{const p={instancePath:a+"/ht\
 tp/cors/origins",schemaPath:"#/properties/http/properties/cors/properties/origins/type",keyword:"type",params:{
 type:"array"},message:"must be array",schema:s.properties.http.properties.cors.properties.origins.type,parentSchema:s.
 properties.http.properties.cors.properties.origins,data:r};e===null?e=[p]:e.push(p),i++}}}else{const r={instancePath:a+
@@ -1012,11 +1013,11 @@ e=[u]:e.push(u),i++}const c=o.length;for(let u=0;u<c;u++){let f=o[u];if(typeof f
 "/egress/routes/"+p+"/callers/"+u,schemaPath:"#/properties/egress/properties/routes/items/properties/callers/i\
 tems/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.egress.properties.
 routes.items.properties.callers.items.type,parentSchema:s.properties.egress.properties.routes.items.properties.
-callers.items,data:f};e===null?e=[x]:e.push(x),i++}}let l=o.length,h;if(l>1){const u={};for(;l--;){let f=o[l];
-if(typeof f=="string"){if(typeof u[f]=="number"){h=u[f];const x={instancePath:a+"/egress/routes/"+p+"/callers",
+callers.items,data:f};e===null?e=[x]:e.push(x),i++}}let h=o.length,l;if(h>1){const u={};for(;h--;){let f=o[h];
+if(typeof f=="string"){if(typeof u[f]=="number"){l=u[f];const x={instancePath:a+"/egress/routes/"+p+"/callers",
 schemaPath:"#/properties/egress/properties/routes/items/properties/callers/uniqueItems",keyword:"uniqueItems",
-params:{i:l,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+l+" are identical)",schema:!0,parentSchema:s.
-properties.egress.properties.routes.items.properties.callers,data:o};e===null?e=[x]:e.push(x),i++;break}u[f]=l}}}}}
+params:{i:h,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+h+" are identical)",schema:!0,parentSchema:s.
+properties.egress.properties.routes.items.properties.callers,data:o};e===null?e=[x]:e.push(x),i++;break}u[f]=h}}}}}
 if(m.ca!==void 0){let o=m.ca;if(typeof o=="string"){if(d(o)>4096){const c={instancePath:a+"/egress/routes/"+p+
 "/ca",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more \
 than 4096 characters",schema:4096,parentSchema:g,data:o};e===null?e=[c]:e.push(c),i++}if(d(o)<1){const c={instancePath:a+
@@ -1087,24 +1088,24 @@ limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s
 path,data:m};e===null?e=[o]:e.push(o),i++}}else{const o={instancePath:a+"/routes/"+r+"/path",schemaPath:"#/pro\
 perties/routes/items/properties/path/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.
 properties.routes.items.properties.path.type,parentSchema:s.properties.routes.items.properties.path,data:m};e===
-null?e=[o]:e.push(o),i++}}if(p.methods!==void 0){let m=p.methods;if(Array.isArray(m)){if(m.length>50){const h={
+null?e=[o]:e.push(o),i++}}if(p.methods!==void 0){let m=p.methods;if(Array.isArray(m)){if(m.length>50){const l={
 instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/maxItems",keyword:"\
 maxItems",params:{limit:50},message:"must NOT have more than 50 items",schema:50,parentSchema:s.properties.routes.
-items.properties.methods,data:m};e===null?e=[h]:e.push(h),i++}if(m.length<1){const h={instancePath:a+"/routes/"+
+items.properties.methods,data:m};e===null?e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+"/routes/"+
 r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/minItems",keyword:"minItems",params:{limit:1},
 message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.routes.items.properties.methods,
-data:m};e===null?e=[h]:e.push(h),i++}const o=m.length;for(let h=0;h<o;h++){let u=m[h];if(typeof u=="string"){if(d(
-u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+h,schemaPath:"#/properties/routes/items/properties/meth\
+data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u=="string"){if(d(
+u)<1){const f={instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/properties/routes/items/properties/meth\
 ods/items/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
 parentSchema:s.properties.routes.items.properties.methods.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={
-instancePath:a+"/routes/"+r+"/methods/"+h,schemaPath:"#/properties/routes/items/properties/methods/items/type",
+instancePath:a+"/routes/"+r+"/methods/"+l,schemaPath:"#/properties/routes/items/properties/methods/items/type",
 keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.routes.items.properties.methods.
 items.type,parentSchema:s.properties.routes.items.properties.methods.items,data:u};e===null?e=[f]:e.push(f),i++}}
-let c=m.length,l;if(c>1){const h={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof h[u]=="number"){l=h[u];
+let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];
 const f={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/routes/items/properties/methods/uniqu\
-eItems",keyword:"uniqueItems",params:{i:c,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+c+
+eItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+
 " are identical)",schema:!0,parentSchema:s.properties.routes.items.properties.methods,data:m};e===null?e=[f]:e.
-push(f),i++;break}h[u]=c}}}}else{const o={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/rout\
+push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/routes/"+r+"/methods",schemaPath:"#/properties/rout\
 es/items/properties/methods/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.
 routes.items.properties.methods.type,parentSchema:s.properties.routes.items.properties.methods,data:m};e===null?
 e=[o]:e.push(o),i++}}if(p.api!==void 0){let m=p.api;if(typeof m=="string"){if(d(m)<1){const o={instancePath:a+
@@ -1122,66 +1123,66 @@ instancePath:a+"/routes/"+r+"/target",schemaPath:"#/properties/routes/items/prop
 ties",keyword:"additionalProperties",params:{additionalProperty:o},message:"must NOT have additional propertie\
 s",schema:!1,parentSchema:s.properties.routes.items.properties.target,data:m};e===null?e=[c]:e.push(c),i++}if(m.
 account!==void 0){let o=m.account;if(o&&typeof o=="object"&&!Array.isArray(o)){for(const c in o)if(!(c==="segm\
-ent"||c==="header"||c==="fixed")){const l={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"#/$defs/t\
+ent"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"#/$defs/t\
 argetSource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:c},message:"must N\
-OT have additional properties",schema:!1,parentSchema:_,data:o};e===null?e=[l]:e.push(l),i++}if(o.segment!==void 0){
-let c=o.segment;if(typeof c=="string"){if(d(c)>64){const l={instancePath:a+"/routes/"+r+"/target/account/segme\
+OT have additional properties",schema:!1,parentSchema:_,data:o};e===null?e=[h]:e.push(h),i++}if(o.segment!==void 0){
+let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+"/routes/"+r+"/target/account/segme\
 nt",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"maxLength",params:{limit:64},message:"\
-must NOT have more than 64 characters",schema:64,parentSchema:_.properties.segment,data:c};e===null?e=[l]:e.push(
-l),i++}if(d(c)<1){const l={instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSou\
+must NOT have more than 64 characters",schema:64,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(
+h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSou\
 rce/properties/segment/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 cha\
-racters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+
+racters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
 "/routes/"+r+"/target/account/segment",schemaPath:"#/$defs/targetSource/properties/segment/type",keyword:"type",
 params:{type:"string"},message:"must be string",schema:_.properties.segment.type,parentSchema:_.properties.segment,
-data:c};e===null?e=[l]:e.push(l),i++}}if(o.header!==void 0){let c=o.header;if(typeof c=="string"){if(d(c)>256){
-const l={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSource/properties/head\
+data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;if(typeof c=="string"){if(d(c)>256){
+const h={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSource/properties/head\
 er/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT have more than 256 characters",schema:256,
-parentSchema:_.properties.header,data:c};e===null?e=[l]:e.push(l),i++}if(d(c)<1){const l={instancePath:a+"/rou\
+parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/rou\
 tes/"+r+"/target/account/header",schemaPath:"#/$defs/targetSource/properties/header/minLength",keyword:"minLen\
 gth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.header,
-data:c};e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"\
+data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/account/header",schemaPath:"\
 #/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.
-properties.header.type,parentSchema:_.properties.header,data:c};e===null?e=[l]:e.push(l),i++}}if(o.fixed!==void 0){
-let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const l={instancePath:a+"/routes/"+r+"/target/account/fixed",
+properties.header.type,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){
+let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",
 schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
-ust NOT have more than 255 characters",schema:255,parentSchema:_.properties.fixed,data:c};e===null?e=[l]:e.push(
-l),i++}if(d(c)<1){const l={instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSourc\
+ust NOT have more than 255 characters",schema:255,parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(
+h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSourc\
 e/properties/fixed/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 charact\
-ers",schema:1,parentSchema:_.properties.fixed,data:c};e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+
+ers",schema:1,parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+
 "/routes/"+r+"/target/account/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/type",keyword:"type",params:{
 type:"string"},message:"must be string",schema:_.properties.fixed.type,parentSchema:_.properties.fixed,data:c};
-e===null?e=[l]:e.push(l),i++}}}else{const c={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"#/$defs\
+e===null?e=[h]:e.push(h),i++}}}else{const c={instancePath:a+"/routes/"+r+"/target/account",schemaPath:"#/$defs\
 /targetSource/type",keyword:"type",params:{type:"object"},message:"must be object",schema:_.type,parentSchema:_,
 data:o};e===null?e=[c]:e.push(c),i++}}if(m.project!==void 0){let o=m.project;if(o&&typeof o=="object"&&!Array.
-isArray(o)){for(const c in o)if(!(c==="segment"||c==="header"||c==="fixed")){const l={instancePath:a+"/routes/"+
+isArray(o)){for(const c in o)if(!(c==="segment"||c==="header"||c==="fixed")){const h={instancePath:a+"/routes/"+
 r+"/target/project",schemaPath:"#/$defs/targetSource/additionalProperties",keyword:"additionalProperties",params:{
 additionalProperty:c},message:"must NOT have additional properties",schema:!1,parentSchema:_,data:o};e===null?
-e=[l]:e.push(l),i++}if(o.segment!==void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const l={instancePath:a+
+e=[h]:e.push(h),i++}if(o.segment!==void 0){let c=o.segment;if(typeof c=="string"){if(d(c)>64){const h={instancePath:a+
 "/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/properties/segment/maxLength",keyword:"\
 maxLength",params:{limit:64},message:"must NOT have more than 64 characters",schema:64,parentSchema:_.properties.
-segment,data:c};e===null?e=[l]:e.push(l),i++}if(d(c)<1){const l={instancePath:a+"/routes/"+r+"/target/project/\
+segment,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/\
 segment",schemaPath:"#/$defs/targetSource/properties/segment/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[l]:e.push(
-l),i++}}else{const l={instancePath:a+"/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/p\
+must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(
+h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/segment",schemaPath:"#/$defs/targetSource/p\
 roperties/segment/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.segment.
-type,parentSchema:_.properties.segment,data:c};e===null?e=[l]:e.push(l),i++}}if(o.header!==void 0){let c=o.header;
-if(typeof c=="string"){if(d(c)>256){const l={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"\
+type,parentSchema:_.properties.segment,data:c};e===null?e=[h]:e.push(h),i++}}if(o.header!==void 0){let c=o.header;
+if(typeof c=="string"){if(d(c)>256){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"\
 #/$defs/targetSource/properties/header/maxLength",keyword:"maxLength",params:{limit:256},message:"must NOT hav\
-e more than 256 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[l]:e.push(l),i++}if(d(
-c)<1){const l={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"#/$defs/targetSource/propertie\
+e more than 256 characters",schema:256,parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}if(d(
+c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/header",schemaPath:"#/$defs/targetSource/propertie\
 s/header/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,
-parentSchema:_.properties.header,data:c};e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/routes/"+
+parentSchema:_.properties.header,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/routes/"+
 r+"/target/project/header",schemaPath:"#/$defs/targetSource/properties/header/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:_.properties.header.type,parentSchema:_.properties.header,data:c};e===
-null?e=[l]:e.push(l),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const l={instancePath:a+
+null?e=[h]:e.push(h),i++}}if(o.fixed!==void 0){let c=o.fixed;if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
 "/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/properties/fixed/maxLength",keyword:"max\
 Length",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:_.properties.
-fixed,data:c};e===null?e=[l]:e.push(l),i++}if(d(c)<1){const l={instancePath:a+"/routes/"+r+"/target/project/fi\
+fixed,data:c};e===null?e=[h]:e.push(h),i++}if(d(c)<1){const h={instancePath:a+"/routes/"+r+"/target/project/fi\
 xed",schemaPath:"#/$defs/targetSource/properties/fixed/minLength",keyword:"minLength",params:{limit:1},message:"\
-must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.fixed,data:c};e===null?e=[l]:e.push(
-l),i++}}else{const l={instancePath:a+"/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/pro\
+must NOT have fewer than 1 characters",schema:1,parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(
+h),i++}}else{const h={instancePath:a+"/routes/"+r+"/target/project/fixed",schemaPath:"#/$defs/targetSource/pro\
 perties/fixed/type",keyword:"type",params:{type:"string"},message:"must be string",schema:_.properties.fixed.type,
-parentSchema:_.properties.fixed,data:c};e===null?e=[l]:e.push(l),i++}}}else{const c={instancePath:a+"/routes/"+
+parentSchema:_.properties.fixed,data:c};e===null?e=[h]:e.push(h),i++}}}else{const c={instancePath:a+"/routes/"+
 r+"/target/project",schemaPath:"#/$defs/targetSource/type",keyword:"type",params:{type:"object"},message:"must\
  be object",schema:_.type,parentSchema:_,data:o};e===null?e=[c]:e.push(c),i++}}}else{const o={instancePath:a+"\
 /routes/"+r+"/target",schemaPath:"#/properties/routes/items/properties/target/type",keyword:"type",params:{type:"\
@@ -1216,34 +1217,34 @@ properties.tokens.properties.audience,data:t};e===null?e=[r]:e.push(r),i++}}if(n
 accepted_issuers;if(Array.isArray(t)){if(t.length>100){const o={instancePath:a+"/tokens/accepted_issuers",schemaPath:"\
 #/$defs/tokenNames/maxItems",keyword:"maxItems",params:{limit:100},message:"must NOT have more than 100 items",
 schema:100,parentSchema:P,data:t};e===null?e=[o]:e.push(o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];
-if(typeof c=="string"){if(d(c)>255){const l={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/\
+if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/\
 tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 charac\
-ters",schema:255,parentSchema:P.items,data:c};e===null?e=[l]:e.push(l),i++}if(!F.test(c)){const l={instancePath:a+
+ters",schema:255,parentSchema:P.items,data:c};e===null?e=[h]:e.push(h),i++}if(!F.test(c)){const h={instancePath:a+
 "/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/tokenNames/items/pattern",keyword:"pattern",params:{pattern:"\
 ^[!-~]+$"},message:'must match pattern "^[!-~]+$"',schema:"^[!-~]+$",parentSchema:P.items,data:c};e===null?e=[
-l]:e.push(l),i++}}else{const l={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/tokenNames/it\
+h]:e.push(h),i++}}else{const h={instancePath:a+"/tokens/accepted_issuers/"+o,schemaPath:"#/$defs/tokenNames/it\
 ems/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.items.type,parentSchema:P.items,
-data:c};e===null?e=[l]:e.push(l),i++}}let p=t.length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="\
-string"){if(typeof o[c]=="number"){m=o[c];const l={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$de\
+data:c};e===null?e=[h]:e.push(h),i++}}let p=t.length,m;if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="\
+string"){if(typeof o[c]=="number"){m=o[c];const h={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$de\
 fs/tokenNames/uniqueItems",keyword:"uniqueItems",params:{i:p,j:m},message:"must NOT have duplicate items (item\
-s ## "+m+" and "+p+" are identical)",schema:!0,parentSchema:P,data:t};e===null?e=[l]:e.push(l),i++;break}o[c]=
+s ## "+m+" and "+p+" are identical)",schema:!0,parentSchema:P,data:t};e===null?e=[h]:e.push(h),i++;break}o[c]=
 p}}}}else{const r={instancePath:a+"/tokens/accepted_issuers",schemaPath:"#/$defs/tokenNames/type",keyword:"typ\
 e",params:{type:"array"},message:"must be array",schema:P.type,parentSchema:P,data:t};e===null?e=[r]:e.push(r),
 i++}}if(n.accepted_audiences!==void 0){let t=n.accepted_audiences;if(Array.isArray(t)){if(t.length>100){const o={
 instancePath:a+"/tokens/accepted_audiences",schemaPath:"#/$defs/tokenNames/maxItems",keyword:"maxItems",params:{
 limit:100},message:"must NOT have more than 100 items",schema:100,parentSchema:P,data:t};e===null?e=[o]:e.push(
-o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(c)>255){const l={instancePath:a+
+o),i++}const r=t.length;for(let o=0;o<r;o++){let c=t[o];if(typeof c=="string"){if(d(c)>255){const h={instancePath:a+
 "/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/items/maxLength",keyword:"maxLength",params:{limit:255},
-message:"must NOT have more than 255 characters",schema:255,parentSchema:P.items,data:c};e===null?e=[l]:e.push(
-l),i++}if(!F.test(c)){const l={instancePath:a+"/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/i\
+message:"must NOT have more than 255 characters",schema:255,parentSchema:P.items,data:c};e===null?e=[h]:e.push(
+h),i++}if(!F.test(c)){const h={instancePath:a+"/tokens/accepted_audiences/"+o,schemaPath:"#/$defs/tokenNames/i\
 tems/pattern",keyword:"pattern",params:{pattern:"^[!-~]+$"},message:'must match pattern "^[!-~]+$"',schema:"^[\
-!-~]+$",parentSchema:P.items,data:c};e===null?e=[l]:e.push(l),i++}}else{const l={instancePath:a+"/tokens/accep\
+!-~]+$",parentSchema:P.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={instancePath:a+"/tokens/accep\
 ted_audiences/"+o,schemaPath:"#/$defs/tokenNames/items/type",keyword:"type",params:{type:"string"},message:"mu\
-st be string",schema:P.items.type,parentSchema:P.items,data:c};e===null?e=[l]:e.push(l),i++}}let p=t.length,m;
-if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const l={instancePath:a+
+st be string",schema:P.items.type,parentSchema:P.items,data:c};e===null?e=[h]:e.push(h),i++}}let p=t.length,m;
+if(p>1){const o={};for(;p--;){let c=t[p];if(typeof c=="string"){if(typeof o[c]=="number"){m=o[c];const h={instancePath:a+
 "/tokens/accepted_audiences",schemaPath:"#/$defs/tokenNames/uniqueItems",keyword:"uniqueItems",params:{i:p,j:m},
 message:"must NOT have duplicate items (items ## "+m+" and "+p+" are identical)",schema:!0,parentSchema:P,data:t};
-e===null?e=[l]:e.push(l),i++;break}o[c]=p}}}}else{const r={instancePath:a+"/tokens/accepted_audiences",schemaPath:"\
+e===null?e=[h]:e.push(h),i++;break}o[c]=p}}}}else{const r={instancePath:a+"/tokens/accepted_audiences",schemaPath:"\
 #/$defs/tokenNames/type",keyword:"type",params:{type:"array"},message:"must be array",schema:P.type,parentSchema:P,
 data:t};e===null?e=[r]:e.push(r),i++}}}else{const t={instancePath:a+"/tokens",schemaPath:"#/properties/tokens/\
 type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.tokens.type,parentSchema:s.
@@ -1824,66 +1825,66 @@ e.push(o),i++}if(m<0||isNaN(m)){const o={instancePath:a+"/upstreams/"+t.replace(
 es/negative_cache_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:0},message:"must be >= 0",schema:0,
 parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.negative_cache_ms,data:m};
 e===null?e=[o]:e.push(o),i++}}}if(p.accounts!==void 0){let m=p.accounts;if(Array.isArray(m)){if(m.length>1e5){
-const h={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"\
+const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"\
 #/properties/upstreams/additionalProperties/properties/verify/properties/accounts/maxItems",keyword:"maxItems",
 params:{limit:1e5},message:"must NOT have more than 100000 items",schema:1e5,parentSchema:s.properties.upstreams.
-additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[h]:e.push(h),i++}if(m.length<1){
-const h={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"\
+additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[l]:e.push(l),i++}if(m.length<1){
+const l={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"\
 #/properties/upstreams/additionalProperties/properties/verify/properties/accounts/minItems",keyword:"minItems",
 params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.accounts,data:m};e===null?e=[h]:e.push(h),i++}const o=m.length;for(let h=0;h<o;h++){
-let u=m[h];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
-/\//g,"~1")+"/verify/accounts/"+h,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pr\
+properties.verify.properties.accounts,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){
+let u=m[l];if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(
+/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pr\
 operties/accounts/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255\
  characters",schema:255,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
 accounts.items,data:u};e===null?e=[f]:e.push(f),i++}if(d(u)<1){const f={instancePath:a+"/upstreams/"+t.replace(
-/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+h,schemaPath:"#/properties/upstreams/additionalProperties/p\
+/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstreams/additionalProperties/p\
 roperties/verify/properties/accounts/items/minLength",keyword:"minLength",params:{limit:1},message:"must NOT h\
 ave fewer than 1 characters",schema:1,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.
 properties.accounts.items,data:u};e===null?e=[f]:e.push(f),i++}}else{const f={instancePath:a+"/upstreams/"+t.replace(
-/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+h,schemaPath:"#/properties/upstreams/additionalProperties/p\
+/~/g,"~0").replace(/\//g,"~1")+"/verify/accounts/"+l,schemaPath:"#/properties/upstreams/additionalProperties/p\
 roperties/verify/properties/accounts/items/type",keyword:"type",params:{type:"string"},message:"must be string",
 schema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts.items.type,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.accounts.items,data:u};e===null?e=[f]:e.
-push(f),i++}}let c=m.length,l;if(c>1){const h={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof h[u]==
-"number"){l=h[u];const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accou\
+push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]==
+"number"){h=l[u];const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/accou\
 nts",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/accounts/uniqueItems",
-keyword:"uniqueItems",params:{i:c,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+c+" are id\
+keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are id\
 entical)",schema:!0,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.accounts,
-data:m};e===null?e=[f]:e.push(f),i++;break}h[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,
+data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,
 "~0").replace(/\//g,"~1")+"/verify/accounts",schemaPath:"#/properties/upstreams/additionalProperties/propertie\
 s/verify/properties/accounts/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.
 upstreams.additionalProperties.properties.verify.properties.accounts.type,parentSchema:s.properties.upstreams.
 additionalProperties.properties.verify.properties.accounts,data:m};e===null?e=[o]:e.push(o),i++}}if(p.token_prefixes!==
-void 0){let m=p.token_prefixes;if(Array.isArray(m)){if(m.length>100){const h={instancePath:a+"/upstreams/"+t.replace(
+void 0){let m=p.token_prefixes;if(Array.isArray(m)){if(m.length>100){const l={instancePath:a+"/upstreams/"+t.replace(
 /~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstreams/additionalPropertie\
 s/properties/verify/properties/token_prefixes/maxItems",keyword:"maxItems",params:{limit:100},message:"must NO\
 T have more than 100 items",schema:100,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.
-properties.token_prefixes,data:m};e===null?e=[h]:e.push(h),i++}if(m.length<1){const h={instancePath:a+"/upstre\
+properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}if(m.length<1){const l={instancePath:a+"/upstre\
 ams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstreams/add\
 itionalProperties/properties/verify/properties/token_prefixes/minItems",keyword:"minItems",params:{limit:1},message:"\
 must NOT have fewer than 1 items",schema:1,parentSchema:s.properties.upstreams.additionalProperties.properties.
-verify.properties.token_prefixes,data:m};e===null?e=[h]:e.push(h),i++}const o=m.length;for(let h=0;h<o;h++){let u=m[h];
+verify.properties.token_prefixes,data:m};e===null?e=[l]:e.push(l),i++}const o=m.length;for(let l=0;l<o;l++){let u=m[l];
 if(typeof u=="string"){if(d(u)>255){const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"\
-~1")+"/verify/token_prefixes/"+h,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pro\
+~1")+"/verify/token_prefixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/pro\
 perties/token_prefixes/items/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more tha\
 n 255 characters",schema:255,parentSchema:s.properties.upstreams.additionalProperties.properties.verify.properties.
 token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}if(!K.test(u)){const f={instancePath:a+"/upstreams/"+
-t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes/"+h,schemaPath:"#/properties/upstreams/additi\
+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes/"+l,schemaPath:"#/properties/upstreams/additi\
 onalProperties/properties/verify/properties/token_prefixes/items/pattern",keyword:"pattern",params:{pattern:"^\
 [\\x21-\\x7e]+$"},message:'must match pattern "^[\\x21-\\x7e]+$"',schema:"^[\\x21-\\x7e]+$",parentSchema:s.properties.
 upstreams.additionalProperties.properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(
 f),i++}}else{const f={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_pre\
-fixes/"+h,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/token_prefixes/\
+fixes/"+l,schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/token_prefixes/\
 items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.upstreams.additionalProperties.
 properties.verify.properties.token_prefixes.items.type,parentSchema:s.properties.upstreams.additionalProperties.
-properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,l;if(c>
-1){const h={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof h[u]=="number"){l=h[u];const f={instancePath:a+
+properties.verify.properties.token_prefixes.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>
+1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
 "/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/verify/token_prefixes",schemaPath:"#/properties/upstr\
 eams/additionalProperties/properties/verify/properties/token_prefixes/uniqueItems",keyword:"uniqueItems",params:{
-i:c,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+c+" are identical)",schema:!0,parentSchema:s.
+i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.
 properties.upstreams.additionalProperties.properties.verify.properties.token_prefixes,data:m};e===null?e=[f]:e.
-push(f),i++;break}h[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/upstreams/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/verify/token_prefixes",schemaPath:"#/properties/upstreams/additionalProperties/properties/verify/properties/\
 token_prefixes/type",keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.upstreams.
 additionalProperties.properties.verify.properties.token_prefixes.type,parentSchema:s.properties.upstreams.additionalProperties.
@@ -1973,15 +1974,15 @@ iles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",schemaPath:"
 alProperties/properties/password_command/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have \
 fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,
 data:p};e===null?e=[o]:e.push(o),i++}const m=p.length;for(let o=0;o<m;o++){let c=p[o];if(typeof c=="string"){if(d(
-c)>4096){const l={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,
+c)>4096){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,
 schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/items/maxLength",keyword:"m\
 axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:s.properties.
-profiles.additionalProperties.properties.password_command.items,data:c};e===null?e=[l]:e.push(l),i++}}else{const l={
+profiles.additionalProperties.properties.password_command.items,data:c};e===null?e=[h]:e.push(h),i++}}else{const h={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command/"+o,schemaPath:"#/prop\
 erties/profiles/additionalProperties/properties/password_command/items/type",keyword:"type",params:{type:"stri\
 ng"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.password_command.items.
 type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command.items,data:c};e===null?
-e=[l]:e.push(l),i++}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/pas\
+e=[h]:e.push(h),i++}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/pas\
 sword_command",schemaPath:"#/properties/profiles/additionalProperties/properties/password_command/type",keyword:"\
 type",params:{type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.
 password_command.type,parentSchema:s.properties.profiles.additionalProperties.properties.password_command,data:p};
@@ -1994,31 +1995,31 @@ keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 charact
 e===null?e=[m]:e.push(m),i++}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/static_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be str\
 ing",schema:g.type,parentSchema:g,data:p};e===null?e=[m]:e.push(m),i++}}if(r.projects!==void 0){let p=r.projects;
-if(Array.isArray(p)){if(p.length>1e4){const l={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
+if(Array.isArray(p)){if(p.length>1e4){const h={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,
 "~1")+"/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/maxItems",keyword:"\
 maxItems",params:{limit:1e4},message:"must NOT have more than 10000 items",schema:1e4,parentSchema:s.properties.
-profiles.additionalProperties.properties.projects,data:p};e===null?e=[l]:e.push(l),i++}if(p.length<1){const l={
+profiles.additionalProperties.properties.projects,data:p};e===null?e=[h]:e.push(h),i++}if(p.length<1){const h={
 instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects",schemaPath:"#/properties/prof\
 iles/additionalProperties/properties/projects/minItems",keyword:"minItems",params:{limit:1},message:"must NOT \
 have fewer than 1 items",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects,
-data:p};e===null?e=[l]:e.push(l),i++}const m=p.length;for(let l=0;l<m;l++){let h=p[l];if(typeof h=="string"){if(d(
-h)>255){const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+l,schemaPath:"\
+data:p};e===null?e=[h]:e.push(h),i++}const m=p.length;for(let h=0;h<m;h++){let l=p[h];if(typeof l=="string"){if(d(
+l)>255){const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"\
 #/properties/profiles/additionalProperties/properties/projects/items/maxLength",keyword:"maxLength",params:{limit:255},
 message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.profiles.additionalProperties.
-properties.projects.items,data:h};e===null?e=[u]:e.push(u),i++}if(d(h)<1){const u={instancePath:a+"/profiles/"+
-t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+l,schemaPath:"#/properties/profiles/additionalProperties\
+properties.projects.items,data:l};e===null?e=[u]:e.push(u),i++}if(d(l)<1){const u={instancePath:a+"/profiles/"+
+t.replace(/~/g,"~0").replace(/\//g,"~1")+"/projects/"+h,schemaPath:"#/properties/profiles/additionalProperties\
 /properties/projects/items/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1\
- characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:h};
+ characters",schema:1,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:l};
 e===null?e=[u]:e.push(u),i++}}else{const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
-"/projects/"+l,schemaPath:"#/properties/profiles/additionalProperties/properties/projects/items/type",keyword:"\
+"/projects/"+h,schemaPath:"#/properties/profiles/additionalProperties/properties/projects/items/type",keyword:"\
 type",params:{type:"string"},message:"must be string",schema:s.properties.profiles.additionalProperties.properties.
-projects.items.type,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:h};
-e===null?e=[u]:e.push(u),i++}}let o=p.length,c;if(o>1){const l={};for(;o--;){let h=p[o];if(typeof h=="string"){
-if(typeof l[h]=="number"){c=l[h];const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+projects.items.type,parentSchema:s.properties.profiles.additionalProperties.properties.projects.items,data:l};
+e===null?e=[u]:e.push(u),i++}}let o=p.length,c;if(o>1){const h={};for(;o--;){let l=p[o];if(typeof l=="string"){
+if(typeof h[l]=="number"){c=h[l];const u={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/uniqueItems",keyword:"u\
 niqueItems",params:{i:o,j:c},message:"must NOT have duplicate items (items ## "+c+" and "+o+" are identical)",
 schema:!0,parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[u]:e.
-push(u),i++;break}l[h]=o}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
+push(u),i++;break}h[l]=o}}}}else{const m={instancePath:a+"/profiles/"+t.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",schemaPath:"#/properties/profiles/additionalProperties/properties/projects/type",keyword:"type",params:{
 type:"array"},message:"must be array",schema:s.properties.profiles.additionalProperties.properties.projects.type,
 parentSchema:s.properties.profiles.additionalProperties.properties.projects,data:p};e===null?e=[m]:e.push(m),i++}}}else{
@@ -2075,26 +2076,26 @@ callers.items.properties.certificate.properties.uri,data:o};e===null?e=[c]:e.pus
 "/callers/"+r+"/certificate",schemaPath:"#/properties/callers/items/properties/certificate/type",keyword:"type",
 params:{type:"object"},message:"must be object",schema:s.properties.callers.items.properties.certificate.type,
 parentSchema:s.properties.callers.items.properties.certificate,data:m};e===null?e=[o]:e.push(o),i++}}if(p.profiles!==
-void 0){let m=p.profiles;if(Array.isArray(m)){const o=m.length;for(let h=0;h<o;h++){let u=m[h];if(typeof u!="s\
-tring"){const f={instancePath:a+"/callers/"+r+"/profiles/"+h,schemaPath:"#/properties/callers/items/properties\
+void 0){let m=p.profiles;if(Array.isArray(m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="s\
+tring"){const f={instancePath:a+"/callers/"+r+"/profiles/"+l,schemaPath:"#/properties/callers/items/properties\
 /profiles/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.callers.
 items.properties.profiles.items.type,parentSchema:s.properties.callers.items.properties.profiles.items,data:u};
-e===null?e=[f]:e.push(f),i++}}let c=m.length,l;if(c>1){const h={};for(;c--;){let u=m[c];if(typeof u=="string"){
-if(typeof h[u]=="number"){l=h[u];const f={instancePath:a+"/callers/"+r+"/profiles",schemaPath:"#/properties/ca\
-llers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",params:{i:c,j:l},message:"must NOT have dup\
-licate items (items ## "+l+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.callers.items.properties.
-profiles,data:m};e===null?e=[f]:e.push(f),i++;break}h[u]=c}}}}else{const o={instancePath:a+"/callers/"+r+"/pro\
+e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){const l={};for(;c--;){let u=m[c];if(typeof u=="string"){
+if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+"/callers/"+r+"/profiles",schemaPath:"#/properties/ca\
+llers/items/properties/profiles/uniqueItems",keyword:"uniqueItems",params:{i:c,j:h},message:"must NOT have dup\
+licate items (items ## "+h+" and "+c+" are identical)",schema:!0,parentSchema:s.properties.callers.items.properties.
+profiles,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{const o={instancePath:a+"/callers/"+r+"/pro\
 files",schemaPath:"#/properties/callers/items/properties/profiles/type",keyword:"type",params:{type:"array"},message:"\
 must be array",schema:s.properties.callers.items.properties.profiles.type,parentSchema:s.properties.callers.items.
 properties.profiles,data:m};e===null?e=[o]:e.push(o),i++}}if(p.rights!==void 0){let m=p.rights;if(Array.isArray(
-m)){const o=m.length;for(let h=0;h<o;h++){let u=m[h];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
-r+"/rights/"+h,schemaPath:"#/properties/callers/items/properties/rights/items/type",keyword:"type",params:{type:"\
+m)){const o=m.length;for(let l=0;l<o;l++){let u=m[l];if(typeof u!="string"){const f={instancePath:a+"/callers/"+
+r+"/rights/"+l,schemaPath:"#/properties/callers/items/properties/rights/items/type",keyword:"type",params:{type:"\
 string"},message:"must be string",schema:s.properties.callers.items.properties.rights.items.type,parentSchema:s.
-properties.callers.items.properties.rights.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,l;if(c>1){
-const h={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof h[u]=="number"){l=h[u];const f={instancePath:a+
+properties.callers.items.properties.rights.items,data:u};e===null?e=[f]:e.push(f),i++}}let c=m.length,h;if(c>1){
+const l={};for(;c--;){let u=m[c];if(typeof u=="string"){if(typeof l[u]=="number"){h=l[u];const f={instancePath:a+
 "/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/uniqueItems",keyword:"uniqueI\
-tems",params:{i:c,j:l},message:"must NOT have duplicate items (items ## "+l+" and "+c+" are identical)",schema:!0,
-parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[f]:e.push(f),i++;break}h[u]=c}}}}else{
+tems",params:{i:c,j:h},message:"must NOT have duplicate items (items ## "+h+" and "+c+" are identical)",schema:!0,
+parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[f]:e.push(f),i++;break}l[u]=c}}}}else{
 const o={instancePath:a+"/callers/"+r+"/rights",schemaPath:"#/properties/callers/items/properties/rights/type",
 keyword:"type",params:{type:"array"},message:"must be array",schema:s.properties.callers.items.properties.rights.
 type,parentSchema:s.properties.callers.items.properties.rights,data:m};e===null?e=[o]:e.push(o),i++}}if(p.expires_at!==

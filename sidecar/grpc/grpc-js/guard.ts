@@ -88,6 +88,8 @@ export class Guard {
     const connection = this.#of(stream)
     if (connection === undefined) return
     connection.unsentBytes += bytes
+    connection.sinceMs = performance.now()
+    connection.hasAnswered = true
     if (connection.unsentBytes <= this.#unreadBytesMax) return
     // Some of them may have been read since the last look.
     connection.look(performance.now())
@@ -168,6 +170,7 @@ class GuardedConnection implements HeldConnection, Holder {
   readonly source: string
   readonly #calls = new Set<Call>()
   sinceMs = performance.now()
+  hasAnswered = false
   #arrivedBytes = 0
   /** Bytes of answers that wait for the client, as of the last look, and of those since then. */
   unsentBytes = 0
@@ -180,11 +183,10 @@ class GuardedConnection implements HeldConnection, Holder {
     this.source = source
   }
 
-  get use(): HeldConnection['use'] {
-    if (this.#calls.size === 0) return 'idle'
+  get isWorking(): boolean {
     for (const { stream, single } of this.#calls)
-      if (single && stream.readableEnded && !stream.headersSent) return 'working'
-    return 'open'
+      if (single && stream.readableEnded && !stream.headersSent) return true
+    return false
   }
 
   get heldBytes(): number {
@@ -230,7 +232,7 @@ class GuardedConnection implements HeldConnection, Holder {
 
   /** A client that may just have sent a call is told that it was not begun, so that it makes it again elsewhere. */
   giveWay(): void {
-    if (this.use !== 'idle' || this.#session?.closed !== false) return void this.#socket.destroy()
+    if (this.#calls.size > 0 || this.#session?.closed !== false) return void this.#socket.destroy()
     this.#session.close()
     setTimeout(() => this.#socket.destroy(), CLOSING_MS).unref()
   }

@@ -117,7 +117,8 @@ class TlsAcceptor {
 class Handshake implements HeldConnection {
   readonly #socket: Socket
   readonly source: string
-  readonly use = 'idle'
+  readonly isWorking = false
+  readonly hasAnswered = false
   readonly sinceMs = performance.now()
 
   constructor(socket: Socket, source: string) {

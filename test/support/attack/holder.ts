@@ -6,7 +6,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageFrame, PREFACE } from '../http2-frames.ts'
+import { callOf, FRAME, frame, many, messageFrame, open, PREFACE } from '../http2-frames.ts'
 import { endpointOf } from '../interop/raw-connection.ts'
 import { encoded, field } from '../protobuf-bytes.ts'
 
@@ -15,6 +15,8 @@ export type Holding = {
   readonly connections: number
 } & (
   | { readonly type: 'idle_grpc' | 'idle_http' | 'unfinished_logins' | 'unread_requests' }
+  /** A `CheckStream` on each connection, with so many questions. */
+  | { readonly type: 'check_streams'; readonly questions: number }
   /** Calls of each connection. */
   | {
       readonly type: 'unread_batches' | 'watches' | 'unfinished_checks' | 'empty_headers'
@@ -126,12 +128,24 @@ function unfinished(): Buffer {
   return messageFrame(Buffer.alloc(MESSAGE_BYTES, 1)).subarray(0, -1)
 }
 
+/** A stream of checks that goes on. */
+function checkStream(questions: number): Buffer {
+  const payload = messageFrame(encoded('CheckStreamRequest', { check: claims }))
+  return Buffer.concat([
+    PREFACE,
+    open(1, callOf(`${SERVICE}/CheckStream`)),
+    many(questions, () => frame(FRAME.data, { stream: 1, payload })),
+  ])
+}
+
 function attack(grpc: string, http: string, holding: Holding): Promise<void> {
   const login = `POST /identity/v3/auth/tokens HTTP/1.1\r\nHost: ${http}\r\nContent-Type: application/json\r\nContent-Length: 114688\r\n\r\n`
   const get = `GET /identity/v3 HTTP/1.1\r\nHost: ${http}\r\n\r\n`
   switch (holding.type) {
     case 'idle_grpc':
       return hold(grpc, PREFACE)
+    case 'check_streams':
+      return hold(grpc, checkStream(holding.questions))
     case 'idle_http':
       return hold(http, Buffer.from(get))
     case 'unfinished_logins':
