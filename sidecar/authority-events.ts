@@ -1,5 +1,6 @@
 /** What the embedded authority and its directory tell the log and the health of the sidecar. */
 import type { Logger } from 'pino'
+import type { ClockEvents } from './authority/control-panel/wrong-clock.ts'
 import type { AuthorityEvents } from './authority/open.ts'
 import type { Health } from './base/health.ts'
 import type { Config } from './config/config.ts'
@@ -83,5 +84,18 @@ export function directoryEvents({ directory }: Config, log: Logger, health: Heal
         )
       else log.info('the database of the directory has every change that this sidecar knows of')
     },
+  }
+}
+
+/** Logs what ended because a clock was ahead. */
+export function clockEvents(log: Logger): ClockEvents {
+  return {
+    onEnded: (ended) =>
+      log.warn(
+        ended,
+        'sessions and links of the control panel were from the future, so a clock was wrong; they have ended',
+      ),
+    onFailed: (error) =>
+      log.warn({ err: error }, 'sessions and links from the future cannot be ended; it is tried again'),
   }
 }

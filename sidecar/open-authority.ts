@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { ControlPanel } from './authority/control-panel/control-panel.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from './authority/open.ts'
 import { FailedLogins, type LoginThrottle } from './authority/throttle.ts'
-import { authorityEvents, directoryEvents } from './authority-events.ts'
+import { authorityEvents, clockEvents, directoryEvents } from './authority-events.ts'
 import type { Health } from './base/health.ts'
 import type { Tracer } from './base/tracing.ts'
 import type { Turns } from './base/turns.ts'
@@ -50,5 +50,8 @@ export async function openAuthority(
     ...{ turns, tracer, now, keyPollMs: times?.keyPollMs },
     ...authorityEvents(log, health),
   })
-  return { ...opened, controlPanel: sessionLimits && (await opened.administration.controlPanel()) }
+  if (sessionLimits === undefined) return { ...opened, controlPanel: undefined }
+  const controlPanel = await opened.administration.controlPanel()
+  const wrongClock = controlPanel.watchClock(clockEvents(log))
+  return { ...opened, controlPanel, close: () => wrongClock.close().then(opened.close) }
 }

@@ -4,7 +4,7 @@ import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
-import { CLOCK_SKEW_MS } from '../base/time-limit.ts'
+import { hasCome } from '../base/time-limit.ts'
 import type { Turns } from '../base/turns.ts'
 import {
   ANCESTORS_MAX,
@@ -38,6 +38,7 @@ import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
 import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
 import { NEVER_USED, type StaticTokenUses } from './static-token-uses.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
+import { isOver } from './verified-token.ts'
 
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
@@ -177,7 +178,7 @@ export class EmbeddedAuthority implements Authority {
     if (from?.restricted && !isAllowed(from.address, active.addresses))
       throw callError('ADDRESS_NOT_ALLOWED', {})
     const nowMs = this.#parts.now()
-    if (parent.expiresAtMs !== undefined && nowMs >= parent.expiresAtMs) throw callError('LOGIN_FAILED', {})
+    if (isOver(parent, nowMs)) throw callError('LOGIN_FAILED', {})
     const { signer } = this.#parts
     const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, parent, nowMs })
     return this.#signed(claims)
@@ -244,7 +245,7 @@ export class EmbeddedAuthority implements Authority {
     const { token } = seen
     const nowMs = this.#parts.now()
     // A token that is issued further in the future is not genuine.
-    if (token.issuedAtMs > nowMs + CLOCK_SKEW_MS) return INVALID
+    if (!hasCome(token.issuedAtMs, nowMs)) return INVALID
     const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
     if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }

@@ -15,6 +15,7 @@ import type { TokenKind } from '../../engine/index.ts'
 import { callError } from '../base/call-error.ts'
 import { readOrCreate, replaceFile, withLock } from '../base/data-folder.ts'
 import { holdSpareDescriptor, withSpareDescriptor } from '../base/spare-descriptor.ts'
+import { TimeLimit } from '../base/time-limit.ts'
 import { WatchedFile } from '../base/watched-file.ts'
 import { EXPIRED_TOKEN_MS_MAX } from './iam-claims.ts'
 
@@ -41,7 +42,7 @@ const POLL_MS = 1000
 export const KEY_AGE_MS_MAX = 7_776_000_000
 
 /** Shortest time that a key stays staged, in milliseconds. Every process looks at the file many times in it. */
-const STAGED_MS_MIN = 10_000
+const STAGED_LIMIT = new TimeLimit(10_000)
 
 /**
  * Longest time that a key may still sign after it was retired, in milliseconds: processes that have not yet read the new
@@ -187,7 +188,7 @@ export function withdrawKey(path: string, keyId: string, nowMs: number): Signing
 function rotated(keys: readonly SigningKey[], path: string, nowMs: number): SigningKey[] {
   const staged = keys.find((key) => key.state === 'staged')
   if (staged?.privateKey === undefined) throw new Error(`${path}: expected a staged key with its private key`)
-  const waitMs = staged.sinceMs + STAGED_MS_MIN - nowMs
+  const waitMs = STAGED_LIMIT.leftSince(staged.sinceMs, nowMs)
   if (waitMs > 0)
     throw new Error(
       `the staged key is too new: every process must read it before it becomes active; try again in ${Math.ceil(waitMs / 1000)} s`,

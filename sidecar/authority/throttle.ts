@@ -10,6 +10,7 @@
  * of others.
  */
 import { type CallError, callError } from '../base/call-error.ts'
+import { TimeLimit } from '../base/time-limit.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 
 export interface ThrottleLimits {
@@ -148,6 +149,7 @@ export class FailedLogins implements LoginThrottle {
   #ofSource(source: string): Failures | undefined {
     const failures = this.#sources.get(source)
     const lapseMs = this.#limits.sourceFailures * this.#limits.pauseMs
+    // Where a clock was set back they count on: the next one that fails begins a pause.
     return failures !== undefined && this.#now() - failures.lastMs < lapseMs ? failures : undefined
   }
 
@@ -197,9 +199,7 @@ export class FailedLogins implements LoginThrottle {
     const pauseMs = bound.doubles
       ? Math.min(firstMs * 2 ** (failures.count - bound.failures), Math.max(firstMs, PAUSE_MAX_MS))
       : firstMs
-    const leftMs = failures.lastMs + pauseMs - this.#now()
-    // A clock that was set back must not lengthen the pause.
-    return leftMs > pauseMs ? 0 : Math.max(0, leftMs)
+    return new TimeLimit(pauseMs).leftSince(failures.lastMs, this.#now())
   }
 }
 

@@ -1,5 +1,6 @@
 /** A genuine token, and who holds it. */
 import type { Scope } from '../../engine/index.ts'
+import { hasCome } from '../base/time-limit.ts'
 
 /** The holder of a token. */
 export interface Subject {
@@ -19,6 +20,14 @@ export const UNSCOPED_KIND = 'iam_token.unscoped'
 /** Whether a token is bound to no scope; the account in its scope is then that of its holder. */
 export function isUnscoped({ kind }: Pick<VerifiedToken, 'kind'>): boolean {
   return kind === UNSCOPED_KIND
+}
+
+/** Whether a token has expired, or a clock that was ahead issued it. */
+export function isOver(
+  { issuedAtMs, expiresAtMs = Number.POSITIVE_INFINITY }: Pick<VerifiedToken, 'issuedAtMs' | 'expiresAtMs'>,
+  nowMs: number,
+): boolean {
+  return !hasCome(issuedAtMs, nowMs) || nowMs >= expiresAtMs
 }
 
 /** A genuine token. */

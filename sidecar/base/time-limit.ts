@@ -6,6 +6,11 @@
 /** Largest difference between the clocks of hosts that counts as none, in milliseconds. */
 export const CLOCK_SKEW_MS = 60_000
 
+/** Whether a time has come, by a clock that may be so far behind the one that wrote it. */
+export function hasCome(atMs: number, nowMs: number): boolean {
+  return atMs <= nowMs + CLOCK_SKEW_MS
+}
+
 export class TimeLimit {
   /** In milliseconds. */
   readonly ms: number
@@ -28,5 +33,11 @@ export class TimeLimit {
   /** Whether it is over, by its begin. */
   isOverSince(beginMs: number, nowMs: number): boolean {
     return this.isOver(this.endOf(beginMs), nowMs)
+  }
+
+  /** What is left, by the clock that wrote the begin, in milliseconds. It ends where that clock was set back: a pause must not last longer by it. */
+  leftSince(beginMs: number, nowMs: number): number {
+    const leftMs = this.endOf(beginMs) - nowMs
+    return leftMs > 0 && leftMs <= this.ms ? leftMs : 0
   }
 }

@@ -1,6 +1,5 @@
 /** Changes of what control panel users log in with, of their links and of their sessions. Each is recorded in the audit trail, but for uses of a session. */
 import { randomText } from '../base/random-text.ts'
-import { CLOCK_SKEW_MS } from '../base/time-limit.ts'
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
 import type { UserRecord } from './directory.ts'
@@ -38,9 +37,9 @@ export class PanelChange {
   ): Promise<void> {
     const { nowMs } = this.#writer
     await this.#all(
-      `DELETE FROM panel_links WHERE ends_at_ms <= :now OR created_at_ms > :latest OR (user_id = :user AND purpose = :purpose)`,
+      'DELETE FROM panel_links WHERE ends_at_ms <= :now OR (user_id = :user AND purpose = :purpose)',
       {
-        ...this.#times(),
+        now: nowMs,
         user: user.id,
         purpose: link.purpose,
       },
@@ -99,10 +98,7 @@ export class PanelChange {
   /** Begins a session. Returns its id. */
   async beginSession({ hash, holder, way, endsAtMs, address, client }: NewSession): Promise<string> {
     const { nowMs } = this.#writer
-    await this.#all(
-      'DELETE FROM panel_sessions WHERE ends_at_ms <= :now OR used_at_ms > :latest',
-      this.#times(),
-    )
+    await this.#all('DELETE FROM panel_sessions WHERE ends_at_ms <= :now', { now: nowMs })
     await this.#makeRoom(holder)
     const id = randomText(16)
     await this.#writer.insert('panel_sessions', {
@@ -157,6 +153,13 @@ export class PanelChange {
     )
   }
 
+  /** Ends sessions that were used, and links that were made, later than that: a clock that was ahead wrote it. Returns how many. */
+  async endLaterThan(ms: number): Promise<{ readonly sessions: number; readonly links: number }> {
+    const sessions = await this.#all('DELETE FROM panel_sessions WHERE used_at_ms > :ms RETURNING id', { ms })
+    const links = await this.#all('DELETE FROM panel_links WHERE created_at_ms > :ms RETURNING hash', { ms })
+    return { sessions: sessions.length, links: links.length }
+  }
+
   /** Its holder logs out. @param caller name of the caller, where it is a caller's */
   async logOut(session: PanelSessionRecord, caller: string): Promise<void> {
     await this.#remove(session.id)
@@ -193,12 +196,6 @@ export class PanelChange {
       user: userId,
       except: exceptId,
     })
-  }
-
-  /** What a clock wrote that was ahead is over, and is removed, so that it does not count when that time comes. */
-  #times(): { readonly now: number; readonly latest: number } {
-    const { nowMs } = this.#writer
-    return { now: nowMs, latest: nowMs + CLOCK_SKEW_MS }
   }
 
   async #remove(id: string): Promise<void> {

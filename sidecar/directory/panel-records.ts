@@ -128,6 +128,16 @@ export class PanelRecords {
       : { ...session, holder: 'caller', callerDigest: text(row.caller_digest) }
   }
 
+  /** Whether a session was used, or a link made, later than that: a clock that was ahead wrote it. */
+  async hasLaterThan(ms: number): Promise<boolean> {
+    const rows = await this.#all(
+      `SELECT 1 AS later WHERE EXISTS (SELECT 1 FROM panel_sessions WHERE used_at_ms > :ms)
+         OR EXISTS (SELECT 1 FROM panel_links WHERE created_at_ms > :ms)`,
+      { ms },
+    )
+    return rows.length > 0
+  }
+
   /** The sessions of a user, newest first. There are few. */
   async sessions({ id, generation }: Pick<UserRecord, 'id' | 'generation'>): Promise<PanelSession[]> {
     const rows = await this.#all(

@@ -7,6 +7,7 @@ import { isAllowed } from '../authority/addresses.ts'
 import type { UserRecord } from '../authority/administration/administration.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
+import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'
 import type { CallerCredentials, IdentifiedCaller } from './callers.ts'
 import type { CallServices } from './services.ts'
@@ -202,7 +203,7 @@ export async function confirmUser(
 ): Promise<UserByToken> {
   const { token } = requester
   const holder = await view.tokenHolder(token, engine.tokenKinds.get(token.kind))
-  if (holder === undefined || (token.expiresAtMs !== undefined && token.expiresAtMs <= now()))
+  if (holder === undefined || isOver(token, now()))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential })
   expectAddress(requester, holder)
   return { ...requester, user: holder.user }

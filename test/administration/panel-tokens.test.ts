@@ -64,6 +64,19 @@ describe('a control panel user’s IAM token (§5.1)', () => {
     })
   })
 
+  test('one that was issued while the clock was ahead is not given out again', async () => {
+    clock.expire()
+    const request = { account, name: 'person' }
+    const { token } = await directory.reissueControlPanelUserToken(request)
+    clock.aheadMs = 0
+    expect(await reasonOf(token?.value ?? '')).toBe('CREDENTIAL_INVALID')
+    await expect(directory.copyControlPanelUserToken(request)).rejects.toMatchObject({
+      reason: 'CREDENTIAL_EXPIRED',
+    })
+    await directory.reissueControlPanelUserToken(request)
+    await directory.copyControlPanelUserToken(request)
+  })
+
   test('there is one for the account and one for each project', async () => {
     await directory.createProject({ account, name: 'alpha' })
     const { token: ofAccount } = await directory.reissueControlPanelUserToken({ account, name: 'person' })

@@ -82,6 +82,16 @@ describe('failed logins', () => {
       expect(await admitted({ ...USER, userName: 'another', ...who })).toBe(expected)
     })
 
+    test('a clock that was set back forgets none of them, and the next one that fails begins a pause', async () => {
+      for (let index = 0; index < SOURCE_FAILURES; index++)
+        await end(1, 'failed', { ...USER, userName: `name ${index}` })
+      clock.nowMs -= 60_000
+      await end(1, 'failed', { ...USER, userName: 'one more' })
+      expect(await admitted({ ...USER, userName: 'another' })).toBe(false)
+      clock.nowMs += PAUSE_MS
+      expect(await admitted({ ...USER, userName: 'another' })).toBe(true)
+    })
+
     test('they are forgotten after as long as the pauses for them take, and no sooner', async () => {
       let names = 0
       const fail = () => end(1, 'failed', { ...USER, userName: `name ${names++}` })

@@ -85,6 +85,15 @@ describe('withdrawing a key', () => {
     expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
+  test('and rotating wait for no staged key of a clock that was ahead', () => {
+    const path = keyFile(nowMs + 365 * DAY_MS)
+    expect(statesOf(path)).toEqual(['retired', 'active', 'staged'])
+    const staged = keyOf(path, 'staged')
+    rotateKeys(path, nowMs, DAY_MS)
+    expect(keyOf(path, 'active')).toBe(staged)
+    expect(() => rotateKeys(path, nowMs, DAY_MS)).toThrow('try again in 10 s')
+  })
+
   test.skipIf(process.getuid?.() !== 0)(
     'and rotating keep the owner, the group and the mode of the file',
     () => {

@@ -119,21 +119,6 @@ async function again({ name }: Person): Promise<Person> {
   return { name, shown }
 }
 
-test('what was made by a clock that was ahead does not count when that time comes', async () => {
-  const person = await stage.newPerson()
-  const beginMs = clock.nowMs
-  clock.nowMs += 10 * DAY_MS
-  const { shown } = await again(person)
-  const invited = await link('invitation')(person)
-  clock.nowMs = beginMs
-  expect(await isSignedIn(shown)).toBe(false)
-  // Others log in and are invited meanwhile.
-  const other = await stage.newPerson()
-  await link('invitation')(other)
-  clock.nowMs = beginMs + 10 * DAY_MS + MINUTE_MS
-  expect([await isSignedIn(shown), await invited()]).toEqual([false, false])
-})
-
 test('a session that is used by a clock that is right ends twelve hours after its begin by that clock', async () => {
   const person = await stage.newPerson()
   const beginMs = clock.nowMs

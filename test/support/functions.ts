@@ -22,7 +22,6 @@ interface Node {
 
 /** Every function of a source, nested ones included. */
 export function functionsOf({ path, text }: Pick<Source, 'path' | 'text'>): FunctionOfSource[] {
-  const lang = path.endsWith('.tsx') ? 'tsx' : path.endsWith('.ts') ? 'ts' : 'js'
   const functions: FunctionOfSource[] = []
   const visit = (node: unknown, nameFromOutside = ''): void => {
     if (Array.isArray(node)) for (const each of node) visit(each, nameFromOutside)
@@ -39,8 +38,26 @@ export function functionsOf({ path, text }: Pick<Source, 'path' | 'text'>): Func
     const named = NAMING.test(node.type) ? name : ''
     for (const value of Object.values(node)) if (typeof value === 'object') visit(value, named)
   }
-  visit(parseAst(text, { lang }))
+  visit(treeOf({ path, text }))
   return functions
+}
+
+/** Every operation with one of these operators between two values, as the source has it, on one line. */
+export function operationsOf(source: Pick<Source, 'path' | 'text'>, operators: readonly string[]): string[] {
+  const found: string[] = []
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) for (const each of node) visit(each)
+    if (!isNode(node)) return
+    if (node.type === 'BinaryExpression' && operators.includes(String(node.operator)))
+      found.push(source.text.slice(node.start, node.end).replaceAll(/\s+/g, ' '))
+    for (const value of Object.values(node)) if (typeof value === 'object') visit(value)
+  }
+  visit(treeOf(source))
+  return found
+}
+
+function treeOf({ path, text }: Pick<Source, 'path' | 'text'>): unknown {
+  return parseAst(text, { lang: path.endsWith('.tsx') ? 'tsx' : path.endsWith('.ts') ? 'ts' : 'js' })
 }
 
 const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/

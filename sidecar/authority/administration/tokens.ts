@@ -9,6 +9,7 @@ import type { IssuedToken } from '../authority.ts'
 import { type IamClaims, isNamedHere, newClaims } from '../iam-claims.ts'
 import { type IamTokenSigner, queryOf, tokenOf } from '../iam-token.ts'
 import { checkName } from '../names.ts'
+import { isOver } from '../verified-token.ts'
 import { changeDirectory, userToChange } from './change.ts'
 import { found, projectIn, staticTokenOf, userIn } from './found.ts'
 import type { SecretMaker } from './secrets.ts'
@@ -133,9 +134,9 @@ export class TokenAdministration {
 
   /** @throws CallError where the token of a control panel user has expired or was revoked */
   async #expectActive({ name }: UserRecord, claims: IamClaims): Promise<void> {
-    const { active } = await this.#parts.store.verification.iamTokenStatus(queryOf(tokenOf(claims), []))
-    const expired = claims.exp !== undefined && claims.exp * 1000 <= this.#parts.now()
-    if (expired) throw callError('CREDENTIAL_EXPIRED', { user: name })
+    const token = tokenOf(claims)
+    const { active } = await this.#parts.store.verification.iamTokenStatus(queryOf(token, []))
+    if (isOver(token, this.#parts.now())) throw callError('CREDENTIAL_EXPIRED', { user: name })
     if (!active) throw callError('CREDENTIAL_REVOKED', { user: name })
   }
 

@@ -7,6 +7,7 @@ import type { PanelParts } from './parts.ts'
 import { PasswordReplacement } from './password-replacement.ts'
 import { PanelPasswords } from './passwords.ts'
 import { PanelSessions } from './sessions.ts'
+import { type ClockEvents, WrongClock } from './wrong-clock.ts'
 
 export class ControlPanel {
   readonly links: PanelLinks
@@ -14,16 +15,23 @@ export class ControlPanel {
   readonly logIn: LogIn
   readonly factors: Factors
   readonly passwords: PasswordReplacement
+  readonly #given: Pick<PanelParts, 'store' | 'now'>
 
   constructor({ pepper, ...given }: Omit<PanelParts, 'factors'> & { readonly pepper: KeyObject }) {
     const factors = new Factors({ ...given, pepper })
     const parts: PanelParts = { ...given, factors }
     const { links, sessions } = { links: new PanelLinks(parts), sessions: new PanelSessions(parts) }
     const passwords = new PanelPasswords(parts)
+    this.#given = given
     this.links = links
     this.sessions = sessions
     this.logIn = new LogIn(parts, { links, sessions, passwords })
     this.factors = factors
     this.passwords = new PasswordReplacement(parts, passwords)
+  }
+
+  /** Ends for good what a clock that was ahead began, from now on. */
+  watchClock(events: ClockEvents): WrongClock {
+    return new WrongClock({ ...this.#given, ...events })
   }
 }
