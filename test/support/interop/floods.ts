@@ -1,10 +1,11 @@
 /**
- * Floods of known kinds, from a process of their own: `node floods.ts ADDRESS FLOOD`. It attacks until its input ends, and then
+ * Floods of known kinds, from a process of their own: `node floods.ts ADDRESS FLOOD`. FLOOD is a name, or JSON of `genome.ts`. It attacks until its input ends, and then
  * prints how its connections have ended.
  */
 import type { Socket } from 'node:net'
 import { CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
 import type { Bound } from '../../../sidecar/http2/protocol.ts'
+import { floodOf } from '../attack/genome.ts'
 import {
   callOf,
   END_HEADERS,
@@ -300,7 +301,8 @@ async function overIn(over: () => boolean): Promise<void> {
 
 if (import.meta.main) {
   const [address = '', name = ''] = process.argv.slice(2)
-  const flood = FLOODS[name]
+  // One that a generator has made is JSON.
+  const flood = name.startsWith('{') ? floodOf(JSON.parse(name)) : FLOODS[name]
   if (flood === undefined) throw new Error(`no flood ${name}`)
   await run(address, flood)
   process.exit(0)
