@@ -15,7 +15,7 @@ import {
   settingsOf,
   uint32,
 } from '../http2-frames.ts'
-import type { Flood } from '../interop/floods.ts'
+import type { Flood } from './flood.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
 

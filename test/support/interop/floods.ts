@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import { CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
-import type { Bound } from '../../../sidecar/http2/protocol.ts'
+import type { Flood } from '../attack/flood.ts'
 import { floodOf } from '../attack/genome.ts'
 import {
   callOf,
@@ -27,21 +27,6 @@ const MATRIX = callOf(`${SERVICE}/GetMatrix`)
 
 /** About as many bytes as are read at a time. */
 const BATCH_BYTES = 64 * 1024
-
-export interface Flood {
-  /** Sent after the preface. */
-  readonly opening: Buffer
-  /** What is sent again and again, for the stream of that number; absent: nothing. */
-  readonly frames?: (stream: number) => Buffer
-  /** Connections at the same time; absent: 2. */
-  readonly connections?: number
-  /** Whether the attacker reads what it gets; absent: yes. */
-  readonly reads?: false
-  /** What the log counts because of it; absent: it stays below every bound, and nothing is refused. */
-  readonly bound?: Bound
-  /** Time between two writes of the frames, one by one, in milliseconds; absent: as fast as they are taken. */
-  readonly everyMs?: number
-}
 
 const none = Buffer.alloc(0)
 const headers = (stream: number, payload: Buffer, flags = END_HEADERS) =>
