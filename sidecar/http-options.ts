@@ -7,11 +7,15 @@ import type { HttpOptions } from './http/server.ts'
 /** Of a permission, where the configuration names no roles. */
 const ROLES = ['member']
 
+/** Of a configuration with https that does not say it. */
+const HSTS_DAYS = 365
+
 export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
   const { trusted_proxies: addresses = [], proxy_secret_file: path } = http
   return {
     address: http.address,
     secure: http.tls !== undefined,
+    hstsDays: http.tls?.hsts_days ?? HSTS_DAYS,
     publicUrl: http.public_url,
     region: http.region,
     catalog: http.catalog ?? [],

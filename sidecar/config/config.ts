@@ -40,7 +40,7 @@ export interface Config {
   }
   readonly http: {
     readonly address: string
-    readonly tls?: { readonly certificate: string; readonly key: string }
+    readonly tls?: { readonly certificate: string; readonly key: string; readonly hsts_days?: number }
     readonly public_url?: string
     readonly region: string
     readonly trusted_proxies?: readonly string[]

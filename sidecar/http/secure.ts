@@ -32,6 +32,8 @@ export interface SecureLimits {
   readonly keepAliveMs: number
   readonly headerBytesMax: number
   readonly requestsPerConnectionMax: number
+  /** For how long browsers use https alone for the name of the server, in days. */
+  readonly hstsDays: number
   /** Answers a client that does not speak TLS, and closes the connection. */
   readonly refuse: (code: string, connection: Socket) => void
   /** The answer to a request that cannot be read, by the code of Node's error. */
@@ -46,6 +48,14 @@ const HANDSHAKE = 0x16
 
 /** Between the name and the value of a header of HTTP/1.1, and after the value. */
 const SEPARATOR_BYTES = 2
+
+/**
+ * A host for which browsers are not told to use https alone: they ignore it for an address, and `localhost` is the name of every other
+ * server of that machine, too.
+ */
+const NO_HSTS = /^(?:localhost\b|[\d.]+(?::|$)|\[|$)/i
+
+const DAY_S = 86_400
 
 type RequestHandler = Parameters<typeof createSecureServer>[1]
 
@@ -156,7 +166,9 @@ export class SecureServers {
 
   /** HTTP/2 announces this limit to the client, and enforces nothing. */
   #limitHeaders(handle: RequestListener): RequestHandler {
+    const hsts = `max-age=${this.#limits.hstsDays * DAY_S}`
     const limited: RequestListener = (request, response) => {
+      if (!NO_HSTS.test(request.headers.host ?? '')) response.setHeader('strict-transport-security', hsts)
       const bytes = request.rawHeaders.reduce((sum, text) => sum + text.length + SEPARATOR_BYTES, 0)
       if (bytes <= this.#limits.headerBytesMax) return handle(request, response)
       const { status, headers, body } = this.#limits.answer('HPE_HEADER_OVERFLOW')

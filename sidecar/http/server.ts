@@ -32,6 +32,8 @@ export interface HttpOptions {
   readonly address: string
   /** Whether the server speaks https. */
   readonly secure: boolean
+  /** For how long browsers use https alone for the name of a server that speaks it, in days. */
+  readonly hstsDays: number
   /** Of a server that speaks https. */
   readonly certificates?: WatchedCertificates | undefined
   /** URL of the server for clients; `undefined`: `http://` or `https://` and its address. */
@@ -111,7 +113,7 @@ const REQUEST_ID = 'x-openstack-request-id'
 export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
   const limits = { ...TIME_LIMITS, ...options.timeLimits }
-  const tls = options.certificates && (await secureServers(options.certificates, limits))
+  const tls = options.certificates && (await secureServers(options.certificates, limits, options.hstsDays))
   const proxies = await openProxies(options, services.log)
   const server = newServer(proxies, limits, tls)
   const routes = new Routes()
@@ -284,10 +286,11 @@ const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 async function secureServers(
   certificates: WatchedCertificates,
   limits: HttpTimeLimits,
+  hstsDays: number,
 ): Promise<SecureServers> {
   const { SecureServers } = await import('./secure.ts')
   return new SecureServers(certificates, {
-    ...limits,
+    ...{ ...limits, hstsDays },
     headerBytesMax: HEADER_BYTES_MAX,
     requestsPerConnectionMax: REQUESTS_PER_CONNECTION_MAX,
     refuse: (code, socket) => refuseConnection({ code }, socket, limits.requestMs),

@@ -65,18 +65,20 @@ RT, or off. An address that other machines can reach needs `http.tls`.",type:"st
 default:"127.0.0.1:8180"},tls:{description:"Makes the HTTP server speak https alone, with HTTP/1.1 and HTTP/2.\
  The files are PEM files.",type:"object",additionalProperties:!1,required:["certificate","key"],properties:{certificate:{
 description:"File with the certificate chain of the HTTP server.",$ref:"#/$defs/path"},key:{description:"File \
-with the private key of the HTTP server.",$ref:"#/$defs/path"}}},public_url:{description:"URL of the HTTP serv\
-er for clients, used in discovery and in the catalog (`{auth_url}`). Default: `http://` and the address, with \
-`http.tls` `https://` and the address.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
-region:{description:"Region of the endpoints in the catalog.",type:"string",minLength:1,maxLength:255,default:"\
-RegionOne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose header X-Forwarded-For \
-is trusted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",type:"array",maxItems:1e3,
-uniqueItems:!0,items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"File with the s\
-ecret that every proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or more visible ASCI\
-I characters. A second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"Wheth\
-er the proxies of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests that the\
-y receive.",type:"boolean",default:!1},jwks:{description:"Whether `/.well-known/jwks.json` shows the public ke\
-ys of IAM tokens, for gateways that verify tokens without asking.",type:"boolean",default:!1},console:{description:"\
+with the private key of the HTTP server.",$ref:"#/$defs/path"},hsts_days:{description:"For how long a browser \
+that was here uses https alone for this host name, on all its ports (`Strict-Transport-Security`), in days. 0 \
+makes it forget the name. Default: 365.",type:"integer",minimum:0,maximum:36500}}},public_url:{description:"UR\
+L of the HTTP server for clients, used in discovery and in the catalog (`{auth_url}`). Default: `http://` and \
+the address, with `http.tls` `https://` and the address.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]\
+*)?$",maxLength:2048},region:{description:"Region of the endpoints in the catalog.",type:"string",minLength:1,
+maxLength:255,default:"RegionOne"},trusted_proxies:{description:"Addresses and ranges (CIDR) of proxies whose \
+header X-Forwarded-For is trusted. Addresses of this machine need `http.proxy_secret_file`. Default: none.",type:"\
+array",maxItems:1e3,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:64}},proxy_secret_file:{description:"\
+File with the secret that every proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`: 32 or mo\
+re visible ASCII characters. A second secret in a second line counts too.",$ref:"#/$defs/path"},authorize:{description:"\
+Whether the proxies of `http.trusted_proxies` may ask at `/authorize` and `/ext-authz/` about the requests tha\
+t they receive.",type:"boolean",default:!1},jwks:{description:"Whether `/.well-known/jwks.json` shows the publ\
+ic keys of IAM tokens, for gateways that verify tokens without asking.",type:"boolean",default:!1},console:{description:"\
 Whether the HTTP server shows the matrix explorer at `/console/`. With `http.connect`, the page can verify a c\
 redential with this sidecar.",type:"boolean",default:!1},control_panel:{description:"Lets control panel users \
 and callers log in to the page of `http.console`. Needs `http.connect`, by which the page asks, and https wher\
@@ -546,44 +548,54 @@ must have required property 'certificate'",schema:s.properties.http.properties.t
 http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}if(t.key===void 0){const r={instancePath:a+"/http/tls",
 schemaPath:"#/properties/http/properties/tls/required",keyword:"required",params:{missingProperty:"key"},message:"\
 must have required property 'key'",schema:s.properties.http.properties.tls.required,parentSchema:s.properties.
-http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(!(r==="certificate"||r==="key")){
-const p={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:r},message:"must NOT have additional properties",schema:!1,parentSchema:s.
-properties.http.properties.tls,data:t};e===null?e=[p]:e.push(p),i++}if(t.certificate!==void 0){let r=t.certificate;
-if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/certificate",schemaPath:"#/$defs/path/\
-maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,
-parentSchema:g,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/certificate",
-schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 c\
-haracters",schema:1,parentSchema:g,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/t\
-ls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:g.type,parentSchema:g,data:r};e===null?e=[p]:e.push(p),i++}}if(t.key!==void 0){let r=t.key;if(typeof r==
-"string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/maxLength",keyword:"m\
-axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:g,data:r};
-e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/minLe\
-ngth",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:g,
+http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}for(const r in t)if(!(r==="certificate"||r==="key"||r===
+"hsts_days")){const p={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/additionalPrope\
+rties",keyword:"additionalProperties",params:{additionalProperty:r},message:"must NOT have additional properti\
+es",schema:!1,parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[p]:e.push(p),i++}if(t.certificate!==
+void 0){let r=t.certificate;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/certificat\
+e",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more tha\
+n 4096 characters",schema:4096,parentSchema:g,data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+
+"/http/tls/certificate",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must\
+ NOT have fewer than 1 characters",schema:1,parentSchema:g,data:r};e===null?e=[p]:e.push(p),i++}}else{const p={
+instancePath:a+"/http/tls/certificate",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"\
+must be string",schema:g.type,parentSchema:g,data:r};e===null?e=[p]:e.push(p),i++}}if(t.key!==void 0){let r=t.
+key;if(typeof r=="string"){if(d(r)>4096){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/maxL\
+ength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:g,
+data:r};e===null?e=[p]:e.push(p),i++}if(d(r)<1){const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/pa\
+th/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:g,
 data:r};e===null?e=[p]:e.push(p),i++}}else{const p={instancePath:a+"/http/tls/key",schemaPath:"#/$defs/path/ty\
 pe",keyword:"type",params:{type:"string"},message:"must be string",schema:g.type,parentSchema:g,data:r};e===null?
-e=[p]:e.push(p),i++}}}else{const r={instancePath:a+"/http/tls",schemaPath:"#/properties/http/properties/tls/ty\
-pe",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.http.properties.tls.type,
-parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}}if(n.public_url!==void 0){
-let t=n.public_url;if(typeof t=="string"){if(d(t)>2048){const r={instancePath:a+"/http/public_url",schemaPath:"\
-#/properties/http/properties/public_url/maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT h\
-ave more than 2048 characters",schema:2048,parentSchema:s.properties.http.properties.public_url,data:t};e===null?
-e=[r]:e.push(r),i++}if(!E.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/properties/http/pr\
-operties/public_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'\
-must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:s.
-properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/htt\
-p/public_url",schemaPath:"#/properties/http/properties/public_url/type",keyword:"type",params:{type:"string"},
-message:"must be string",schema:s.properties.http.properties.public_url.type,parentSchema:s.properties.http.properties.
-public_url,data:t};e===null?e=[r]:e.push(r),i++}}if(n.region!==void 0){let t=n.region;if(typeof t=="string"){if(d(
-t)>255){const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region/maxLength",keyword:"\
-maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:s.properties.
-http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+"/http/region",
-schemaPath:"#/properties/http/properties/region/minLength",keyword:"minLength",params:{limit:1},message:"must \
-NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.region,data:t};e===null?e=
-[r]:e.push(r),i++}}else{const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region\
-/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.region.
-type,parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}}if(n.trusted_proxies!==
+e=[p]:e.push(p),i++}}if(t.hsts_days!==void 0){let r=t.hsts_days;if(!(typeof r=="number"&&!(r%1)&&!isNaN(r)&&isFinite(
+r))){const p={instancePath:a+"/http/tls/hsts_days",schemaPath:"#/properties/http/properties/tls/properties/hst\
+s_days/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:s.properties.http.properties.
+tls.properties.hsts_days.type,parentSchema:s.properties.http.properties.tls.properties.hsts_days,data:r};e===null?
+e=[p]:e.push(p),i++}if(typeof r=="number"&&isFinite(r)){if(r>36500||isNaN(r)){const p={instancePath:a+"/http/t\
+ls/hsts_days",schemaPath:"#/properties/http/properties/tls/properties/hsts_days/maximum",keyword:"maximum",params:{
+comparison:"<=",limit:36500},message:"must be <= 36500",schema:36500,parentSchema:s.properties.http.properties.
+tls.properties.hsts_days,data:r};e===null?e=[p]:e.push(p),i++}if(r<0||isNaN(r)){const p={instancePath:a+"/http\
+/tls/hsts_days",schemaPath:"#/properties/http/properties/tls/properties/hsts_days/minimum",keyword:"minimum",params:{
+comparison:">=",limit:0},message:"must be >= 0",schema:0,parentSchema:s.properties.http.properties.tls.properties.
+hsts_days,data:r};e===null?e=[p]:e.push(p),i++}}}}else{const r={instancePath:a+"/http/tls",schemaPath:"#/prope\
+rties/http/properties/tls/type",keyword:"type",params:{type:"object"},message:"must be object",schema:s.properties.
+http.properties.tls.type,parentSchema:s.properties.http.properties.tls,data:t};e===null?e=[r]:e.push(r),i++}}if(n.
+public_url!==void 0){let t=n.public_url;if(typeof t=="string"){if(d(t)>2048){const r={instancePath:a+"/http/pu\
+blic_url",schemaPath:"#/properties/http/properties/public_url/maxLength",keyword:"maxLength",params:{limit:2048},
+message:"must NOT have more than 2048 characters",schema:2048,parentSchema:s.properties.http.properties.public_url,
+data:t};e===null?e=[r]:e.push(r),i++}if(!E.test(t)){const r={instancePath:a+"/http/public_url",schemaPath:"#/p\
+roperties/http/properties/public_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]\
+*)?$"},message:'must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#\
+]*)?$",parentSchema:s.properties.http.properties.public_url,data:t};e===null?e=[r]:e.push(r),i++}}else{const r={
+instancePath:a+"/http/public_url",schemaPath:"#/properties/http/properties/public_url/type",keyword:"type",params:{
+type:"string"},message:"must be string",schema:s.properties.http.properties.public_url.type,parentSchema:s.properties.
+http.properties.public_url,data:t};e===null?e=[r]:e.push(r),i++}}if(n.region!==void 0){let t=n.region;if(typeof t==
+"string"){if(d(t)>255){const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/properties/region/\
+maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 characters",schema:255,
+parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}if(d(t)<1){const r={instancePath:a+
+"/http/region",schemaPath:"#/properties/http/properties/region/minLength",keyword:"minLength",params:{limit:1},
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:s.properties.http.properties.region,data:t};
+e===null?e=[r]:e.push(r),i++}}else{const r={instancePath:a+"/http/region",schemaPath:"#/properties/http/proper\
+ties/region/type",keyword:"type",params:{type:"string"},message:"must be string",schema:s.properties.http.properties.
+region.type,parentSchema:s.properties.http.properties.region,data:t};e===null?e=[r]:e.push(r),i++}}if(n.trusted_proxies!==
 void 0){let t=n.trusted_proxies;if(Array.isArray(t)){if(t.length>1e3){const o={instancePath:a+"/http/trusted_p\
 roxies",schemaPath:"#/properties/http/properties/trusted_proxies/maxItems",keyword:"maxItems",params:{limit:1e3},
 message:"must NOT have more than 1000 items",schema:1e3,parentSchema:s.properties.http.properties.trusted_proxies,

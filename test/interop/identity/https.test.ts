@@ -25,6 +25,7 @@ import {
 import { ownAddress } from '../../support/interop/own-address.ts'
 import { serve } from '../../support/processes.ts'
 import { eventually, newFolder } from '../../support/resources.ts'
+import type { SidecarOptions } from '../../support/sidecar.ts'
 
 prepareHttps()
 
@@ -87,6 +88,34 @@ describe.skipIf(!inject('openssl').ok)('https', () => {
     expect(await asked({ ':authority': `127.0.0.1:${port}`, host: `127.0.0.1:${port}` })).toBe(200)
   })
 
+  test.each(PROTOCOLS)(
+    'browsers that come by a name use https alone for a year over %s',
+    async (_protocol, ask) => {
+      const of = async (flags: SidecarOptions['flags'], path: string, name?: string, method = 'GET') => {
+        const { http } = await runHttps({ flags: { 'http.connect': true, ...flags } })
+        const host = ask === inHttp1 ? 'host' : ':authority'
+        const headers = { 'content-type': 'application/json', ...(name && { [host]: name }) }
+        const body = method === 'POST' ? { body: '{}' } : {}
+        return (await ask(http, { method, path, headers, ...body })).headers['strict-transport-security']
+      }
+      const named = { 'http.public_url': 'https://server.example' }
+      const call = '/portcullis.v1.AuthorizationService/GetMatrix'
+      expect([
+        await of(named, '/identity/v3', 'server.example'),
+        await of(named, '/nothing', 'server.example'),
+        await of(named, '/%', 'server.example'),
+        await of(named, '/healthz', 'evil.example'),
+        await of(named, call, 'server.example', 'POST'),
+      ]).toEqual(Array(5).fill('max-age=31536000'))
+      expect(await of({ ...named, 'http.tls.hsts_days': 0 }, '/healthz', 'server.example')).toBe('max-age=0')
+      // Of no use for an address, and the other servers of this machine are called `localhost`, too.
+      expect([await of(named, '/healthz'), await of(named, '/healthz', 'localhost:443')]).toEqual([
+        undefined,
+        undefined,
+      ])
+    },
+  )
+
   test.each([
     ['a request', 'GET /identity/v3 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a preface of HTTP/2', PREFACE.toString('latin1')],
@@ -95,6 +124,7 @@ describe.skipIf(!inject('openssl').ok)('https', () => {
     const received = await exchangePlain(running.http, sent)
     expect(received).toMatch(/^HTTP\/1.1 400 /)
     expect(received).toContain('expected https: this port speaks nothing else')
+    expect(received).not.toMatch(/strict-transport-security/i)
   })
 
   test.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('%s', async (version) => {

@@ -19,6 +19,7 @@ const LIMITS = {
   keepAliveMs: 60_000,
   headerBytesMax: 65_536,
   requestsPerConnectionMax: 10_000,
+  hstsDays: 365,
   connectionsMax: 1_000,
 }
 
