@@ -105,7 +105,10 @@ func main() {
 		must(json.Unmarshal(text, &question))
 		call := callers[question.Call]
 		if question.Pace != nil {
-			call = paced(service)
+			call = pacedStreams(service)
+			if question.Call == "AuthorizationService/Check" {
+				call = pacedCalls(service)
+			}
 		}
 		ask(call, question)
 	}
@@ -222,12 +225,34 @@ func bidirectional[T any, Request message[T], U any, Response message[U]](
 	}
 }
 
-// Asks for long, on several streams, and passes on how often it got which answer.
-func paced(service portcullisv1.AuthorizationServiceClient) caller {
+func pacedStreams(service portcullisv1.AuthorizationServiceClient) caller {
+	return paced(func(ctx context.Context, requests []*portcullisv1.CheckStreamRequest, pace pace, tally func(string)) error {
+		return askForLong(ctx, service, requests, pace, tally)
+	})
+}
+
+// Each question is a call of its own.
+func pacedCalls(service portcullisv1.AuthorizationServiceClient) caller {
+	return paced(func(ctx context.Context, requests []*portcullisv1.CheckRequest, pace pace, tally func(string)) error {
+		for index := range pace.Count {
+			response, err := service.Check(ctx, requests[index%len(requests)])
+			if err != nil {
+				return err
+			}
+			tally(fmt.Sprintf("%d %t", index%len(requests), response.GetAllowed()))
+		}
+		return nil
+	})
+}
+
+// Asks for long, several at once, and passes on how often it got which answer.
+func paced[T any, Request message[T]](
+	ask func(context.Context, []Request, pace, func(string)) error,
+) caller {
 	return func(ctx context.Context, question row, each func(proto.Message) bool) error {
-		var requests []*portcullisv1.CheckStreamRequest
+		var requests []Request
 		for _, request := range question.Requests {
-			requests = append(requests, fromJSON[portcullisv1.CheckStreamRequest](request))
+			requests = append(requests, fromJSON[T, Request](request))
 		}
 		tallies := map[string]any{}
 		var mutex sync.Mutex
@@ -239,7 +264,7 @@ func paced(service portcullisv1.AuthorizationServiceClient) caller {
 		}
 		ended := make(chan error)
 		for range question.Pace.Streams {
-			go func() { ended <- askForLong(ctx, service, requests, *question.Pace, tally) }()
+			go func() { ended <- ask(ctx, requests, *question.Pace, tally) }()
 		}
 		var err error
 		for range question.Pace.Streams {

@@ -66,12 +66,36 @@ function ask({ call, requests, metadata = {}, deadline_ms = 0, responses_max, co
 }
 
 /** Asks on several streams, and prints how often it got which answer. */
-async function askForLong({ requests, deadline_ms = 0 }: Row, pace: Pace) {
-  const { path, requestSerialize, responseDeserialize }: MethodDefinition<object, object> =
-    definitions['portcullis.v1.AuthorizationService'].CheckStream
+async function askForLong({ call, requests, deadline_ms = 0 }: Row, pace: Pace) {
+  const { path, requestSerialize, responseDeserialize, requestStream }: MethodDefinition<object, object> =
+    definitions['portcullis.v1.AuthorizationService'][call.split('/')[1] ?? '']
   const tallies: Record<string, number> = {}
   const ids = requests.map((request) => (request as { readonly id: string }).id)
-  const run = () =>
+  const tally = (key: string) => {
+    tallies[key] = (tallies[key] ?? 0) + 1
+  }
+  /** Each question is a call of its own. */
+  const callByCall = () =>
+    new Promise<ServiceError | undefined>((resolve) => {
+      const askNext = (index: number) => {
+        if (index === pace.count) return resolve(undefined)
+        const at = index % requests.length
+        client.makeUnaryRequest(
+          path,
+          requestSerialize,
+          responseDeserialize as (bytes: Buffer) => { readonly allowed: boolean },
+          requests[at] as object,
+          { deadline: Date.now() + deadline_ms },
+          (error, answer) => {
+            if (error !== null) return resolve(error)
+            tally(`${at} ${answer?.allowed}`)
+            askNext(index + 1)
+          },
+        )
+      }
+      askNext(0)
+    })
+  const stream = () =>
     new Promise<ServiceError | undefined>((resolve) => {
       const stream: ClientDuplexStream<object, object> = client.makeBidiStreamRequest(
         path,
@@ -87,8 +111,7 @@ async function askForLong({ requests, deadline_ms = 0 }: Row, pace: Pace) {
         if (asked === pace.count && answered === pace.count) stream.end()
       }
       stream.on('data', ({ id, result }) => {
-        const key = id === ids[answered++ % ids.length] ? `${id} ${result.allowed}` : 'out of order'
-        tallies[key] = (tallies[key] ?? 0) + 1
+        tally(id === ids[answered++ % ids.length] ? `${id} ${result.allowed}` : 'out of order')
         if (pace.rest_every > 0 && answered % pace.rest_every === 0) setTimeout(goOn, pace.rest_ms)
         else goOn()
       })
@@ -96,7 +119,7 @@ async function askForLong({ requests, deadline_ms = 0 }: Row, pace: Pace) {
       stream.once('end', () => resolve(undefined))
       goOn()
     })
-  const errors = await Promise.all(Array.from({ length: pace.streams }, run))
+  const errors = await Promise.all(Array.from({ length: pace.streams }, requestStream ? stream : callByCall))
   print({ response: tallies })
   return errors.find((error) => error !== undefined)
 }

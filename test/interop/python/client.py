@@ -44,7 +44,7 @@ def ask(channel, row):
     message = message_factory.GetMessageClass(method.input_type)
     requests = [json_format.ParseDict(request, message()) for request in row["requests"]]
     if "pace" in row:
-        yield from ask_for_long(stub(channel), requests, row)
+        yield from ask_for_long(getattr(stub(channel), method_name), method, requests, row)
         return
     try:
         answer = getattr(stub(channel), method_name)(
@@ -63,12 +63,17 @@ def ask(channel, row):
     yield {"end": True}
 
 
-def ask_for_long(stub, requests, row):
-    """Asks on several streams, and says how often it got which answer."""
+def ask_for_long(call, method, requests, row):
+    """Asks on several streams or in calls of their own, and says how often it got which answer."""
     pace = row["pace"]
     tallies = collections.Counter()
 
     def run(_):
+        if not method.client_streaming:
+            for index in range(pace["count"]):
+                answer = call(requests[index % len(requests)], timeout=row["deadline_ms"] / 1000)
+                tally(f"{index % len(requests)} {str(answer.allowed).lower()}")
+            return
         waiting = threading.Semaphore(pace["in_flight"])
 
         def questions():
@@ -76,13 +81,11 @@ def ask_for_long(stub, requests, row):
                 waiting.acquire()
                 yield requests[index % len(requests)]
 
-        answers = stub.CheckStream(questions(), timeout=row["deadline_ms"] / 1000)
+        answers = call(questions(), timeout=row["deadline_ms"] / 1000)
         try:
             for index, answer in enumerate(answers):
                 due = answer.id == requests[index % len(requests)].id
-                key = f"{answer.id} {str(answer.result.allowed).lower()}" if due else "out of order"
-                with lock:
-                    tallies[key] += 1
+                tally(f"{answer.id} {str(answer.result.allowed).lower()}" if due else "out of order")
                 if pace["rest_every"] and (index + 1) % pace["rest_every"] == 0:
                     time.sleep(pace["rest_ms"] / 1000)
                 waiting.release()
@@ -91,6 +94,11 @@ def ask_for_long(stub, requests, row):
             waiting.release(pace["count"])
 
     lock = threading.Lock()
+
+    def tally(key):
+        with lock:
+            tallies[key] += 1
+
     with concurrent.futures.ThreadPoolExecutor(pace["streams"]) as streams:
         try:
             list(streams.map(run, range(pace["streams"])))

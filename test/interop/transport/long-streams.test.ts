@@ -1,7 +1,7 @@
 /**
- * Long streams of questions, as clients of every kind ask them: one by one, as fast as they are answered, on eight streams, with
- * rests. Directly, and with a proxy in between, on which all its clients share a connection. C++, Ruby and PHP have the core of
- * grpcio.
+ * Many questions on one connection, as clients of every kind ask them: on a stream one by one, as fast as they are answered, with
+ * rests, on eight streams, and in calls of their own. Directly, and with a proxy in between, on which all its clients share a
+ * connection. C++, Ruby and PHP have the core of grpcio.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,12 +20,20 @@ const QUESTIONS = 20_000
 
 const one = { count: QUESTIONS, streams: 1, in_flight: 1, rest_every: 0, rest_ms: 0 }
 const MANNERS = {
+  'in calls of their own': one,
   'one by one': one,
   'as fast as they are answered': { ...one, in_flight: 1_000 },
   'on eight streams': { ...one, count: QUESTIONS / 8, streams: 8 },
   'with rests': { ...one, in_flight: 100, rest_every: 5_000, rest_ms: 1_100 },
 } as const satisfies Record<string, Pace>
 type Manner = keyof typeof MANNERS
+
+const questions = cells().map(({ api, kind, accepted }) => ({
+  check: { api, token: { kind, scope: scopeFor(kind) } },
+  accepted,
+}))
+const CALLS = questions.map(({ check }) => check)
+const MESSAGES = questions.map(({ check }, number) => ({ id: `${number}`, check }))
 
 const [java, rust, envoy, haproxy, nginx] = await Promise.all([
   obtained('grpc-java', installJava),
@@ -83,6 +91,8 @@ const ROWS: readonly (readonly [Transport, keyof typeof PATHS, Client, readonly 
       (client) => ['sockets', path, client, ['one by one', 'on eight streams']] as const,
     ),
   ),
+  // It widens two windows for each answer, whoever asks.
+  ['sockets', 'through HAProxy', 'grpc-go', ['in calls of their own']],
   ...(Object.keys(CLIENTS) as Client[]).map(
     (client) => ['grpc-js', 'directly', client, ['as fast as they are answered']] as const,
   ),
@@ -120,33 +130,25 @@ function testClient(
     })
 
     test.each(manners)(`${QUESTIONS} questions %s are all answered`, async (manner) => {
-      const questions = cells().map(({ api, kind, accepted }) => ({ api, kind, accepted }))
+      const unary = manner === 'in calls of their own'
       const { responses, error } = await running.ask({
-        call: 'AuthorizationService/CheckStream',
-        requests: questions.map(({ api, kind }) => ({
-          id: `${api}-${kind}`,
-          check: { api, token: { kind, scope: scopeFor(kind) } },
-        })),
+        call: unary ? 'AuthorizationService/Check' : 'AuthorizationService/CheckStream',
+        requests: unary ? CALLS : MESSAGES,
         deadline_ms: 100_000,
         pace: MANNERS[manner],
       })
       expect(error).toBeUndefined()
-      expect(responses).toEqual([expectedOf(questions, MANNERS[manner])])
+      expect(responses).toEqual([expectedOf(MANNERS[manner])])
     })
   })
 }
 
 /** How often a client gets which answer. */
-function expectedOf(
-  questions: readonly { api: string; kind: string; accepted: boolean }[],
-  { count, streams }: Pace,
-): Record<string, number> {
-  const expected: Record<string, number> = {}
-  questions.forEach(({ api, kind, accepted }, index) => {
-    const times = Math.ceil((count - index) / questions.length)
-    expected[`${api}-${kind} ${accepted}`] = streams * times
-  })
-  return expected
+function expectedOf({ count, streams }: Pace): Record<string, number> {
+  const times = (number: number) => Math.ceil((count - number) / questions.length)
+  return Object.fromEntries(
+    questions.map(({ accepted }, number) => [`${number} ${accepted}`, streams * times(number)]),
+  )
 }
 
 async function proxied(

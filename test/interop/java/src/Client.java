@@ -17,9 +17,11 @@ import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.protobuf.ProtoUtils;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ClientCalls;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -128,7 +130,7 @@ final class Client {
       CallOptions options =
           CallOptions.DEFAULT.withDeadlineAfter(
               row.get("deadline_ms").getAsLong(), TimeUnit.MILLISECONDS);
-      streams.add(new Tallying(channel.newCall(typed(method), options), requests, pace, tallies));
+      streams.add(new Tallying(channel, method, options, requests, pace, tallies));
     }
     for (Tallying stream : streams) stream.start();
     for (Tallying stream : streams) {
@@ -142,7 +144,9 @@ final class Client {
 
   /** A stream that asks the same questions again and again. */
   private static final class Tallying extends Thread {
-    private final ClientCall<DynamicMessage, DynamicMessage> call;
+    private final ManagedChannel channel;
+    private final MethodDescriptor method;
+    private final CallOptions options;
     private final List<DynamicMessage> requests;
     private final JsonObject pace;
     private final Map<String, Integer> tallies;
@@ -153,11 +157,15 @@ final class Client {
     Metadata trailers = new Metadata();
 
     Tallying(
-        ClientCall<DynamicMessage, DynamicMessage> call,
+        ManagedChannel channel,
+        MethodDescriptor method,
+        CallOptions options,
         List<DynamicMessage> requests,
         JsonObject pace,
         Map<String, Integer> tallies) {
-      this.call = call;
+      this.channel = channel;
+      this.method = method;
+      this.options = options;
       this.requests = requests;
       this.pace = pace;
       this.tallies = tallies;
@@ -166,6 +174,28 @@ final class Client {
 
     @Override
     public void run() {
+      if (method.isClientStreaming()) askStream();
+      else askCalls();
+    }
+
+    /** Each question is a call of its own. */
+    private void askCalls() {
+      try {
+        for (int index = 0; index < pace.get("count").getAsInt(); index++) {
+          int at = index % requests.size();
+          DynamicMessage response =
+              ClientCalls.blockingUnaryCall(channel, typed(method), options, requests.get(at));
+          tallies.merge(at + " " + field(response, "allowed"), 1, Integer::sum);
+        }
+        status = Status.OK;
+      } catch (StatusRuntimeException error) {
+        status = error.getStatus();
+        if (error.getTrailers() != null) trailers = error.getTrailers();
+      }
+    }
+
+    private void askStream() {
+      ClientCall<DynamicMessage, DynamicMessage> call = channel.newCall(typed(method), options);
       int restEvery = pace.get("rest_every").getAsInt();
       call.start(
           new ClientCall.Listener<DynamicMessage>() {

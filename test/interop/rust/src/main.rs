@@ -108,7 +108,7 @@ async fn ask(pool: &DescriptorPool, channel: Channel, row: Row) -> Result<(), St
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
     let codec = Dynamic { response: method.output() };
     if let Some(pace) = row.pace {
-        return ask_for_long(client, path, codec, requests, pace).await;
+        return ask_for_long(client, path, codec, requests, pace, method.is_client_streaming()).await;
     }
     let deadline = Duration::from_millis(row.deadline_ms);
     let mut request = Request::new(tokio_stream::iter(requests));
@@ -140,6 +140,7 @@ async fn ask_for_long(
     codec: Dynamic,
     requests: Vec<DynamicMessage>,
     pace: Pace,
+    streaming: bool,
 ) -> Result<(), Status> {
     let tallies = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));
     let requests = Arc::new(requests);
@@ -147,7 +148,13 @@ async fn ask_for_long(
         .map(|_| {
             let (client, path, codec, pace) = (client.clone(), path.clone(), codec.clone(), pace.clone());
             let (requests, tallies) = (requests.clone(), tallies.clone());
-            tokio::spawn(async move { ask_one(client, path, codec, &requests, pace, &tallies).await })
+            tokio::spawn(async move {
+                if streaming {
+                    ask_stream(client, path, codec, &requests, pace, &tallies).await
+                } else {
+                    ask_calls(client, path, codec, &requests, pace, &tallies).await
+                }
+            })
         })
         .collect();
     let mut outcome = Ok(());
@@ -159,7 +166,32 @@ async fn ask_for_long(
     outcome
 }
 
-async fn ask_one(
+/// Each question is a call of its own.
+async fn ask_calls(
+    mut client: tonic::client::Grpc<Channel>,
+    path: http::uri::PathAndQuery,
+    codec: Dynamic,
+    requests: &[DynamicMessage],
+    pace: Pace,
+    tallies: &Mutex<BTreeMap<String, usize>>,
+) -> Result<(), Status> {
+    for index in 0..pace.count {
+        client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+        let at = index % requests.len();
+        let question = Request::new(requests[at].clone());
+        let response = client.unary(question, path.clone(), codec.clone()).await?.into_inner();
+        tally(tallies, format!("{at} {}", to_json(&response)["allowed"]));
+    }
+    Ok(())
+}
+
+fn tally(tallies: &Mutex<BTreeMap<String, usize>>, key: String) {
+    if let Ok(mut counts) = tallies.lock() {
+        *counts.entry(key).or_default() += 1;
+    }
+}
+
+async fn ask_stream(
     mut client: tonic::client::Grpc<Channel>,
     path: http::uri::PathAndQuery,
     codec: Dynamic,
@@ -193,9 +225,7 @@ async fn ask_one(
         } else {
             "out of order".to_string()
         };
-        if let Ok(mut counts) = tallies.lock() {
-            *counts.entry(key).or_default() += 1;
-        }
+        tally(tallies, key);
         index += 1;
         if pace.rest_every > 0 && index % pace.rest_every == 0 {
             tokio::time::sleep(Duration::from_millis(pace.rest_ms)).await;
