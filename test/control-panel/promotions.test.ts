@@ -179,6 +179,26 @@ describe.each(MACHINE_WAYS)('a service user who %s', (claim, rise) => {
     const replaced = await operator.directory.replaceServiceUserPassword({ account, name })
     expect(await isActive((await issue(replaced.password)).value)).toBe(before)
   })
+
+  test('has no token that was being issued meanwhile', async () => {
+    const name = `busy robot who ${claim}`
+    const permissions = [{ scope: 1 as const, projects: [] }]
+    const { password } = await operator.directory.createServiceUser({ account, name, permissions, roles: [] })
+    const issue = () =>
+      running.client.issue({ password: { userName: name, account, password }, scope: { account } })
+    const [first, ...others] = [issue(), issue(), issue(), issue()]
+    await first
+    const rising = rise(name)
+    const issued = await Promise.allSettled([first, ...others, issue(), issue()])
+    await rising
+    for (const each of issued) {
+      if (each.status === 'rejected') continue
+      const credentials = [['X-Auth-Token', each.value.value]] as const
+      expect(await running.client.check({ api: 'iam', credentials })).toMatchObject({
+        reason: 'CREDENTIAL_REVOKED',
+      })
+    }
+  })
 })
 
 test('the first owner is made, invited and logged in; nothing ends where nothing was', async () => {

@@ -1,5 +1,5 @@
 /** Changes of second factors that wait for their turn: the session is looked at again when it comes. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
@@ -17,8 +17,9 @@ import {
   replaceOwnPassword,
   setCode,
 } from '../../sidecar/usecases/control-panel/factors.ts'
+import { TESTER } from '../support/actor.ts'
 import { Authenticator } from '../support/authenticator.ts'
-import { ORIGIN, PASSWORD, PanelStage, type Person, reasonOf } from '../support/panel-stage.ts'
+import { ORIGIN, PASSWORD, PanelStage, type Person, reasonOf, requestFrom } from '../support/panel-stage.ts'
 import { eventually } from '../support/resources.ts'
 import { codeAt } from '../support/totp.ts'
 
@@ -28,6 +29,14 @@ const CALL = {
 }
 
 const stage = new PanelStage()
+
+const factorServices = () =>
+  ({
+    ...{ controlPanel: stage.panel, now: stage.now, engine: compile(supportMatrix) },
+    changeRates: new ChangeRates({ burst: 100, administratorPerMinute: 1, userPerMinute: 1 }),
+    callers: new Callers([], stage.now),
+    trace: { refused: () => {} },
+  }) as unknown as FactorServices
 
 /** What becomes of the session of a change while the change waits for its turn, and what the change is told. */
 const MEANWHILE: readonly [
@@ -56,12 +65,7 @@ test.each(MEANWHILE)(
     const person = await stage.newPerson()
     await stage.withCode(person)
     const { id } = await stage.withPasskey(person)
-    const services = {
-      ...{ controlPanel: stage.panel, now: stage.now, engine: compile(supportMatrix) },
-      changeRates: new ChangeRates({ burst: 100, administratorPerMinute: 1, userPerMinute: 1 }),
-      callers: new Callers([], stage.now),
-      trace: { refused: () => {} },
-    } as unknown as FactorServices
+    const services = factorServices()
     const call = { ...CALL, session: person.session.hash }
     const begun = await beginCode(services, call)
     const shown = { sealed: begun.sealed, code: codeAt(begun.secret.reveal(), stage.now()) }
@@ -101,3 +105,78 @@ test.each(MEANWHILE)(
     ]).toEqual(before)
   },
 )
+
+const linkFor = async ({ account, name }: Person, purpose: 'invitation' | 'login') =>
+  (await stage.panel.links.create(TESTER, account, name, purpose)).secret.reveal()
+
+/** Ways to a session, a proof or a password, with what a user had before their rights rose. */
+const WAYS_IN: readonly [what: string, begin: (person: Person) => Promise<() => Promise<unknown>>][] = [
+  ['a login by a password', async (person) => () => stage.logIn(person)],
+  [
+    'a login by a password and a code',
+    async (person) => {
+      const secret = await stage.withCode(person)
+      return () => stage.logIn(person, codeAt(secret, stage.now()))
+    },
+  ],
+  [
+    'a login by a passkey',
+    async (person) => {
+      const answer = await stage.answerOf(await stage.withPasskey(person))
+      return () => stage.logInByPasskey(answer)
+    },
+  ],
+  [
+    'a login by a link',
+    async (person) => {
+      const secret = await linkFor(person, 'login')
+      return () => stage.panel.logIn.byLink(secret, requestFrom())
+    },
+  ],
+  [
+    'the use of an invitation',
+    async (person) => {
+      const secret = await linkFor(person, 'invitation')
+      return () => stage.panel.logIn.byInvitation(secret, new Secret(PASSWORD), requestFrom())
+    },
+  ],
+  [
+    'a new proof in a session',
+    async (person) => {
+      const claim = { account: person.account, userName: person.name, password: new Secret(PASSWORD) }
+      return () => stage.panel.logIn.confirmByPassword(person.session, claim, undefined, requestFrom())
+    },
+  ],
+  [
+    'the first password, in a session of a link',
+    async (person) => {
+      // As of a user whom nobody has invited: there is no current password to ask for.
+      await stage.store.change('a test', async (change) => {
+        const { id } = person.user
+        await change.writer.queries.all('DELETE FROM panel_passwords WHERE user_id = :id', { id })
+      })
+      const { session } = await stage.panel.logIn.byLink(await linkFor(person, 'login'), requestFrom())
+      const call = { ...CALL, session: session.hash }
+      const password = new Secret('a1'.repeat(9))
+      return () => replaceOwnPassword(factorServices(), call, { current: undefined, password })
+    },
+  ],
+]
+
+test.each(WAYS_IN)('%s that waits while its user becomes an owner is not made', async (_what, begin) => {
+  const person = await stage.newPerson()
+  const attempt = await begin(person)
+  const held = Promise.withResolvers<void>()
+  using changes = vi.spyOn(stage.store, 'change')
+  const holding = stage.store.change('a test', async (change) => {
+    await held.promise
+    await change.setOwner(person.user, true)
+  })
+  const outcome = reasonOf(attempt())
+  await eventually(() => changes.mock.calls.length === 2)
+  held.resolve()
+  await holding
+  expect(await outcome).not.toBe('succeeded')
+  expect(await stage.panel.sessions.list(person.account, person.name)).toEqual([])
+  expect(await stage.panel.passwords.since(person.user.id)).toBeUndefined()
+})

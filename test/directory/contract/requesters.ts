@@ -149,6 +149,11 @@ const LOSSES: readonly [
     'NOT_ADMINISTRATOR',
   ],
   [
+    'becomes an owner',
+    (subject, { requester }) => changing(subject, (change) => change.setOwner(requester.user, true)),
+    'REQUESTER_NOT_AUTHENTICATED',
+  ],
+  [
     'has the token revoked',
     (subject, { requester, account }) =>
       changing(subject, (change) => change.revoke(requester.token.tokenId, account.account)),
