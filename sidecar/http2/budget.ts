@@ -29,7 +29,7 @@ export class Budget {
 
   /** So much one connection may hold in addition that others wait for, in bytes. Where there is no room at all, another one gives way to it. */
   get lastRoom(): number {
-    return Math.max(WINDOW_DEFAULT, this.#most - this.bytes)
+    return Math.max(WINDOW_DEFAULT, this.#most - this.bytes - this.promised)
   }
 
   /** More bytes are held, or fewer. */

@@ -216,15 +216,11 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
       return
     }
     this.holdsMuchSinceMs = muchSinceMs(this, nowMs)
-    const { streams, ids, window, sender } = this.#session
-    const { unsentBytes } = sender
+    const { streams, ids, window, sender, heldBack } = this.#session
+    const reads = sender.unsentBytes === 0 && !heldBack
+    const heldBytes = window.held + sender.unsentBytes
     const goneBytes = window.released + sender.sentBytes
-    this.#standing.tick(nowMs, {
-      starved: window.starved,
-      heldBytes: window.held,
-      unsentBytes,
-      goneBytes,
-    })
+    this.#standing.tick(nowMs, { starved: window.starved, heldBytes, reads, goneBytes })
     if (streams.size > 0 || ids.last !== this.#lastStream) this.#usedMs = nowMs
     this.#lastStream = ids.last
     if (nowMs - this.#usedMs >= limits.idleMs || nowMs >= this.#endsAtMs) this.drain()
@@ -339,10 +335,11 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
 
   /** @throws ConnectionError if the peer has left an answer unread for too long */
   #checkReader(): void {
-    const { sender } = this.#session
+    const { sender, heldBack } = this.#session
     const { writableLength } = this.#socket
     const readBytes = sender.writtenBytes - writableLength
-    if (readBytes !== this.#readBytes || (sender.unsentBytes === 0 && writableLength === 0)) {
+    const hasRead = sender.unsentBytes === 0 && writableLength === 0 && !heldBack
+    if (readBytes !== this.#readBytes || hasRead) {
       this.#readBytes = readBytes
       this.#readMs = this.nowMs
     } else if (this.nowMs - this.#readMs >= this.limits.readerMs)

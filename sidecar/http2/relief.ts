@@ -30,10 +30,10 @@ export class Standing {
   #goneBytes = 0
 
   /** @param goneBytes what it has let go of so far: requests that are done, and answers that were sent */
-  tick(nowMs: number, { starved, heldBytes, unsentBytes, goneBytes }: Held): void {
+  tick(nowMs: number, { starved, heldBytes, reads, goneBytes }: Held): void {
     const goesOn = goneBytes - this.#goneBytes >= GOING_ON_BYTES
     // It is we who keep a peer waiting that has read all of its answers. The rest of a message has a time of its own.
-    if (goesOn || heldBytes + unsentBytes <= MUCH_BYTES || unsentBytes === 0) {
+    if (goesOn || heldBytes <= MUCH_BYTES || reads) {
       this.#wentOnMs = nowMs
       this.#goneBytes = goneBytes
     }
@@ -44,8 +44,10 @@ export class Standing {
 
 interface Held {
   readonly starved: boolean
+  /** Bytes of requests and of answers. */
   readonly heldBytes: number
-  readonly unsentBytes: number
+  /** Whether the peer has read all that it was answered, and takes more. */
+  readonly reads: boolean
   readonly goneBytes: number
 }
 

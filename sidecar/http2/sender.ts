@@ -77,6 +77,11 @@ export class Sender<Head> {
     return this.unsentBytes > Math.min(this.#budget.share, UNSENT_BYTES_MAX)
   }
 
+  /** Where there is no room for answers that wait, none is made that the peer's windows hold back. */
+  congestedFor({ sendWindow }: Stream<Head>): boolean {
+    return this.congested || (Math.min(sendWindow, this.#window) <= 0 && this.#budget.share === 0)
+  }
+
   /** A frame about the connection or the end of a stream. It does not wait for the peer's window. */
   control(type: number, flags: number, stream: number, payload: Uint8Array): void {
     this.#room(FRAME_HEADER_BYTES + payload.length)

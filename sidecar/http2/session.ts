@@ -21,7 +21,7 @@ import { settingsPayload } from './settings.ts'
 import { Stream, type StreamOwner } from './stream.ts'
 import { StreamIds } from './stream-ids.ts'
 import { StreamTable } from './stream-table.ts'
-import { StreamWindows } from './stream-windows.ts'
+import { heldBytesMax, StreamWindows } from './stream-windows.ts'
 import { Turn } from './turn.ts'
 
 /** What a stream costs, beside its header fields and the bytes of its request and answer. */
@@ -33,6 +33,8 @@ export class Session<Head> implements StreamOwner<Head> {
   readonly streams = new StreamTable<Stream<Head>>()
   readonly ids: StreamIds
   readonly #waiting = new Set<Stream<Head>>()
+  /** Whether a request waits because the peer takes no answer. */
+  heldBack = false
   readonly sender: Sender<Head>
   readonly blocks: HeaderBlocks<Head>
   readonly rates: Rates
@@ -54,7 +56,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#app = app
     this.#host = host
     this.ids = new StreamIds(limits.streams)
-    this.window = new ReceiveWindow(limits.connectionBufferBytes, host.budget)
+    this.window = new ReceiveWindow(heldBytesMax(limits), host.budget)
     this.windows = new StreamWindows(limits, ({ id }, bytes) => this.#control(FRAME.windowUpdate, id, bytes))
     this.rates = new Rates(limits)
     this.turn = new Turn(host.schedule)
@@ -67,10 +69,6 @@ export class Session<Head> implements StreamOwner<Head> {
 
   get nowMs(): number {
     return this.#host.nowMs
-  }
-
-  get congested(): boolean {
-    return this.sender.congested
   }
 
   /** The server's part of the preface (§3.4). It waits for the client's, because a client of another protocol could not read it. */
@@ -100,7 +98,7 @@ export class Session<Head> implements StreamOwner<Head> {
   }
 
   #openWindow(): void {
-    const wider = this.over || !this.sender.begun ? 0 : this.window.update(!this.congested)
+    const wider = this.over || !this.sender.begun ? 0 : this.window.update(!this.sender.congested)
     if (wider > 0) this.sender.controlNumber(FRAME.windowUpdate, 0, wider)
   }
 
@@ -381,14 +379,17 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** @returns whether something went on, so that there may be more to send */
   #resumeWaiting(): boolean {
-    if (this.#waiting.size === 0 || this.congested) return false
+    this.heldBack = false
+    if (this.#waiting.size === 0 || this.sender.congested) return false
     let resumed = false
     for (const stream of this.#waiting) {
-      if (this.congested || this.yields()) {
+      if (this.sender.congested || this.yields()) {
         this.#host.wake()
         break
       }
-      if (stream.outgoing !== undefined) continue
+      const isHeldBack = this.sender.congestedFor(stream)
+      if (isHeldBack) this.heldBack = true
+      if (isHeldBack || stream.outgoing !== undefined) continue
       this.#waiting.delete(stream)
       this.#app.resume(stream)
       resumed = true

@@ -1,19 +1,27 @@
 /** How much a peer may send on each stream (RFC 9113, §6.9): enough for most requests, and more for longer ones, as there is room. */
 import type { Limits } from './limits.ts'
-import { WINDOW_DEFAULT } from './protocol.ts'
+import { FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 import type { Stream } from './stream.ts'
 
-/** The least and the largest window of a stream, unless it waits for the rest of a message that is longer. */
-const WINDOW_BYTES_MIN = 1_024
+/**
+ * The least and the largest window of a stream, unless it waits for the rest of a message that is longer. A frame of the usual size always fits:
+ * simple clients send one before they look at a window.
+ */
+const WINDOW_BYTES_MIN = FRAME_BYTES_DEFAULT
 const WINDOW_BYTES_MAX = 262_144
 
 /** For padding, and for the end: clients of nghttp2 say that a request ends only where a byte would fit. */
 const SPARE_BYTES = 1_024
 
-/** The window that a new stream begins with, in bytes. All of them together are half of what a connection may hold. */
+/** The window that a new stream begins with, in bytes. All of them share half of what a connection may hold. */
 export function initialWindowOf({ connectionBufferBytes, streams }: Limits): number {
   const share = Math.floor(connectionBufferBytes / 2 / streams)
   return Math.max(WINDOW_BYTES_MIN, Math.min(share, WINDOW_BYTES_MAX))
+}
+
+/** What a connection may hold, in bytes: the windows that its streams begin with, and as much for longer messages as is left for them. */
+export function heldBytesMax(limits: Limits): number {
+  return limits.streams * initialWindowOf(limits) + limits.connectionBufferBytes / 2
 }
 
 /**

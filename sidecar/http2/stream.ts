@@ -32,7 +32,7 @@ export interface StreamOwner<Head> {
   expect(stream: Stream<Head>, bytes: number): void
   waitForRoom(stream: Stream<Head>): void
   finished(stream: Stream<Head>): void
-  readonly congested: boolean
+  readonly sender: { congestedFor(stream: Stream<Head>): boolean }
   yields(): boolean
   readonly nowMs: number
 }
@@ -93,7 +93,7 @@ export class Stream<Head> {
 
   /** Whether so much waits to be sent on the connection that nothing should be added. */
   get congested(): boolean {
-    return this.#owner.congested
+    return this.#owner.sender.congestedFor(this)
   }
 
   /** Whether the connection has had its turn. Whoever has more to do asks with `waitForRoom` for the next one. */

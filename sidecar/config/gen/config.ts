@@ -39,13 +39,13 @@ integer",minimum:1,maximum:1e6,default:4096},max_header_list_bytes:{description:
 l, in bytes as RFC 9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,maximum:1048576,
 default:16384},max_connection_buffer_bytes:{description:"Most bytes of requests that one connection may have i\
 n flight; two messages of max_message_bytes always fit. Half of it is shared by the windows that its calls beg\
-in with, half is for longer messages. Further ones wait; with the transport grpc-js they are refused.",type:"i\
-nteger",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"Most bytes of reques\
-ts and unread answers that all connections may hold, in each worker. Above three quarters, clients wait. Beyon\
-d all of it the connection that has held much for longest is closed. The contract over HTTP may hold as many f\
-or its requests, and refuses those beyond.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},
-max_resets_per_second:{description:"Most calls that a connection may cancel in a second. Beyond that it is clo\
-sed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{
+in with, at least 16 KiB each; half is for longer messages. Further ones wait; with the transport grpc-js they\
+ are refused.",type:"integer",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"\
+Most bytes of requests and unread answers that all connections may hold, in each worker. Above three quarters,\
+ clients wait. Beyond all of it the connection that has held much for longest is closed. The contract over HTT\
+P may hold as many for its requests, and refuses those beyond.",type:"integer",minimum:1048576,maximum:68719476736,
+default:134217728},max_resets_per_second:{description:"Most calls that a connection may cancel in a second. Be\
+yond that it is closed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{
 description:"Most pings, most settings, and most other frames that bring no call further, that a connection ma\
 y send in a second, beside those that its calls need. Beyond that it is closed. Only with the transport socket\
 s.",type:"integer",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may\
