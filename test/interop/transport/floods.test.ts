@@ -33,6 +33,9 @@ const CHECK = messageType('CheckRequest').serialize({
   token: { kind: 'static_token', scope: { account: '1' } },
 })
 
+/** What ends a process of grpc-js with little memory: docs/security.md says so. */
+const OPEN_ON_GRPC_JS: ReadonlySet<string> = new Set(['calls that stay open, with many small header fields'])
+
 interface Row {
   readonly flood: string
   readonly quiet: string
@@ -66,7 +69,8 @@ describe.each(transports)('%s', (transport: Transport) => {
     process.stderr.write(`interop: floods on ${transport}\n${[title, ...lines].join('\n')}\n`)
   })
 
-  test.each(Object.keys(FLOODS))('%s', async (flood) => {
+  const floods = Object.keys(FLOODS).filter((flood) => transport === 'sockets' || !OPEN_ON_GRPC_JS.has(flood))
+  test.each(floods)('%s', async (flood) => {
     const neighbour = new Neighbour(sidecar.ready.grpc)
     const quiet = await neighbour.askFor(QUIET_MS)
     const before = residentMb(sidecar.pid)
