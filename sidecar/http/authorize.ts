@@ -7,8 +7,9 @@ import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { type DenialAnswer, denialAnswer, routeDenialAnswer } from '../http-authorization/denial.ts'
-import { everyIdentityHeader } from '../http-authorization/identity.ts'
+import { everyIdentityHeader, isIdentity } from '../http-authorization/identity.ts'
 import { PATH_OVERRIDDEN } from '../routes/overrides.ts'
+import type { RouteMatch } from '../routes/route.ts'
 import { checkCredentials } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
 import { forCall, type Services } from '../usecases/services.ts'
@@ -17,6 +18,7 @@ import { listenerOf } from '../usecases/tracing.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { connectionOf, headersOf } from './question.ts'
+import { SECRET_HEADER } from './trusted-proxies.ts'
 
 /** Whoever reaches the routes is a known proxy. */
 export function addAuthorizeRoutes(
@@ -30,12 +32,25 @@ export function addAuthorizeRoutes(
   for (const path of paths) server.get(path, (_request, reply) => answerProxy(services, reply, answerOf))
 }
 
+/**
+ * A proxy takes out what clients say of themselves, or replaces it, before it asks. What it shows all the same would reach the
+ * application, too: nginx takes out nothing that its configuration does not name.
+ */
+const IDENTITY_PRETENDED = {
+  refused: 'NOT_CANONICAL',
+  detail: 'expected a request without headers that begin with `X-Portcullis-`, which say who sent it',
+} as const satisfies RouteMatch
+
+const OWN_HEADER = SECRET_HEADER.toLowerCase()
+
 /** @throws CallError where nothing can be decided */
 function answerTo(
   services: Services,
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
 ): MaybePromise<ProxyAnswer> {
+  for (const name in request.raw.headersDistinct)
+    if (isIdentity(name) && name !== OWN_HEADER) return routeDenialAnswer(IDENTITY_PRETENDED)
   const asked = askedBy(services, request)
   if ('status' in asked) return asked
   const question = {

@@ -100,6 +100,18 @@ describe('the routes say which API a request is for', () => {
     expect([answer.status, answer.json?.error.reason]).toEqual([status, reason])
   })
 
+  test.each([
+    'X-Portcullis-Account',
+    'X-Portcullis-Anything',
+    'x_portcullis_kind',
+    'X-Portcullis-Proxy_Secret',
+  ])('a request that says %s of itself is denied, because the proxy may not take it out', async (name) => {
+    for (const more of ['', '/balance']) {
+      const answer = await authorize({ ...described('/balance/'), ...CREDENTIALS.account, [name]: '1' }, more)
+      expect([answer.status, answer.json?.error.reason]).toEqual([403, 'NOT_CANONICAL'])
+    }
+  })
+
   const url = `https://api.example.com/servers/${ACCOUNT}/1`
   test.each<[claim: string, headers: RequestHeaders, status: number]>([
     [
@@ -187,7 +199,7 @@ describe('the path of the proxy says which API it is', () => {
   })
 
   test('no header does', async () => {
-    const headers = { ...described('/tickets/1'), ...CREDENTIALS.account, 'x-portcullis-api': 'balance' }
+    const headers = { ...described('/tickets/1'), ...CREDENTIALS.account, 'x-api': 'balance' }
     expect((await authorize(headers)).json.error.reason).toBe('TOKEN_KIND_NOT_ACCEPTED')
   })
 })

@@ -1,10 +1,12 @@
 /** nginx, Caddy and HAProxy, as examples/ configure them, ask a sidecar about every request: what passes, what not, and as whom. */
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readRequestTarget } from '../../sidecar/base/request-target.ts'
 import { TESTER } from '../support/actor.ts'
-import { ask, startTarget, type TargetServer } from '../support/egress.ts'
+import { ask, exchange, startTarget, type TargetServer } from '../support/egress.ts'
 import { ACCOUNT, type IdentitySidecar, OTHER_ACCOUNT, startIdentity } from '../support/identity.ts'
 import {
   copyExample,
@@ -83,25 +85,50 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
 
   test('what a client says of itself does not reach the application, and no client learns the secret', async () => {
     const spellings = [
-      'X-Portcullis-Account',
-      'X_Portcullis_Account',
-      'X-Portcullis_Account',
-      'x-portcullis-project',
-      'X-Portcullis-Authority',
-      'X-Portcullis-Proxy-Secret',
-      'X-Portcullis-Anything',
-    ]
+      ...['Kind', 'Account', 'Project', 'User-Id', 'User-Name', 'User-Type', 'Token-Id', 'Authority'],
+      ...['Rules-Digest', 'Proxy-Secret'],
+    ].map((fact) => `X-Portcullis-${fact}`)
+    spellings.push('X_Portcullis_Account', 'X-Portcullis_Account', 'x-portcullis-project')
     const { status, received, headers } = await send(SERVERS, {
       ...iam(),
       ...Object.fromEntries(spellings.map((spelling) => [spelling, 'forged'])),
     })
     expect([status, received.length]).toEqual([200, 1])
-    const forged = received[0]?.rawHeaders.filter((text) => text === 'forged')
-    // nginx has no way to take out what its configuration does not name.
-    expect(forged).toEqual(name === 'nginx' ? ['forged'] : [])
+    expect(received[0]?.rawHeaders.filter((text) => text === 'forged')).toEqual([])
     expect(received[0]?.headers['x-portcullis-account']).toBe(ACCOUNT)
     expect(JSON.stringify([received, headers])).not.toContain(SECRET)
   })
+
+  test.each(['X-Portcullis-Anything', 'x-portcullis-', 'X-PORTCULLIS-ACCOUNT-OF'])(
+    'nor by the name %s, which no configuration has',
+    async (header) => {
+      const { status, received } = await send(SERVERS, { ...iam(), [header]: 'forged' })
+      expect(received.flatMap(({ rawHeaders }) => rawHeaders)).not.toContain('forged')
+      // nginx has no way to take out what its configuration does not name, so the sidecar refuses it.
+      expect([status, received.length]).toEqual(name === 'nginx' ? [403, 0] : [200, 1])
+    },
+  )
+
+  test('neither a silent sidecar nor a client that does not end its request holds a connection for long', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const addresses = {
+      ...(await freeAddresses()),
+      sidecar: `127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    }
+    const folder = newFolder()
+    copyExample(name, folder, addresses)
+    writeFileSync(join(folder, 'proxy-secret.conf'), '')
+    const waiting = await startProxy(name, program, folder, addresses, SECRET)
+    const [{ status }] = await Promise.all([
+      ask(addresses.proxy, SERVERS, { headers: iam() }),
+      exchange(addresses.proxy, `GET ${SERVERS} HTTP/1.1\r\nHost: x\r\n`),
+    ])
+    expect(status).toBeGreaterThanOrEqual(500)
+    await waiting.stop()
+    silent.close()
+    // A proxy that is not told otherwise waits for a minute, or for good.
+  }, 45_000)
 
   test.each(['X-Portcullis-Account', 'x-portcullis-kind, x-portcullis-project'])(
     'a client cannot have %s removed on the way to the application',
@@ -165,7 +192,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
       'x-forwarded-host': 'elsewhere.example',
       'x-original-url': `http://elsewhere.example${harmless}`,
       'x-rewrite-url': harmless,
-      'x-portcullis-api': 'balance',
+      'x-api': 'balance',
     }
     const refused = await send('/nowhere', { ...iam(), ...forged })
     expect([refused.status, refused.received]).toEqual([403, []])

@@ -107,7 +107,11 @@ async function asked(
     const from: readonly Header[] =
       question.clientAddress === undefined ? [] : [['X-Forwarded-For', question.clientAddress]]
     const own: readonly Header[] = [['X-Portcullis-Proxy-Secret', PROXY_SECRET], ...from]
-    return answerOf(await send({ path, headers: [...headersOf(question), ...headers, ...own] }))
+    // A proxy that asks at `/authorize` takes out what clients say of themselves. Envoy does as it is answered.
+    const came = headersOf(question).filter(
+      ([name]) => !(path.startsWith('/authorize') && /^x[-_]portcullis[-_]/i.test(name)),
+    )
+    return answerOf(await send({ path, headers: [...came, ...headers, ...own] }))
   })
 }
 
