@@ -192,14 +192,19 @@ test('logins count as changes of their user, so that nobody fills the trail with
   await loggedIn('pia')
 })
 
-test('a login from outside the addresses of the account is for owners alone', async () => {
+test('a login and a new proof from outside the addresses of the account are for owners alone', async () => {
   const { loggedIn, browser, running } = await startPanel()
-  for (const name of ['olga', 'pia']) await loggedIn(name)
+  const [olga, pia] = [await loggedIn('olga'), await loggedIn('pia')]
   await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.0/24'])
   expect(await login(browser(), 'pia')).toMatchObject({
     status: 403,
     json: { reason: 'ADDRESS_NOT_ALLOWED' },
   })
+  const confirm = (shown: Browser, password = PASSWORD) => shown.post(`${SESSION}/confirm`, { password })
+  expect(await confirm(pia)).toMatchObject({ status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED' } })
+  // What is no proof is told so, as at a login.
+  expect(await confirm(pia, 'a guess of a password')).toMatchObject({ status: 401 })
+  expect(await confirm(olga)).toMatchObject({ status: 200 })
   const shown = browser()
   expect(await login(shown, 'olga')).toMatchObject({ status: 200 })
   const account = { account: ACCOUNT }

@@ -94,9 +94,17 @@ test('a passkey is added once, for one user, and 20 to each', async () => {
   await stage.withPasskey(other)
 })
 
-test('a passkey logs in from an address that the account allows, and is not used up elsewhere', async () => {
+test('a passkey logs in and confirms from an address that the account allows, and is not used up elsewhere', async () => {
   const person = await stage.newPerson()
-  const response = await stage.answerOf(await stage.withPasskey(person))
+  const authenticator = await stage.withPasskey(person)
+  const response = await stage.answerOf(authenticator)
+  const what = { purpose: 'confirm', session: person.session.id } as const
+  const options = await stage.panel.factors.passkeyOptions(what, person.user, ORIGIN)
+  const toConfirm = authenticator.get(options, ORIGIN)
+  const confirm = async () => {
+    const proof = await stage.panel.factors.provePasskey(what, toConfirm, ORIGIN)
+    return stage.panel.logIn.confirmByPasskey(person.session, proof, requestFrom())
+  }
   const restrict = (cidrs: string[]) =>
     stage.store.change('a test', async (change) => {
       const account = await change.records.account(person.account)
@@ -104,8 +112,10 @@ test('a passkey logs in from an address that the account allows, and is not used
     })
   await restrict(['198.51.100.0/24'])
   await expect(stage.logInByPasskey(response)).rejects.toMatchObject({ reason: 'ADDRESS_NOT_ALLOWED' })
+  await expect(confirm()).rejects.toMatchObject({ reason: 'ADDRESS_NOT_ALLOWED' })
   await restrict(['203.0.113.0/24'])
   await stage.logInByPasskey(response)
+  expect((await confirm()).confirmedAtMs).toBe(stage.now())
 })
 
 test('strangers who ask for challenges, and answer them wrongly, leave nothing behind', async () => {

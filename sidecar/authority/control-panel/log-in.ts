@@ -5,11 +5,9 @@
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
-import type { UserRecord } from '../../directory/directory.ts'
 import { type NewSession, PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords } from '../../directory/panel-records.ts'
 import type { Actor, ChangeOrigin } from '../actor.ts'
-import { isAllowed } from '../addresses.ts'
 import { changeDirectory } from '../administration/change.ts'
 import type { Origin, PasswordRequester } from '../authority.ts'
 import { nameOfSource } from '../login-source.ts'
@@ -20,7 +18,7 @@ import type { PanelParts } from './parts.ts'
 import { checkPanelPassword, type PanelPasswords, type ProvenLogin } from './passwords.ts'
 import { expectSecondFactor } from './second-factors.ts'
 import { newPanelSecret } from './secret.ts'
-import { type LiveSession, type PanelSessions, sessionEnded } from './sessions.ts'
+import { expectAddress, type LiveSession, type PanelSessions, sessionEnded } from './sessions.ts'
 
 /** Who asks for a session, and how. */
 export interface LoginRequest {
@@ -140,6 +138,7 @@ export class LogIn {
   ): Promise<LiveSession> {
     return this.#panel.passwords.prove(claim, request.from, async (login) => {
       if (session.holder !== 'user' || session.user.id !== login.user.id) throw sessionEnded()
+      expectAddress(login, request.origin)
       const actor = actorOf(login.user, request.origin)
       request.spend(actor)
       const { factors } = this.#parts
@@ -189,14 +188,6 @@ export class LogIn {
 
 /** No user has these names. */
 const NOBODY = { account: '', userName: '' }
-
-/** An owner who restricted the account too far must be able to mend it (§1). */
-function expectAddress(
-  { user, addresses }: { readonly user: UserRecord; readonly addresses: readonly string[] },
-  { address }: ChangeOrigin,
-): void {
-  if (!isAllowed(address, addresses) && !user.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
-}
 
 /** The password was right before the transaction, and counts only while it is the user's. @throws CallError */
 export async function expectSame(

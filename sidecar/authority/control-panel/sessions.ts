@@ -2,10 +2,12 @@
 import { CallError, callError } from '../../base/call-error.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
+import type { UserRecord } from '../../directory/directory.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords, type PanelSession, type PanelSessionRecord } from '../../directory/panel-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
-import { type Actor, type ChangeView, trusted } from '../actor.ts'
+import { type Actor, type ChangeOrigin, type ChangeView, trusted } from '../actor.ts'
+import { isAllowed } from '../addresses.ts'
 import { changeDirectory, userToChange } from '../administration/change.ts'
 import { found, userIn } from '../administration/found.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
@@ -115,7 +117,7 @@ export class PanelSessions {
    * Writes that the holder has proved again who they are.
    *
    * @param prove expects it, inside the transaction
-   * @throws CallError where the session has ended, and what `prove` throws
+   * @throws CallError where the session has ended, where its account does not allow the address, and what `prove` throws
    */
   confirm(
     actor: Actor,
@@ -123,7 +125,9 @@ export class PanelSessions {
     prove: (change: DirectoryChange) => Promise<void>,
   ): Promise<LiveSession> {
     return changeDirectory(this.#parts.store, actor, async (change) => {
-      if ((await this.find(hash, change.records)) === undefined) throw sessionEnded()
+      const before = await this.find(hash, change.records)
+      if (before === undefined) throw sessionEnded()
+      if (before.holder === 'user') expectAddress(before, actor.origin)
       await prove(change)
       await new PanelChange(change).confirmSession(hash)
       const session = await this.find(hash, change.records)
@@ -159,6 +163,18 @@ export class PanelSessions {
 function touchingActor(session: LiveSession): Actor {
   if (session.holder === 'caller') return trusted(`session ${session.id}`)
   return { ...trusted(`session ${session.id}`, 'users'), principal: session.user.id }
+}
+
+/**
+ * An owner who restricted the account too far must be able to mend it (§1).
+ *
+ * @throws CallError where the account does not allow the address
+ */
+export function expectAddress(
+  { user, addresses }: { readonly user: UserRecord; readonly addresses: readonly string[] },
+  origin: ChangeOrigin | undefined,
+): void {
+  if (!isAllowed(origin?.address, addresses) && !user.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
 }
 
 /** The session is unknown, or has ended. */
