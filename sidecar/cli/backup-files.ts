@@ -29,6 +29,7 @@ export interface RestoreOptions extends BackupOptions, ConfirmOptions {
   readonly pepperOnly?: boolean
   readonly replace?: boolean
   readonly endTokens?: boolean
+  readonly endStaticTokens?: boolean
   readonly check?: boolean
 }
 
@@ -91,6 +92,8 @@ export async function restoreFiles(
     throw usageError('expected the file of a backup, or --keys')
   if (options.keys !== undefined && newKeys) throw usageError('--new-keys: expected no --keys with it')
   if (options.keys === undefined && pepperOnly) throw usageError('--pepper-only: expected --keys with it')
+  if (file === undefined && (options.endTokens || options.endStaticTokens))
+    throw usageError('--end-tokens and --end-static-tokens: expected the file of a backup with them')
   const { data, place } = await placeOf(options)
   const keys = options.keys === undefined ? undefined : await readBackedUpKeys(options.keys)
   if (options.check) return checkFiles(file, options)
@@ -131,7 +134,7 @@ async function checkFiles(file: string | undefined, { json, keys }: RestoreOptio
 async function restoreInto(
   { data, place }: Awaited<ReturnType<typeof placeOf>>,
   file: string,
-  { replace = false, endTokens = false }: RestoreOptions,
+  { replace = false, endTokens = false, endStaticTokens = false }: RestoreOptions,
   pepper: string | undefined,
 ): Promise<Restored> {
   const { restoreDirectory } = await import('../directory/backup/restore.ts')
@@ -142,6 +145,7 @@ async function restoreInto(
     folder: data,
     replace,
     endTokens,
+    endStaticTokens,
     actor: commandLine().name,
     // Without a pepper the next start makes one, so no static token is recognised.
     pepper: pepper ?? pepperFingerprintIn(data) ?? '',
@@ -160,8 +164,9 @@ function printRestored(
     ...warningsOfKeys(difference),
   ]
   if (json) {
-    const { details, change, replaced, keptAs } = restored ?? {}
-    printJson({ file, ...details, change, replaced, kept_as: keptAs, keys, warnings })
+    const { details, change, replaced, keptAs, staticTokensEnded } = restored ?? {}
+    const ended = { static_tokens_ended: staticTokensEnded }
+    printJson({ file, ...details, change, replaced, kept_as: keptAs, ...ended, keys, warnings })
   } else
     print(
       [

@@ -31,17 +31,19 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .option('--new-keys', 'make new keys where the folder has none: every token is denied')
     .option('--replace', 'replace a directory that has records, and keys that are others')
     .option('--end-tokens', 'revoke every IAM token, and not only those that were issued after the backup')
+    .option('--end-static-tokens', 'revoke every static token; their users create new ones')
     .option('--check', 'verify the files and change nothing')
   addHelpParts(addConfirmOption(restore), {
     examples: [
       'restore directory.backup',
       'restore directory.backup --keys keys.backup --replace',
+      'restore directory.backup --end-tokens --end-static-tokens',
       'restore directory.backup --check',
       'restore --keys keys.backup --pepper-only',
     ],
     notes: [
       'IAM tokens that were issued after the backup are revoked for good. Everything else that was changed after it is undone.',
-      'Revocations of the directory that is replaced are kept, where it can be read.',
+      'Revocations of the directory that is replaced are kept, where it can be read. Elsewhere, for example on a new machine, what was revoked after the backup is valid again, unless the two options end all tokens.',
     ],
   }).action(async (file: string | undefined, options: RestoreOptions) => {
     const { restoreFiles } = await import('./backup-files.ts')

@@ -3,12 +3,18 @@ import type { KeyDifference } from '../authority/keys-backup.ts'
 import type { Restored } from '../directory/backup/restore.ts'
 
 /** What a person has to know, and may have to do again. @param ended whether no earlier IAM token is accepted */
-export function warningsOf({ details, replaced, foreignStaticTokens }: Restored, ended: boolean): string[] {
+export function warningsOf(
+  { details, replaced, staticTokensEnded, foreignStaticTokens }: Restored,
+  ended: boolean,
+): string[] {
   const after = details.created_at
   return [
     ended
       ? 'every IAM token that was issued before is denied; users obtain new ones with their passwords'
       : `IAM tokens that were issued after ${after} are revoked, where a change came between; users obtain new ones`,
+    ...(staticTokensEnded === undefined
+      ? []
+      : [`every static token is revoked, ${staticTokensEnded} that were active; users create new ones`]),
     ...warningsOfReplaced(replaced, after),
     ...(foreignStaticTokens > 0
       ? [
@@ -32,7 +38,7 @@ function warningsOfReplaced(replaced: Restored['replaced'], after: string): stri
   if (replaced === undefined || replaced.unreadable !== undefined) {
     const why = replaced === undefined ? '' : ` (the replaced one cannot be read: ${replaced.unreadable})`
     return [
-      `what was revoked, disabled, deleted or replaced after ${after} is valid again${why}: do it again; --end-tokens ends every IAM token`,
+      `what was revoked, disabled, deleted or replaced after ${after} is valid again${why}: do it again; --end-tokens ends every IAM token, and --end-static-tokens every static token`,
     ]
   }
   const { undone, revocations } = replaced

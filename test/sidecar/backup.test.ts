@@ -29,6 +29,9 @@ import {
 
 const stopped = newStopped()
 
+const operatorOf = ({ connect, folder }: RunningSidecar) =>
+  connect({ callerToken: readFileSync(join(folder, 'administrator-token'), 'utf8').trim() })
+
 const loginOf = (password: string) => ({
   password: { userName: 'account', account: ACCOUNT, password },
   scope: { account: ACCOUNT },
@@ -122,10 +125,7 @@ describe('a directory that was restored', () => {
     await running.client.revoke({ value: token })
     const { administration } = running.sidecar
     const { staticToken } = secrets
-    const owner = running.connect({
-      callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
-    })
-    await owner.revoke({ value: staticToken })
+    await operatorOf(running).revoke({ value: staticToken })
     await administration.users.update(TESTER, ACCOUNT, 'account', 'service_user', { enabled: false })
     await running.sidecar.close()
     const { warnings, kept_as: keptAs, change } = await done('restore', backup, '--replace', ...data)
@@ -146,23 +146,28 @@ describe('a directory that was restored', () => {
     expect(statSync(`${keptAs}`).mode & 0o777).toBe(0o600)
   })
 
-  test('with --end-tokens accepts no token of before, where the revocations after the backup are lost', async () => {
+  test('where the revocations after the backup are lost, accepts no token of before of a kind that is ended', async () => {
     const { running, secrets, token, data } = await scene()
     const backup = newBackup()
     await done('backup', backup, ...data)
     await running.client.revoke({ value: token })
+    await operatorOf(running).revoke({ value: secrets.staticToken })
     await running.sidecar.close()
-    for (const [more, reason] of [
-      [[], 'ALLOWED'],
-      [['--end-tokens'], 'CREDENTIAL_REVOKED'],
+    for (const [more, ofIam, ofStatic, ended] of [
+      [[], 'ALLOWED', 'ALLOWED', {}],
+      [['--end-tokens'], 'CREDENTIAL_REVOKED', 'ALLOWED', { tokens_ended: true }],
+      [['--end-static-tokens'], 'ALLOWED', 'CREDENTIAL_REVOKED', { static_tokens_ended: 1 }],
     ] as const) {
       for (const end of ['', '-wal', '-shm'])
         rmSync(join(running.folder, `directory.sqlite${end}`), { force: true })
-      const { warnings } = await done('restore', backup, ...more, ...data)
+      const { warnings, change } = await done('restore', backup, ...more, ...data)
       expect(warnings.join()).toContain('is valid again')
       const restored = await runSidecar({ folder: running.folder })
-      expect(await reasonOf(restored, token)).toBe(reason)
+      expect(await reasonOf(restored, token)).toBe(ofIam)
+      expect(await reasonOf(restored, secrets.staticToken)).toBe(ofStatic)
       expect(await reasonOf(restored, (await issued(restored, secrets)).value)).toBe('ALLOWED')
+      const [record] = await restored.sidecar.administration.audit('', { after: `${change - 1}`, size: 1 })
+      expect(record?.details).toMatchObject({ revocations_kept: 0, ...ended })
       await restored.sidecar.close()
     }
   })

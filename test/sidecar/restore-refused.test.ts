@@ -100,11 +100,17 @@ describe('a restoration is refused, and changes nothing,', () => {
     expect(await reasonOf(running, token)).toBe('CREDENTIAL_REVOKED')
   })
 
+  test.each(['--end-tokens', '--end-static-tokens'])('of the keys alone with %s', async (option) => {
+    const restore = ['restore', '--keys', newBackup(), option, '--data', newFolder()]
+    expect(await refused(...restore)).toContain('expected the file of a backup with them')
+  })
+
   test('of a backup of a newer version, and of one from the future', async () => {
     const { backup } = await stopped()
     const folder = join(newFolder(), 'data')
     const options = {
-      ...{ path: backup, folder, replace: true, endTokens: false, actor: 'a test', pepper: '' },
+      ...{ path: backup, folder, replace: true, actor: 'a test', pepper: '' },
+      ...{ endTokens: false, endStaticTokens: false },
       place: { file: join(folder, 'directory.sqlite') },
     }
     await expect(restoreDirectory({ ...options, nowMs: Date.now() - 3_600_000 })).rejects.toThrow(

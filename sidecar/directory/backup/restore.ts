@@ -20,6 +20,8 @@ export interface RestoreOptions {
   readonly replace: boolean
   /** Whether every IAM token is revoked, and not only those of after the backup. */
   readonly endTokens: boolean
+  /** Whether every static token is revoked. */
+  readonly endStaticTokens: boolean
   /** Who restores, for the audit trail. */
   readonly actor: string
   /** Fingerprint of the pepper that the directory is going to be used with. */
@@ -35,6 +37,8 @@ export interface Restored {
   readonly replaced: Replaced | undefined
   /** Where the file is that was replaced; `undefined`: there was none, or the directory is shared. */
   readonly keptAs: string | undefined
+  /** How many static tokens this revoked; `undefined`: it was not wished. */
+  readonly staticTokensEnded: number | undefined
   /** Active static tokens that were hashed with another pepper. */
   readonly foreignStaticTokens: number
 }
@@ -60,6 +64,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
   const { details } = scratch
   // Larger than every number that was ever given: a directory has far fewer changes than one a millisecond.
   const change = Math.max(nowMs, details.last_change + 1, (replaced?.lastChange ?? 0) + 1)
+  const staticTokensEnded = options.endStaticTokens ? scratch.endStaticTokens(nowMs) : undefined
   scratch.record(change, options.endTokens ? -1 : details.last_change, {
     atMs: nowMs,
     actor: options.actor,
@@ -67,11 +72,12 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
       after: details.last_change,
       revocations_kept: replaced?.revocations ?? 0,
       ...(options.endTokens && { tokens_ended: true }),
+      ...(staticTokensEnded !== undefined && { static_tokens_ended: staticTokensEnded }),
     },
   })
   const foreignStaticTokens = scratch.foreignStaticTokens(options.pepper)
   const keptAs = await install(scratch, place, replaced, nowMs)
-  return { details, change, replaced, keptAs, foreignStaticTokens }
+  return { details, change, replaced, keptAs, staticTokensEnded, foreignStaticTokens }
 }
 
 async function install(

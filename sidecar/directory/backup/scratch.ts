@@ -85,6 +85,16 @@ export class Scratch implements Disposable {
     return added.changes > 0
   }
 
+  /** Revokes every static token. Returns how many were active. */
+  endStaticTokens(atMs: number): number {
+    this.#prepare(
+      `INSERT INTO revocations (token_id, revoked_at_ms)
+       SELECT id, :at FROM static_tokens WHERE revoked_at_ms IS NULL ON CONFLICT DO NOTHING`,
+    ).run({ at: atMs })
+    const end = 'UPDATE static_tokens SET revoked_at_ms = :at WHERE revoked_at_ms IS NULL'
+    return Number(this.#prepare(end).run({ at: atMs }).changes)
+  }
+
   /** Records the restoration as a change. @param change its number @param after tokens of later changes are revoked */
   record(change: number, after: number, record: { atMs: number; actor: string; details: object }): void {
     this.#database
