@@ -1,9 +1,6 @@
 /** The rules for names of records: their length and their characters. */
 import { invalidArgument } from '../base/call-error.ts'
-import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
-
-/** Length of the longest name of a record, in characters. */
-export const NAME_LENGTH_MAX = 255
+import { isName, NAME_EXPECTED, NAME_LENGTH_MAX } from '../base/name.ts'
 
 /**
  * Whether some record can have this name. Stores are never queried for other texts, because some stores fail on them. Records of
@@ -20,10 +17,10 @@ export function canBeName(text: string): boolean {
 
 /** @param field the field of the request, for the error @throws CallError if a new record cannot have this name */
 export function checkName(field: string, name: string): void {
-  if (!canBeName(name) || !isVisible(name))
+  if (!isName(name))
     throw invalidArgument({
       field,
-      expected: `a name of 1 to ${NAME_LENGTH_MAX} characters ${VISIBLE_EXPECTED}`,
+      expected: `a name of 1 to ${NAME_LENGTH_MAX} characters ${NAME_EXPECTED}`,
     })
 }
 

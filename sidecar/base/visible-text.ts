@@ -2,9 +2,11 @@
 
 /**
  * Control characters (C0 and C1), format characters (text direction, zero width, byte order mark, tags), line and paragraph
- * separators, and the fillers of Hangul, which look like blanks.
+ * separators, what Unicode says to leave out where it is not supported (variation selectors, the fillers of Hangul), and signs that are
+ * drawn as nothing: of Braille, music, hieroglyphs and Khitan, and the place of an object.
  */
-const INVISIBLE = '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\u115f\\u1160\\u3164\\uffa0]'
+const INVISIBLE =
+  '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}]'
 
 const ONE_INVISIBLE = new RegExp(INVISIBLE, 'u')
 const EVERY_INVISIBLE = new RegExp(INVISIBLE, 'gu')

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { DNS_EXPECTED, dnsName, URI_EXPECTED, uriName } from '../base/certificate-name.ts'
-import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
+import { isName, NAME_EXPECTED } from '../base/name.ts'
 import { isRight, RIGHT_EXPECTED } from '../config/caller-rights.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
@@ -47,8 +47,8 @@ export function addCallerCommand(program: Command): void {
       'The configuration gets the hash of the token alone. A running sidecar follows the change of its file.',
     ],
   }).action((name: string, options: NewCallerOptions) => {
-    if (name.trim() === '') throw usageError('<name>: expected a name that is not empty')
-    if (!isVisible(name)) throw usageError(`<name>: expected a name ${VISIBLE_EXPECTED}`)
+    if (name === '') throw usageError('<name>: expected a name that is not empty')
+    if (!isName(name)) throw usageError(`<name>: expected a name ${NAME_EXPECTED}`)
     for (const right of options.right ?? [])
       if (!isRight(right)) throw usageError(`--right: expected ${RIGHT_EXPECTED}`)
     const certificate = certificateOf(options)

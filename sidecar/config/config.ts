@@ -1,13 +1,13 @@
 /** The configuration: combines a file, environment variables and flags into one validated value, or an error with the key. */
-import { type Problem, Problems, pathOf, problemsBy, problemText } from '../../matrix/document/index.ts'
+import { type Problem, problemsBy, problemText } from '../../matrix/document/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
-import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
 import type { RouteSetting } from '../routes/route.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import type { DecisionLogSettings } from './decision-log.ts'
 import { validate } from './gen/config.ts'
 import { readTextFile } from './text-file.ts'
+import { textProblems } from './text-problems.ts'
 import type { TokensConfig } from './token-names.ts'
 import type { TracesSettings } from './tracing.ts'
 
@@ -283,21 +283,7 @@ export function changeRatesOf({ changes }: Config) {
 
 function problemsOf(document: unknown): readonly Problem[] {
   const problems = problemsBy(validate, document)
-  return problems.length > 0 ? problems : invisibleTexts(document)
-}
-
-/** Names, paths and URLs are shown in logs and errors. */
-function invisibleTexts(document: unknown): readonly Problem[] {
-  const problems = new Problems()
-  const look = (value: unknown, path: readonly (string | number)[]): void => {
-    if (typeof value === 'string' && !isVisible(value))
-      problems.add(() => ({ path: pathOf(path), expected: `expected a text ${VISIBLE_EXPECTED}` }))
-    if (typeof value !== 'object' || value === null) return
-    for (const [key, each] of Object.entries(value))
-      look(each, [...path, Array.isArray(value) ? Number(key) : key])
-  }
-  look(document, [])
-  return problems.list()
+  return problems.length > 0 ? problems : textProblems(document)
 }
 
 /** The variables of the configuration. The command line reads the path of the file from the first one. */

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { readJson } from '../../matrix/document/index.ts'
+import { isName, NAME_EXPECTED, NAME_LENGTH_MAX } from '../base/name.ts'
 import type { Answer } from './identity-client.ts'
 
 /** A token as its issuer describes it. */
@@ -197,9 +198,11 @@ function object(value: unknown, expected: string): JsonObject {
   return value as JsonObject
 }
 
+/** A name or an id, which is shown and compared as names are. */
 function text(value: unknown, path: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > 255)
-    throw new AnswerFault(`a text of 1 to 255 characters in \`${path}\``)
+  if (typeof value !== 'string' || value === '' || value.length > NAME_LENGTH_MAX)
+    throw new AnswerFault(`a text of 1 to ${NAME_LENGTH_MAX} characters in \`${path}\``)
+  if (!isName(value)) throw new AnswerFault(`a text ${NAME_EXPECTED}, in \`${path}\``)
   return value
 }
 

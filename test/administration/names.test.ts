@@ -7,36 +7,12 @@ import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { TESTER } from '../support/actor.ts'
 import { account, administer, client, directory, running } from '../support/administration.ts'
 import { command, FakeTerminal } from '../support/command-line.ts'
+import { NO_NAMES } from '../support/names.ts'
 import { newFile } from '../support/resources.ts'
 
 administer()
 
-const INVISIBLE: readonly [name: string, character: string][] = [
-  ['the bell', '\u0007'],
-  ['a line break', '\n'],
-  ['delete', '\u007f'],
-  ['the control sequence introducer of C1', '\u009b'],
-  ['next line of C1', '\u0085'],
-  ['a soft hyphen', '\u00ad'],
-  ['an Arabic letter mark', '\u061c'],
-  ['a Hangul filler', '\u3164'],
-  ['a zero width space', '\u200b'],
-  ['a zero width joiner', '\u200d'],
-  ['a right-to-left mark', '\u200f'],
-  ['a line separator', '\u2028'],
-  ['a paragraph separator', '\u2029'],
-  ['a right-to-left override', '\u202e'],
-  ['a left-to-right embedding', '\u202a'],
-  ['a word joiner', '\u2060'],
-  ['a right-to-left isolate', '\u2067'],
-  ['a pop directional isolate', '\u2069'],
-  ['a byte order mark', '\ufeff'],
-  ['a tag character', '\u{e0041}'],
-]
-
-describe.each(INVISIBLE)('a name with %s', (_name, character) => {
-  const name = `ev${character}il`
-
+describe.each(NO_NAMES)('a name %s', (_name, name) => {
   test.each<[what: string, create: () => Promise<unknown>]>([
     ['an account', () => directory.createAccount({ account: name })],
     ['a project', () => directory.createProject({ account, name })],
@@ -76,10 +52,19 @@ describe.each(INVISIBLE)('a name with %s', (_name, character) => {
     ['callers[0].name', { callers: [{ name, token_sha256: 'a'.repeat(64) }] }],
     ['http.catalog[0].name', { http: { catalog: [{ type: 'x', name, url: 'http://x' }] } }],
     ['http.region', { http: { region: name } }],
+    [
+      'routes[0].target.account.fixed',
+      { routes: [{ path: '/a', api: 'iam', target: { account: { fixed: name } } }] },
+    ],
+    [
+      'profiles.job.projects[0]',
+      { profiles: { job: { account: 'a', user_name: 'b', password_file: 'p', projects: [name] } } },
+    ],
     ['profiles.job.user_name', { profiles: { job: { account: 'a', user_name: name, password_file: 'p' } } }],
   ])('is refused for %s of the configuration', (key, config) => {
     const file = newFile(JSON.stringify(config), 'portcullis.yaml')
-    expect(() => readConfig({ file })).toThrow(`${file}: ${key}: expected a text without control characters`)
+    expect(() => readConfig({ file })).toThrow(/: expected a (?:text|name) without control characters/)
+    expect(() => readConfig({ file })).toThrow(`${file}: ${key}: `)
   })
 
   test('is refused for a new caller', async () => {

@@ -15,14 +15,17 @@ export interface ApiKey {
 /** Length of the longest name, in characters. */
 const NAME_LENGTH_MAX = 255
 
-/** Control characters, and characters that nobody sees. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+/** Control characters, characters that nobody sees, and blanks of other widths than the space. */
+const INVISIBLE =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Zs}/u
 
 /** What is wrong with the name of something new; `undefined`: nothing. The sidecar decides; this says it before anything is sent. */
 export function nameFault(name: string): string | undefined {
   if (name.trim() === '') return texts.names.empty
   if (name.length > NAME_LENGTH_MAX) return texts.names.long
   if (INVISIBLE.test(name)) return texts.names.invisible
+  if (name !== name.trim()) return texts.names.blanks
+  if (name !== name.normalize('NFC')) return texts.names.composed
   return undefined
 }
 

@@ -14,6 +14,8 @@ export const texts = {
     empty: 'expected a name',
     long: 'expected at most 255 characters',
     invisible: 'expected a name without control characters and other invisible characters',
+    blanks: 'expected a name without blanks around it',
+    composed: 'expected letters with their accents as one character (NFC)',
   },
 
   lastUse: {

@@ -1,4 +1,5 @@
 /** What the pages of the profile show: keys, last uses, masks, ways to log in, sessions, squares. */
+import * as fc from 'fast-check'
 import { encode } from 'uqr'
 import { describe, expect, test } from 'vitest'
 import { apiOpenedBy, staticKind } from '../../../console/model/sample.ts'
@@ -18,6 +19,7 @@ import {
   keyNameFault,
   lastUseOf,
   masked,
+  nameFault,
   shownKeys,
 } from '../../../console/panel/model/keys.ts'
 import { type OwnSession, shownSessions } from '../../../console/panel/model/own.ts'
@@ -25,6 +27,7 @@ import { QUIET, squaresPath } from '../../../console/panel/model/squares.ts'
 import type { Factors } from '../../../console/panel/model/wire.ts'
 import { texts } from '../../../console/texts/en/profile.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
+import { isName } from '../../../sidecar/base/name.ts'
 
 const key = (id: string, change: Partial<ApiKey> = {}): ApiKey => ({
   ...{ id, name: `key ${id}`, createdAtMs: Number(id), revokedAtMs: undefined, lastUsedDay: '' },
@@ -54,9 +57,23 @@ describe('API keys', () => {
     ['x'.repeat(256), texts.names.long],
     ['a\u202eb', texts.names.invisible],
     ['a\nb', texts.names.invisible],
+    ['a\u2800b', texts.names.invisible],
+    ['a\u00a0b', texts.names.invisible],
+    ['ci ', texts.names.blanks],
+    ['caf\u0065\u0301', texts.names.composed],
     ['key 1', texts.keys.taken],
   ])('name %j', (name, fault) => {
     expect(keyNameFault(name, keys)).toBe(fault)
+  })
+
+  test('is what the sidecar takes for one', () => {
+    const character = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 })
+    const name = fc.string({ unit: fc.oneof(fc.constantFrom(...' a\u0301\u2800\ufe0f\u00a0é'), character) })
+    fc.assert(
+      fc.property(name, (text) => {
+        expect(nameFault(text) === undefined).toBe(isName(text))
+      }),
+    )
   })
 
   test.each<[day: string | null | undefined, use: unknown]>([

@@ -845,7 +845,7 @@ export type CreateProjectRequest = Message<"portcullis.v1.CreateProjectRequest">
   account: string;
 
   /**
-   * Project name: 1 to 255 characters without control and other invisible characters.
+   * Project name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters.
    *
    * @generated from field: string name = 2;
    */
@@ -1105,7 +1105,7 @@ export type CreateServiceUserRequest = Message<"portcullis.v1.CreateServiceUserR
   account: string;
 
   /**
-   * Name: 1 to 255 characters without control and other invisible characters.
+   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters.
    *
    * @generated from field: string name = 2;
    */
@@ -1519,7 +1519,7 @@ export type CreateControlPanelUserRequest = Message<"portcullis.v1.CreateControl
   account: string;
 
   /**
-   * Name: 1 to 255 characters without control and other invisible characters.
+   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters.
    *
    * @generated from field: string name = 2;
    */

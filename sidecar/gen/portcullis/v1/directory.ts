@@ -304,7 +304,7 @@ export interface DeleteAccountResponse {
 export interface CreateProjectRequest {
   /** Account number. */
   account: string;
-  /** Project name: 1 to 255 characters without control and other invisible characters. */
+  /** Project name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters. */
   name: string;
 }
 
@@ -378,7 +378,7 @@ export interface DeleteProjectResponse {
 export interface CreateServiceUserRequest {
   /** Account number. */
   account: string;
-  /** Name: 1 to 255 characters without control and other invisible characters. */
+  /** Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters. */
   name: string;
   /** The permissions of the user. They decide which tokens the user may get. */
   permissions: Permission[];
@@ -506,7 +506,7 @@ export interface SetServiceUserValidatorResponse {
 export interface CreateControlPanelUserRequest {
   /** Account number. */
   account: string;
-  /** Name: 1 to 255 characters without control and other invisible characters. */
+  /** Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters. */
   name: string;
   /** Whether the user owns the account. */
   owner: boolean;

@@ -1,0 +1,30 @@
+/** What a schema cannot say of the texts of a configuration: that each can be seen whole, and that names follow the rule of names. */
+import { type Problem, Problems, pathOf } from '../../matrix/document/index.ts'
+import { isName, NAME_EXPECTED } from '../base/name.ts'
+import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
+
+/** Keys of names: of callers, regions and services, and of accounts, projects and users. */
+const NAMES: ReadonlySet<string> = new Set([
+  ...['name', 'region', 'account', 'accounts', 'user_name', 'project', 'projects', 'fixed'],
+])
+
+/** Names, paths and URLs are shown in logs and errors. */
+export function textProblems(document: unknown): readonly Problem[] {
+  const problems = new Problems()
+  const look = (value: unknown, path: readonly (string | number)[]): void => {
+    if (typeof value === 'string' && !isVisible(value))
+      problems.add(() => ({ path: pathOf(path), expected: `expected a text ${VISIBLE_EXPECTED}` }))
+    else if (typeof value === 'string' && NAMES.has(keyOf(path)) && !isName(value))
+      problems.add(() => ({ path: pathOf(path), expected: `expected a name ${NAME_EXPECTED}` }))
+    if (typeof value !== 'object' || value === null) return
+    for (const [key, each] of Object.entries(value))
+      look(each, [...path, Array.isArray(value) ? Number(key) : key])
+  }
+  look(document, [])
+  return problems.list()
+}
+
+/** The key of a value, or of the list that has it. */
+function keyOf(path: readonly (string | number)[]): string {
+  return path.findLast((part) => typeof part === 'string') ?? ''
+}
