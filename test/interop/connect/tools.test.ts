@@ -74,6 +74,13 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
     })
   }
 
+  const asked = (type: string, token: string) => ({
+    ':method': 'POST',
+    ':path': CHECK,
+    'content-type': type,
+    authorization: `Bearer ${token}`,
+  })
+
   test.each(['Connect', 'gRPC-Web'])('%s has streams in both directions, for callers', async (protocol) => {
     const { http, token } = await runSecure()
     const transport = connectTransport(protocol, http)
@@ -145,12 +152,12 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
   })
 
   test('a request that took too long is answered once, also where it ends after that', async () => {
-    const { http: address } = await runSecure({ times: { http: { headersMs: 100, requestMs: 100 } } })
+    const { http: address, token } = await runSecure({ times: { http: { headersMs: 100, requestMs: 100 } } })
     // Without a window the answer stays on its way, and the request open.
     const session = connect(`https://${address}`, { ...trust(), settings: { initialWindowSize: 0 } })
     session.on('error', () => {})
     for (const type of ['application/json', 'application/grpc-web+json']) {
-      const stream = session.request({ ':method': 'POST', ':path': CHECK, 'content-type': type })
+      const stream = session.request(asked(type, token))
       stream.on('error', () => {})
       const [{ ':status': status }] = await once(stream, 'response')
       expect(status).toBe(408)
@@ -164,11 +171,11 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
   })
 
   test('a client that leaves its answer unread loses the call', async () => {
-    const { http: address } = await runSecure({ flags: { 'grpc.reader_timeout_ms': 100 } })
+    const { http: address, token } = await runSecure({ flags: { 'grpc.reader_timeout_ms': 100 } })
     const session = connect(`https://${address}`, { ...trust(), settings: { initialWindowSize: 0 } })
     session.on('error', () => {})
     for (const type of ['application/json', 'application/grpc-web+json']) {
-      const stream = session.request({ ':method': 'POST', ':path': CHECK, 'content-type': type })
+      const stream = session.request(asked(type, token))
       stream.on('error', () => {})
       stream.end(Buffer.alloc(7))
       await once(stream, 'close').catch(() => {})
