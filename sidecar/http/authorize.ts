@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
+import { connectionOf, headersOf } from '../base/http-request.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { type DenialAnswer, denialAnswer, routeDenialAnswer } from '../http-authorization/denial.ts'
 import { everyIdentityHeader, isIdentity } from '../http-authorization/identity.ts'
@@ -17,7 +18,6 @@ import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
-import { connectionOf, headersOf } from './question.ts'
 import { SECRET_HEADER } from './trusted-proxies.ts'
 
 /** Whoever reaches the routes is a known proxy. */

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CallError, invalidArgument } from '../base/call-error.ts'
+import { connectionOf, headersOf } from '../base/http-request.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { clientAddress } from '../http-authorization/client-address.ts'
 import { type Decided, decide, headerChanges } from '../http-authorization/decide.ts'
@@ -21,7 +22,6 @@ import type { Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
-import { connectionOf, headersOf } from './question.ts'
 
 // Not imported, because an import makes Node create every export of the module.
 const { METHODS } = process.getBuiltinModule('node:http')

@@ -1,6 +1,7 @@
 /** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameOfSource, sourceAt } from '../authority/login-source.ts'
+import { addressOf, connectionOf } from '../base/http-request.ts'
 import {
   authenticate,
   type IdentitySettings,
@@ -15,7 +16,7 @@ import { forCall, type Services } from '../usecases/services.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { JsonBodies, sendJson } from './json.ts'
 import { type LoginCompatibility, readLogin } from './login-body.ts'
-import { addressOf, connectionOf, questionOf } from './question.ts'
+import { questionOf } from './question.ts'
 import { tokenBody } from './token-body.ts'
 
 /** How the endpoint is configured. */

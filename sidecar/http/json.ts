@@ -2,10 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
-import { carrierOf } from '../base/http-carrier.ts'
+import { carrierOf, connectionOf } from '../base/http-request.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
-import { connectionOf } from './question.ts'
 
 /** The message for an unexpected content type. */
 export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'

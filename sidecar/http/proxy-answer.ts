@@ -1,9 +1,9 @@
 /** Answers to proxies that ask about the requests of their clients. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { addressOf } from '../base/http-request.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { type DenialAnswer, failureAnswer, traceFailure } from '../http-authorization/denial.ts'
 import type { Services } from '../usecases/services.ts'
-import { addressOf } from './question.ts'
 
 /** How a proxy is answered: 200 lets the request pass. */
 export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {

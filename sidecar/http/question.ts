@@ -1,7 +1,7 @@
 /** Who asks the identity endpoint, from where, and about which token. */
 import type { FastifyRequest } from 'fastify'
-import { carrierOf } from '../base/http-carrier.ts'
-import type { LoginConnection, TokenQuestion } from '../usecases/identity.ts'
+import { addressOf, connectionOf, headersOf } from '../base/http-request.ts'
+import type { TokenQuestion } from '../usecases/identity.ts'
 
 /** The question about the token of a request. */
 export function questionOf(request: FastifyRequest): TokenQuestion {
@@ -15,30 +15,4 @@ export function questionOf(request: FastifyRequest): TokenQuestion {
     subject: subjects && (subjects.length === 1 ? (subjects[0] ?? '') : ''),
     acceptExpired: false,
   }
-}
-
-/** Every header with each of its values. */
-export function headersOf({ raw }: FastifyRequest): [name: string, values: string[]][] {
-  const { headersDistinct } = raw
-  const headers: [name: string, values: string[]][] = []
-  for (const name in headersDistinct) headers.push([name, headersDistinct[name] as string[]])
-  return headers
-}
-
-/** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */
-export function addressOf(request: FastifyRequest): string {
-  return request.ip || 'gone'
-}
-
-const CONNECTIONS = new WeakMap<object, LoginConnection>()
-
-/** The connection of a request. */
-export function connectionOf({ raw, socket }: FastifyRequest): LoginConnection {
-  const carrier = carrierOf(raw)
-  let connection = CONNECTIONS.get(carrier)
-  if (connection === undefined) {
-    connection = { name: String(socket.remotePort) }
-    CONNECTIONS.set(carrier, connection)
-  }
-  return connection
 }

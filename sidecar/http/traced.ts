@@ -1,8 +1,8 @@
 /** Requests that are recorded as spans, as far as they belong to a trace that is. Loaded where there are traces. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { addressOf } from '../base/http-request.ts'
 import { type SpanFacts, type TracedCall, traceCarrierOf } from '../base/tracing.ts'
 import type { Tracing } from '../usecases/tracing.ts'
-import { addressOf } from './question.ts'
 
 /** Methods that OpenTelemetry names. A client could name any number of others. */
 const METHODS: ReadonlySet<string> = new Set([

@@ -8,10 +8,9 @@ import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
 import { isAllowed, overlap, readRange } from '../authority/addresses.ts'
 import { LazyLruCache } from '../authority/lazy-lru-cache.ts'
-import { carrierOf } from '../base/http-carrier.ts'
+import { carrierOf } from '../base/http-request.ts'
 import type { Secret } from '../base/secret.ts'
 import { WatchedFile } from '../base/watched-file.ts'
-import type { HttpError } from './errors.ts'
 
 export interface ProxyOptions {
   /** Addresses and ranges that the proxies send from. */
@@ -24,6 +23,12 @@ export interface ProxySecretFile {
   readonly path: string
   /** @throws Error that names the key and the file */
   readonly read: () => readonly Secret[]
+}
+
+/** How a request is answered that only a proxy may send, or that says more than its sender may. */
+export interface RefusedProxy {
+  readonly status: 403
+  readonly message: string
 }
 
 /** The header in which a proxy sends its secret. */
@@ -73,7 +78,7 @@ export class TrustedProxies {
    *
    * @param asked whether only proxies may send such a request
    */
-  problemOf(request: IncomingMessage, asked = false): HttpError | undefined {
+  problemOf(request: IncomingMessage, asked = false): RefusedProxy | undefined {
     const { headers, socket } = request
     if (asked) return this.sent(request) ? undefined : { status: 403, message: this.#expected('') }
     if (headers['x-forwarded-for'] === undefined && headers[SECRET_FIELD] === undefined) return undefined

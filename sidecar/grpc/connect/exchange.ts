@@ -1,6 +1,6 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { carrierOf } from '../../base/http-carrier.ts'
+import { carrierOf } from '../../base/http-request.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
 import type { Budget } from '../../http2/budget.ts'

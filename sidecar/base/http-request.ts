@@ -1,0 +1,42 @@
+/** What a server of HTTP reads of any request: its connection, where it came from, and its headers. */
+import type { IncomingMessage } from 'node:http'
+
+/** What the HTTP server hands to its routes, as far as it is read here. */
+interface Received {
+  readonly raw: IncomingMessage
+  readonly socket: { readonly remotePort?: number | undefined }
+  readonly ip: string
+}
+
+/** What carries a request: the same object for all requests of a connection, of HTTP/1.1 and of HTTP/2. */
+export function carrierOf(request: Pick<IncomingMessage, 'socket'>): object {
+  // With HTTP/2 the socket of each request is another object, and the session is the same.
+  const { stream } = request as { readonly stream?: { readonly session?: object } }
+  return stream?.session ?? request.socket
+}
+
+const CONNECTIONS = new WeakMap<object, { readonly name: string }>()
+
+/** The connection of a request: the same object for all requests on it. The name tells the connections of a client apart. */
+export function connectionOf({ raw, socket }: Pick<Received, 'raw' | 'socket'>): { readonly name: string } {
+  const carrier = carrierOf(raw)
+  let connection = CONNECTIONS.get(carrier)
+  if (connection === undefined) {
+    connection = { name: String(socket.remotePort) }
+    CONNECTIONS.set(carrier, connection)
+  }
+  return connection
+}
+
+/** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */
+export function addressOf({ ip }: Pick<Received, 'ip'>): string {
+  return ip || 'gone'
+}
+
+/** Every header with each of its values. */
+export function headersOf({ raw }: Pick<Received, 'raw'>): [name: string, values: string[]][] {
+  const { headersDistinct } = raw
+  const headers: [name: string, values: string[]][] = []
+  for (const name in headersDistinct) headers.push([name, headersDistinct[name] as string[]])
+  return headers
+}
