@@ -8,6 +8,7 @@ import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import type { IssueRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
 import { AuthorizationStub, DirectoryStub } from '../stubs.ts'
 import { type Forgeries, forge } from './forger.ts'
+import { reportAndEnd } from './report.ts'
 
 /** What an attacker does. A row of a scenario. */
 export type Attack =
@@ -45,7 +46,7 @@ let answers = 0
 const ANSWERS_FIRST = 5
 process.stdin.resume().on('end', () => {
   over = true
-  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0))
+  reportAndEnd(counts)
 })
 
 /** Counts how a call ended. */

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callOf, FRAME, frame, many, messageFrame, open, PREFACE } from '../http2-frames.ts'
 import { endpointOf } from '../interop/raw-connection.ts'
 import { encoded, field } from '../protobuf-bytes.ts'
+import { reportAndEnd } from './report.ts'
 
 /** What an attacker holds. A row of a scenario. */
 export type Holding = {
@@ -178,7 +179,7 @@ if (import.meta.main) {
   setPriority(5)
   process.stdin.resume().on('end', () => {
     over = true
-    process.stdout.write(`${JSON.stringify(endings)}\n`, () => process.exit(0))
+    reportAndEnd(endings)
   })
   for (let connection = 0; connection < holding.connections; connection++) void attack(grpc, http, holding)
   await sleep(500)

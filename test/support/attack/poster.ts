@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setPriority } from 'node:os'
+import { reportAndEnd } from './report.ts'
 
 /** Requests over HTTP. A row of a scenario. */
 export type Bodies =
@@ -59,7 +60,7 @@ const counts: Record<string, number> = {}
 let over = false
 process.stdin.resume().on('end', () => {
   over = true
-  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0))
+  reportAndEnd(counts)
 })
 
 function count(ending: string): void {

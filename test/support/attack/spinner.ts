@@ -1,10 +1,11 @@
 /** A program that only computes, with the priority that it is given, until its input ends. */
 import { setPriority } from 'node:os'
+import { reportAndEnd } from './report.ts'
 
 const { priority } = JSON.parse(process.argv[2] ?? '') as { priority: number }
 setPriority(priority)
 process.stdin.resume().on('end', () => {
-  process.stdout.write('{}\n', () => process.exit(0))
+  reportAndEnd({})
 })
 process.stdout.write('attacking\n')
 

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
 import type { Flood } from '../attack/flood.ts'
 import { floodOf } from '../attack/genome.ts'
+import { reportAndEnd } from '../attack/report.ts'
 import {
   callOf,
   END_HEADERS,
@@ -246,7 +247,7 @@ async function run(address: string, flood: Flood): Promise<void> {
     over = true
   })
   await attacking
-  process.stdout.write(`${JSON.stringify(report)}\n`)
+  reportAndEnd(report)
 }
 
 function endingOf({ goAway }: Seen): string {
@@ -290,5 +291,4 @@ if (import.meta.main) {
   const flood = name.startsWith('{') ? floodOf(JSON.parse(name)) : FLOODS[name]
   if (flood === undefined) throw new Error(`no flood ${name}`)
   await run(address, flood)
-  process.exit(0)
 }
