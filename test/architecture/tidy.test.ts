@@ -1,7 +1,9 @@
 /** Style that can be checked by a machine: small files that say what they are for, and nothing left lying about. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { functionsOf } from '../support/functions.ts'
-import { sources, sourcesIn } from '../support/sources.ts'
+import { ROOT, sources, sourcesIn } from '../support/sources.ts'
 
 /** Most lines that a file has. A longer one has more than one reason to exist. */
 const LINES_MAX = 400
@@ -65,6 +67,15 @@ test.each(HABITS)('$claim', ({ broken, examples }) => {
   expect(examples.filter((text) => !broken(text))).toEqual([])
   expect(written.filter(({ text }) => broken(text)).map(({ path }) => path)).toEqual([])
 })
+
+test.each(['.nvmrc', '.devcontainer/devcontainer.json', 'deploy/container/Containerfile'])(
+  '%s names the Node that the tests run on',
+  (path) => {
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const named = readFileSync(join(ROOT, path), 'utf8').match(/(?<=^|node:)\d+\.\d+\.\d+/g)
+    expect(named).toEqual([devDependencies.node])
+  },
+)
 
 test('random texts that people copy are made in one place, where none looks like an option of a command', () => {
   const direct = /[=:(] ?randomBytes\([^;\n]*\)\.toString\('base64url'\)/
