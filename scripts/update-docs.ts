@@ -84,16 +84,11 @@ function errorTable(): string {
 }
 
 function configurationTable(): string {
-  const rows = scalarKeys.map(({ path, variable, default: value, description }) =>
-    [`\`${path.join('.')}\``, `\`${variable}\``, value === undefined ? '' : `\`${value}\``, description].join(
-      ' | ',
-    ),
+  const rows = scalarKeys.map(
+    ({ path, default: value, description }) =>
+      `| \`${path.join('.')}\` | ${value === undefined ? '' : `\`${value}\``} | ${description} |`,
   )
-  return [
-    '| key | variable | default | meaning |',
-    '|---|---|---|---|',
-    ...rows.map((row) => `| ${row} |`),
-  ].join('\n')
+  return ['| key | default | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { docsChart, readDocs } from '../../bench/report/results.ts'
 import { REASONS } from '../../engine/index.ts'
 import { CHART, generatedParts, partOf } from '../../scripts/update-docs.ts'
+import { scalarKeys } from '../../sidecar/config/config.ts'
 import { failed } from '../support/attack/goals.ts'
 import { readResults } from '../support/attack/results.ts'
 import { ROOT } from '../support/sources.ts'
@@ -19,6 +20,13 @@ test('every part that a page marks as generated is', () => {
     Array.from(text.matchAll(/^<!-- ([a-z-]+) -->$/gm), ([, name]) => `${path}: ${name}`),
   )
   expect(marked.sort()).toEqual(generatedParts.map(({ page, name }) => `${page}: ${name}`).sort())
+})
+
+test('the variable of every key follows the one rule that docs/configuration.md states', () => {
+  const others = scalarKeys.filter(
+    ({ path, variable }) => variable !== `PORTCULLIS_${path.join('_').toUpperCase()}`,
+  )
+  expect(others).toEqual([])
 })
 
 test('the reasons of a decision are those of the engine, in order', () => {
