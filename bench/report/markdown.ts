@@ -26,13 +26,13 @@ export function headlineBlock(docs: BenchDocs): string {
   ].join('\n')
 }
 
-/** What a check costs, for the first page. @returns an empty text if it was not measured */
+/** How long a check takes, for the first page. @returns an empty text if it was not measured */
 export function costSentence(docs: BenchDocs): string {
   const check = rowOf(docs, COSTS.check)
   const [cerbos, opa, keystone] = [COSTS.check, COSTS.opa, COSTS.keystone].map((at) => rowOf(docs, at)?.ratio)
   if (!(check && cerbos && opa && keystone)) return ''
-  const times = ({ median }: Ratio) => number(Math.round(1 / median))
-  return `A \`Check\` of claims takes ${number(check.a.value)} µs of processor time over gRPC; OPA takes ${times(opa)} times as much, and Cerbos ${times(cerbos)} times. A sidecar before a Keystone answers \`Check\` of its tokens from the cache for 1/${times(keystone)} of the cost of asking it.`
+  const times = ({ median }: Ratio) => number(1 / median)
+  return `Under load, a \`Check\` of claims over gRPC takes ${number(check.a.value)} µs; Cerbos takes ${times(cerbos)} times as long, and OPA ${times(opa)} times. A sidecar before a Keystone answers \`Check\` of its tokens from the cache in 1/${times(keystone)} of the time that Keystone takes.`
 }
 
 /** How many cores a rate takes. @returns an empty text if nothing was measured */

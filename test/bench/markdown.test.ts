@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Latency, Row } from '../../bench/harness/suite.ts'
 import type { BenchDocs } from '../../bench/report/data.ts'
-import { HEADLINES } from '../../bench/report/headlines.ts'
+import { COSTS, HEADLINES } from '../../bench/report/headlines.ts'
 import { allRowsBlock, benchmarksPart, headlineBlock } from '../../bench/report/markdown.ts'
 import { EXPECTED } from './expected.ts'
 
@@ -47,6 +47,11 @@ test('there are a dozen rows that matter at most, each once and of a suite that 
   expect(HEADLINES.length).toBeLessThanOrEqual(12)
   expect(new Set(HEADLINES.map(({ suite, row }) => `${suite}/${row}`)).size).toBe(HEADLINES.length)
   for (const { suite, row } of HEADLINES) expect(EXPECTED.get(suite)?.compared, row).toContain(row)
+})
+
+test('the sentence of the README compares rows that matter, which its link shows first', () => {
+  for (const { suite, row } of Object.values(COSTS))
+    expect(HEADLINES.map((headline) => `${headline.suite}/${headline.row}`)).toContain(`${suite}/${row}`)
 })
 
 test('those with calls of their own have a latency', () => {

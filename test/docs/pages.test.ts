@@ -17,10 +17,10 @@ test.each([
   expect(pageOf(path).text.trimEnd().split('\n').length).toBeLessThanOrEqual(linesMax)
 })
 
-test('README.md leads to every page for users', () => {
-  const links = linksIn(pageOf('README.md')).map(({ target }) => target)
-  const others = userPages.map(({ path }) => path).filter((path) => path !== 'README.md')
-  expect(others.filter((path) => !links.includes(path))).toEqual([])
+test('README.md leads to docs/README.md, and that to every page for users', () => {
+  expect(linksOf('README.md')).toContain('docs/README.md')
+  const others = userPages.map(({ path }) => path).filter((path) => !/README\.md$/.test(path))
+  expect(others.filter((path) => !linksOf('docs/README.md').includes(path))).toEqual([])
 })
 
 describe.each(pages)('$path', (page) => {
@@ -32,6 +32,10 @@ describe.each(pages)('$path', (page) => {
     }
   })
 
+  test('no table has a row twice', () => {
+    expect(tablesIn(page).flatMap(doubledRows)).toEqual([])
+  })
+
   test('every file and folder that is named is there', () => {
     const missing = pathsIn(page).filter((path) => !existsSync(join(ROOT, path)))
     // The changelog speaks of what was, too.
@@ -39,13 +43,24 @@ describe.each(pages)('$path', (page) => {
   })
 })
 
+test('the reader of tables finds a row that is there twice', () => {
+  const text = '| a |\n|---|\n| `x` | 1 |\n| `x` | 2 |\n| y | 1 |\n| y | 2 |\n| y | 1 |\n\n| `x` | 1 |\n'
+  expect(tablesIn({ text }).map(doubledRows)).toEqual([['| `x` | 2 |', '| y | 1 |'], []])
+})
+
 test('every picture says what it shows to those who do not see it, and is loaded in a moment', () => {
   const pictures = pages.flatMap(({ path, text }) =>
-    Array.from(text.matchAll(/!\[([^\]]*)\]\(([^)\s]+\.png)\)/g), ([, says = '', target = '']) => ({
-      says,
-      file: join(ROOT, dirname(path), target),
-    })),
+    Array.from(
+      text.matchAll(/<img src="([^"]+\.png)" width="\d+%" alt="([^"]*)">/g),
+      ([, target = '', says = '']) => ({
+        says,
+        file: join(ROOT, dirname(path), target),
+      }),
+    ),
   )
+  // Each is written in the one way in which its width can be said.
+  const named = pages.flatMap(({ text }) => proseOf(text).match(/\.png/g) ?? [])
+  expect(pictures).toHaveLength(named.length)
   expect(pictures).not.toHaveLength(0)
   for (const { says, file } of pictures) {
     expect(says.length, file).toBeGreaterThan(20)
@@ -158,6 +173,22 @@ function linksIn({ text }: Page): Link[] {
       anchor,
     }),
   ).filter(({ target }) => !/^https?:/.test(target))
+}
+
+/** The files that a page links, from the root. */
+function linksOf(path: string): string[] {
+  return linksIn(pageOf(path)).map(({ target }) => join(dirname(path), target))
+}
+
+/** The tables of a page, as their rows. */
+function tablesIn({ text }: Pick<Page, 'text'>): string[][] {
+  return Array.from(proseOf(text).matchAll(/(?:^\|.*\n)+/gm), ([table]) => table.trimEnd().split('\n'))
+}
+
+/** Rows that repeat an earlier one: its first cell, where that is a key, a reason or a message; or all of it. */
+function doubledRows(table: readonly string[]): string[] {
+  const keys = table.map((row) => /^\| (`[^|]*)\|/.exec(row)?.[1] ?? row)
+  return table.filter((_row, index) => keys.indexOf(keys[index] ?? '') < index)
 }
 
 /** The anchors that GitHub makes of headings. */
