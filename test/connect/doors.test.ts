@@ -30,7 +30,7 @@ const { sidecar } = await runSidecar({
 })
 const [host = '', port = ''] = (sidecar.httpAddress ?? '').split(':')
 
-/** Sends header fields that announce a body, and nothing of the body. @returns the answer until its end */
+/** Sends header fields that announce a body, and nothing of the body. @returns the answer */
 function answerTo(path: string, headers: Readonly<Record<string, string>>): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), host)
@@ -41,11 +41,19 @@ function answerTo(path: string, headers: Readonly<Record<string, string>>): Prom
     let text = ''
     socket.setEncoding('latin1').on('data', (part: string) => {
       text += part
+      // The sidecar waits for the rest of the request for a while.
+      if (isWhole(text)) socket.destroy()
     })
     socket.on('error', reject).on('close', () => resolve(text))
-    // It is closed here, where the sidecar waits for the rest.
-    socket.setTimeout(1_000, () => socket.destroy())
   })
+}
+
+/** Whether an answer of HTTP/1.1 has all of its body. */
+function isWhole(answer: string): boolean {
+  const [head = '', ...body] = answer.split('\r\n\r\n')
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? []
+  if (length === undefined) return answer.endsWith('\r\n0\r\n\r\n')
+  return body.join('\r\n\r\n').length >= Number(length) && body.length > 0
 }
 
 const PATHS = [AuthorizationServiceService, DirectoryServiceService, HealthService].flatMap((service) =>
