@@ -1,6 +1,6 @@
 /**
  * `npm run sizing`: how large a directory is on the disk, how long a sidecar takes to start with it, and what memory it takes, by the
- * number of users, of revocations and of tokens in use. docs/sizing.md has the figures of a run.
+ * number of users, of revocations and of tokens in use. docs/operate/deployment.md has the figures of a run.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dirname, '..')
 export const CHART = join(ROOT, 'docs/bench.svg')
 
 export interface GeneratedPart {
-  /** From the root, for example `docs/matrix.md`. */
+  /** From the root, for example `docs/use/matrix.md`. */
   readonly page: string
   /** What its comments say. */
   readonly name: string
@@ -30,16 +30,20 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'README.md', name: 'matrix-excerpt', make: matrixExcerpt },
   { page: 'README.md', name: 'cost', make: () => costSentence(readDocs()) },
   {
-    page: 'docs/matrix.md',
+    page: 'docs/use/matrix.md',
     name: 'matrix',
     make: () => fenced(['$ npx portcullis matrix', ...matrixLines()]),
   },
-  { page: 'docs/clients.md', name: 'errors', make: errorTable },
-  { page: 'docs/configuration.md', name: 'configuration', make: configurationTable },
-  { page: 'docs/security.md', name: 'attacks', make: () => attackTable(readResults()) },
-  { page: 'docs/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
-  { page: 'docs/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
-  { page: 'docs/benchmarks.md', name: 'benchmarks', make: () => benchmarksPart(readDocs(), 'bench.svg') },
+  { page: 'docs/use/clients.md', name: 'errors', make: errorTable },
+  { page: 'docs/operate/configuration.md', name: 'configuration', make: configurationTable },
+  { page: 'docs/decide/security.md', name: 'attacks', make: () => attackTable(readResults()) },
+  { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
+  { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
+  {
+    page: 'docs/decide/benchmarks.md',
+    name: 'benchmarks',
+    make: () => benchmarksPart(readDocs(), '../bench.svg'),
+  },
 ]
 
 /** What stands between the comments of a part; `undefined`: they are not there. */

@@ -30,7 +30,7 @@ interface CallErrorRow {
   readonly login?: 'wrong_password' | 'refused' | 'continues'
 }
 
-/** Every reason, grouped by code. The protos and docs/clients.md list them too; a test compares the three. */
+/** Every reason, grouped by code. The protos and docs/use/clients.md list them too; a test compares the three. */
 export const CALL_ERRORS = {
   INVALID_ARGUMENT: { code: 'INVALID_ARGUMENT', message: '{violations}', retry: false },
 

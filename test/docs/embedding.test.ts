@@ -5,9 +5,9 @@ import { DENIAL_STATUSES } from '../../sidecar/denial.ts'
 import { blocksOf, fileOf, needOf, pageOf } from './page.ts'
 import { readPage } from './story.ts'
 
-const page = pageOf('docs/embedding.md')
+const page = pageOf('docs/use/embedding.md')
 
-describe('docs/embedding.md', () => {
+describe('docs/use/embedding.md', () => {
   const terminal = readPage(page)
   const serve = async (command: string): Promise<string> => {
     const [, port] = /port: (\d+)/.exec(await terminal().start(command)) ?? []

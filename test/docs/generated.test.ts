@@ -22,7 +22,7 @@ test('every part that a page marks as generated is', () => {
   expect(marked.sort()).toEqual(generatedParts.map(({ page, name }) => `${page}: ${name}`).sort())
 })
 
-test('the variable of every key follows the one rule that docs/configuration.md states', () => {
+test('the variable of every key follows the one rule that docs/operate/configuration.md states', () => {
   const others = scalarKeys.filter(
     ({ path, variable }) => variable !== `PORTCULLIS_${path.join('_').toUpperCase()}`,
   )
@@ -30,7 +30,7 @@ test('the variable of every key follows the one rule that docs/configuration.md 
 })
 
 test('the reasons of a decision are those of the engine, in order', () => {
-  const lines = pageOf('docs/clients.md').text.matchAll(/^`[A-Z][A-Z_` ]+`$/gm)
+  const lines = pageOf('docs/use/clients.md').text.matchAll(/^`[A-Z][A-Z_` ]+`$/gm)
   expect(Array.from(lines, ([line]) => line.split(' ')).flat()).toEqual(
     REASONS.map((reason) => `\`${reason}\``),
   )

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../support/sources.ts'
 
-/** A page by its path from the root, for example `docs/matrix.md`. */
+/** A page by its path from the root, for example `docs/use/matrix.md`. */
 export interface Page {
   readonly path: string
   readonly text: string

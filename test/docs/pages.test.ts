@@ -92,8 +92,8 @@ test('no page for users cites a section of the source, but where an output does'
   expect(citing).toEqual([])
 })
 
-describe('docs/troubleshooting.md', () => {
-  const page = pageOf('docs/troubleshooting.md')
+describe('docs/operate/troubleshooting.md', () => {
+  const page = pageOf('docs/operate/troubleshooting.md')
   /** In the first column: messages, and reasons in capitals. */
   const quoted = Array.from(page.text.matchAll(/^\| `([^`]+)`/gm), ([, message = '']) => message)
   const code = sources.filter(({ path }) => /^(engine|matrix|sidecar)\//.test(path)).map(({ text }) => text)
@@ -107,7 +107,7 @@ describe('docs/troubleshooting.md', () => {
 
   test('says something of every reason for which a check is denied', () => {
     const denials = Array.from(
-      pageOf('docs/embedding.md').text.matchAll(/^\| `([A-Z_]+)` \| [45]/gm),
+      pageOf('docs/use/embedding.md').text.matchAll(/^\| `([A-Z_]+)` \| [45]/gm),
       ([, reason]) => reason,
     )
     expect(quoted).toEqual(expect.arrayContaining(denials))

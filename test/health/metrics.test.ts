@@ -201,23 +201,24 @@ describe('a sidecar counts', async () => {
     }
   })
 
-  test.each(['deploy/grafana/portcullis.json', 'deploy/prometheus/portcullis.rules.yaml', 'docs/health.md'])(
-    'every metric that %s names, and no other',
-    async (file) => {
-      const named = new Set(readFileSync(join(ROOT, file), 'utf8').match(/\bportcullis_[a-z_]+[a-z]\b/g))
-      const { text } = await scrape(running.sidecar.healthAddress)
-      const sources = globSync(['sidecar/**/*.ts'], { cwd: ROOT, exclude: ['sidecar/dist/**'] })
-        .map((path) => readFileSync(join(ROOT, path), 'utf8'))
-        .join('\n')
-      // What no part of this sidecar has is at least in the code.
-      const known = (name: string) => text.includes(`# TYPE ${name} `) || sources.includes(`'${name}'`)
-      const missing = [...named].filter(
-        (name) => !known(name) && !known(name.replace(/_(bucket|sum|count)$/, '')),
-      )
-      expect(missing).toEqual([])
-      expect(named.size).toBeGreaterThan(7)
-    },
-  )
+  test.each([
+    'deploy/grafana/portcullis.json',
+    'deploy/prometheus/portcullis.rules.yaml',
+    'docs/operate/health.md',
+  ])('every metric that %s names, and no other', async (file) => {
+    const named = new Set(readFileSync(join(ROOT, file), 'utf8').match(/\bportcullis_[a-z_]+[a-z]\b/g))
+    const { text } = await scrape(running.sidecar.healthAddress)
+    const sources = globSync(['sidecar/**/*.ts'], { cwd: ROOT, exclude: ['sidecar/dist/**'] })
+      .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+      .join('\n')
+    // What no part of this sidecar has is at least in the code.
+    const known = (name: string) => text.includes(`# TYPE ${name} `) || sources.includes(`'${name}'`)
+    const missing = [...named].filter(
+      (name) => !known(name) && !known(name.replace(/_(bucket|sum|count)$/, '')),
+    )
+    expect(missing).toEqual([])
+    expect(named.size).toBeGreaterThan(7)
+  })
 })
 
 test('with `health.metrics: false` there is no such path', async () => {

@@ -84,7 +84,7 @@ describe.skipIf(!tools.ok || !compose.ok || !envoy.ok)('deploy/compose', () => {
   })
 
   test('the secrets are made as the page says, and everything starts', async () => {
-    const [block] = blocksOf(pageOf('docs/container.md')).filter((each) => needOf(each) === 'compose')
+    const [block] = blocksOf(pageOf('docs/operate/container.md')).filter((each) => needOf(each) === 'compose')
     await runProgram('sh', ['-e', '-c', block?.text ?? ''], { cwd: place })
     await inContainers('up', '--detach', 'postgres')
     // This podman has no condition of health to wait for, so what Compose does is done here.

@@ -1,5 +1,5 @@
 /**
- * A real Envoy that verifies IAM tokens by the keys of a sidecar, with the filter of docs/jwks.md: what it lets pass, what it refuses,
+ * A real Envoy that verifies IAM tokens by the keys of a sidecar, with the filter of docs/integrate/jwks.md: what it lets pass, what it refuses,
  * and what it cannot know.
  */
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
@@ -33,7 +33,7 @@ const program = await obtained('Envoy', installEnvoy)
 
 /** The filters of the page: the one that verifies, and the one behind it. */
 // biome-ignore lint/suspicious/noExplicitAny: as Envoy has it
-const [shown, behind]: any[] = blocksOf(pageOf('docs/jwks.md'))
+const [shown, behind]: any[] = blocksOf(pageOf('docs/integrate/jwks.md'))
   .filter(({ text }) => text.startsWith('name: envoy.filters.'))
   .map(({ text }) => parse(text))
 const { issuer, audiences } = shown.typed_config.providers.portcullis

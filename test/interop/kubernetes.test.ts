@@ -124,8 +124,8 @@ describe.skipIf(!tools.ok)('the manifests', () => {
     ])
   })
 
-  test('the probes of docs/health.md are those of the manifests', () => {
-    const block = blocksOf(pageOf('docs/health.md')).find((each) => fileOf(each) === 'probes.yaml')
+  test('the probes of docs/operate/health.md are those of the manifests', () => {
+    const block = blocksOf(pageOf('docs/operate/health.md')).find((each) => fileOf(each) === 'probes.yaml')
     const [shown] = (parse(block?.text ?? '') as { containers: Record<string, unknown>[] }).containers
     const { container } = sidecarOf(objectsOf('standalone'))
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const)

@@ -7,7 +7,7 @@ import { blocksOf, needOf, userPages } from '../docs/page.ts'
 import { isNotRun, readPage } from '../docs/story.ts'
 
 /** Read by `npm test`. */
-const ELSEWHERE = ['README.md', 'docs/embedding.md']
+const ELSEWHERE = ['README.md', 'docs/use/embedding.md']
 
 const read = userPages.filter((page) => {
   const blocks = blocksOf(page)
@@ -17,7 +17,9 @@ const read = userPages.filter((page) => {
 })
 
 test('there are such pages', () => {
-  expect(read.map(({ path }) => path)).toEqual(expect.arrayContaining(['docs/runbooks.md', 'docs/matrix.md']))
+  expect(read.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['docs/operate/runbooks.md', 'docs/use/matrix.md']),
+  )
 })
 
 describe.each(read)('$path', (page) => {

@@ -1,5 +1,5 @@
 /**
- * The units of deploy/systemd, and docs/systemd.md read from top to bottom, on a systemd that is process 1 of namespaces of its own. So what
+ * The units of deploy/systemd, and docs/operate/systemd.md read from top to bottom, on a systemd that is process 1 of namespaces of its own. So what
  * the units forbid is forbidden: system calls, folders, users, devices.
  */
 import { cpSync, globSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ describe.skipIf(!installed.ok)('with systemd', () => {
     expect(await run('systemd-analyze', args)).toContain('Overall exposure level')
   })
 
-  describe('docs/systemd.md', () => {
+  describe('docs/operate/systemd.md', () => {
     let machine: Machine
     let output = ''
     beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.skipIf(!installed.ok)('with systemd', () => {
       cpSync(join(repository, 'deploy'), join(machine.folder, 'deploy'), { recursive: true })
     })
 
-    for (const block of blocksOf(pageOf('docs/systemd.md'))) {
+    for (const block of blocksOf(pageOf('docs/operate/systemd.md'))) {
       const file = fileOf(block)
       test(`line ${block.line}: ${file ?? block.text.split('\n')[0]}`, async () => {
         if (file !== undefined) writeFileSync(join(machine.folder, file), block.text)

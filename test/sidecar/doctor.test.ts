@@ -255,7 +255,7 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'a key of the configuration that is unknown',
     spoil: () => ({ drain: 1 }),
-    expected: ['error', 'configuration', /drain/, /docs\/configuration\.md/],
+    expected: ['error', 'configuration', /drain/, /docs\/operate\/configuration\.md/],
   },
 ]
 

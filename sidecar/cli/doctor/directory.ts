@@ -64,7 +64,7 @@ export async function directoryFindings(
           warning(
             subject,
             'PostgreSQL acknowledges changes before a standby has them; a failover can lose a revocation',
-            'set synchronous_standby_names on the primary: docs/postgresql.md',
+            'set synchronous_standby_names on the primary: docs/operate/postgresql.md',
           ),
         ]
       : []),

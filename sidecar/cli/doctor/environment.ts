@@ -26,7 +26,7 @@ export function environmentFindings(
       warning(
         name,
         'nothing reads this variable',
-        'correct its name, or remove it; docs/configuration.md lists the variables',
+        'correct its name, or remove it; docs/operate/configuration.md lists the variables',
       ),
     )
 }

@@ -47,7 +47,7 @@ export async function examine(options: SidecarOptions, now: () => number): Promi
   return [...others.map((problem) => error(subject, problem, MEND_CONFIGURATION)), ...findings]
 }
 
-const MEND_CONFIGURATION = 'correct the key; docs/configuration.md describes it'
+const MEND_CONFIGURATION = 'correct the key; docs/operate/configuration.md describes it'
 
 async function examineConfig(config: Config, now: () => number): Promise<Finding[]> {
   const { folder, pepper } = await examineFolder(config, now)

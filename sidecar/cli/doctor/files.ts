@@ -47,7 +47,7 @@ export function diskFindings(folder: string): Finding[] {
       ? warning(
           folder,
           `${mebibytes}; changes are refused when the disk is full, and checks go on`,
-          'make room: see the runbook of a full disk in docs/runbooks.md',
+          'make room: see the runbook of a full disk in docs/operate/runbooks.md',
         )
       : ok(folder, mebibytes),
   ]

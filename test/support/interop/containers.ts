@@ -200,7 +200,7 @@ export class Containers {
     return (await this.podman('image', 'mount', image)).trim()
   }
 
-  /** Starts a container as docs/container.md says, and waits until it is ready. @returns its name */
+  /** Starts a container as docs/operate/container.md says, and waits until it is ready. @returns its name */
   async start(image: string, args: readonly string[], command: readonly string[] = []): Promise<string> {
     const hardened = ['--read-only', '--read-only-tmpfs=false', '--cap-drop=all']
     const flags = [...hardened, '--security-opt=no-new-privileges', ...args]
