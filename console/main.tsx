@@ -2,6 +2,7 @@
 import { render } from 'preact'
 import type { Matrix } from '../engine/index.ts'
 import { routeOf } from './model/link.ts'
+import { OWN_HEADER } from './model/own-header.ts'
 import { type Mode, rulesOf } from './model/rules.ts'
 import { CHECK_PATH, checkBody, verdictOf } from './model/verify.ts'
 import { texts } from './texts/en/explorer.ts'
@@ -9,6 +10,7 @@ import { App } from './ui/app.tsx'
 import type { PanelEntry } from './ui/control-panel.ts'
 import type { Verify } from './ui/page.ts'
 import { hideSecret, takeSecret } from './ui/secret.ts'
+import type { AskRules, Shown } from './ui/use-rules.ts'
 
 /** What the page shows, as JSON: `rules.json` of a sidecar, or a part of a page that is one file. */
 interface Given {
@@ -24,20 +26,23 @@ interface Given {
 declare const SERVED: boolean
 
 const entry: PanelEntry = {
-  load: async (rules) => (await import('./panel/index.tsx')).openControlPanel(rules, takeSecret),
+  load: async (changed) => (await import('./panel/index.tsx')).openControlPanel(changed, takeSecret),
   routeHere: () => {
     hideSecret()
     return routeOf(location.hash)
   },
 }
 
+/** What the sidecar knows the page by, beside a session. The token of a caller who opened the page with it is nowhere else. */
+let known: Readonly<Record<string, string>> = OWN_HEADER
+
 const verifyHere: Verify = async (api, headers, circumstances) => {
   try {
     const response = await fetch(CHECK_PATH, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', ...known },
       body: checkBody(api, headers, circumstances),
-      credentials: 'omit',
+      credentials: 'same-origin',
     })
     return verdictOf(response.status, await response.json())
   } catch {
@@ -45,24 +50,30 @@ const verifyHere: Verify = async (api, headers, circumstances) => {
   }
 }
 
-async function given(): Promise<Given> {
-  const inside = document.getElementById('rules')?.textContent
-  if (inside) return JSON.parse(inside) as Given
-  const response = await fetch('rules.json', { credentials: 'omit' })
-  if (!response.ok) throw new Error(`status ${response.status}`)
-  return (await response.json()) as Given
+const shown = ({ matrix, mode, verify, controlPanel = false }: Given): Shown => ({
+  rules: rulesOf(matrix, mode),
+  verify: verify ? verifyHere : undefined,
+  controlPanel,
+})
+
+const askRules: AskRules = async (callerToken) => {
+  const headers = callerToken ? { ...OWN_HEADER, Authorization: `Bearer ${callerToken}` } : known
+  const response = await fetch('rules.json', { headers, credentials: 'same-origin' })
+  if (!response.ok) return (await import('./ui/locked.tsx')).refusedBy(response)
+  known = headers
+  return shown((await response.json()) as Given)
 }
+
+/** The page as one file has what it shows in itself. */
+const inside = (): Shown => shown(JSON.parse(document.getElementById('rules')?.textContent ?? '') as Given)
 
 async function start(place: HTMLElement): Promise<void> {
   document.documentElement.lang = texts.language
   if (SERVED) hideSecret()
   try {
-    const { matrix, mode, verify, controlPanel } = await given()
-    const panel = SERVED && controlPanel ? entry : undefined
-    render(
-      <App rules={rulesOf(matrix, mode)} verify={verify ? verifyHere : undefined} entry={panel} />,
-      place,
-    )
+    const first = SERVED ? await askRules() : inside()
+    const panel = SERVED && first.controlPanel ? entry : undefined
+    render(<App first={first} ask={SERVED ? askRules : undefined} entry={panel} />, place)
   } catch {
     render(
       <main class="task">

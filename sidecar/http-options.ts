@@ -12,6 +12,7 @@ const HSTS_DAYS = 365
 
 export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
   const { trusted_proxies: addresses = [], proxy_secret_file: path } = http
+  const callersOnly = !isForThisMachine({ grpc, http })
   return {
     address: http.address,
     secure: http.tls !== undefined,
@@ -34,10 +35,8 @@ export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
     },
     authorize: http.authorize,
     jwks: http.jwks,
-    console: http.console ? { verify: http.connect } : undefined,
-    authzen: http.authzen
-      ? { callersOnly: !isForThisMachine({ grpc, http }), evaluationsMax: grpc.max_batch_length }
-      : undefined,
+    console: http.console ? { verify: http.connect, callersOnly } : undefined,
+    authzen: http.authzen ? { callersOnly, evaluationsMax: grpc.max_batch_length } : undefined,
     proxies:
       addresses.length === 0 && path === undefined
         ? undefined

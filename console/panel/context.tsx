@@ -15,8 +15,8 @@ export interface Context {
   readonly toaster: Toaster
   /** The pages that exist. */
   readonly there: readonly PanelPage[]
-  /** The rules in force: which API accepts which kind of token. */
-  readonly rules: Rules
+  /** The rules in force: which API accepts which kind of token. `undefined`: the sidecar does not show them, or not yet. */
+  readonly rules?: Rules | undefined
 }
 
 const Provided = createContext<Context | undefined>(undefined)

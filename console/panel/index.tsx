@@ -2,7 +2,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { FIRST_ROUTE, linkTo, type PanelPage, type Route } from '../model/routes.ts'
-import type { Rules } from '../model/rules.ts'
 import { texts } from '../texts/en/panel.ts'
 import type { ControlPanel } from '../ui/control-panel.ts'
 import { type Context, goTo, PanelProvider, RouteProvider, usePanel, usePanelState } from './context.tsx'
@@ -14,15 +13,15 @@ import { accountOf, menuOf, OPEN_PAGES } from './model/pages.ts'
 import { panelIn, type Told, whoOf } from './model/panel.ts'
 import { newToaster } from './model/toasts.ts'
 import type { Who } from './model/wire.ts'
-import { LoginPage } from './pages/login.tsx'
+import { LoginCard, LoginPage } from './pages/login.tsx'
 import { PAGES, THERE } from './pages.ts'
 import { Page } from './parts/page.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { SessionDialogs } from './session-dialogs.tsx'
 
-/** Opens it once. @param rules those in force @param takeSecret the secret of the link that led here */
+/** Opens it once. @param changed is told when somebody has logged in or out @param takeSecret the secret of the link that led here */
 export async function openControlPanel(
-  rules: Rules,
+  changed: (loggedIn: boolean) => void,
   takeSecret: () => string | undefined,
 ): Promise<ControlPanel> {
   const styled = loadStyle('panel-style')
@@ -45,8 +44,14 @@ export async function openControlPanel(
   channel.onmessage = ({ data }: MessageEvent<Told>) => void panel.heard(data).catch(() => {})
   const toaster = newToaster()
   const context: Context = {
-    ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE, rules },
+    ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE },
   }
+  let known = false
+  panel.subscribe(() => {
+    const loggedIn = whoOf(panel.state().session) !== undefined
+    if (loggedIn !== known) changed(loggedIn)
+    known = loggedIn
+  })
   void panel.open()
   await styled
   return {
@@ -55,9 +60,14 @@ export async function openControlPanel(
         <AccountMenu route={route} />
       </PanelProvider>
     ),
-    View: ({ route }) => (
-      <PanelProvider value={context}>
+    View: ({ route, rules }) => (
+      <PanelProvider value={useMemo(() => ({ ...context, rules }), [rules])}>
         <View route={route} takeSecret={takeSecret} />
+      </PanelProvider>
+    ),
+    Login: ({ about }) => (
+      <PanelProvider value={context}>
+        <LoginHere about={about} />
       </PanelProvider>
     ),
     Over: () => (
@@ -109,6 +119,13 @@ function View({ route, takeSecret }: ViewProps) {
       </div>
     </RouteProvider>
   )
+}
+
+/** Whoever has logged in waits for what they wanted to see. */
+function LoginHere({ about }: { readonly about: string }) {
+  const { session, problem } = usePanelState()
+  if (session === undefined && problem) return <Broken problem={problem} />
+  return session?.signedIn === false ? <LoginCard about={about} /> : <Waiting />
 }
 
 /** Pages that a link with a secret leads to. Most people never open one, so they come when they are opened. */

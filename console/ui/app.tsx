@@ -2,39 +2,43 @@
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
-import type { Mode, Rules } from '../model/rules.ts'
-import { hashOf, PAGES } from '../model/view.ts'
+import type { Mode } from '../model/rules.ts'
+import { hashOf, PAGES, type View } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { type Chosen, ComparePage } from './compare-page.tsx'
 import type { ControlPanel, PanelEntry } from './control-panel.ts'
 import { Icon } from './icons.tsx'
 import { MatrixPage } from './matrix-page.tsx'
 import { OtherMatrix } from './other-matrix.tsx'
-import type { PageProps, Verify } from './page.ts'
+import type { PageProps } from './page.ts'
 import { Choice } from './parts.tsx'
 import { PlanPage } from './plan-page.tsx'
 import { Settings } from './settings.tsx'
 import { useSingleKeys, useTheme } from './stored.ts'
 import { TryPage } from './try-page.tsx'
 import { useKeys } from './use-keys.ts'
+import { type AskRules, type Refused, type Shown, useRules } from './use-rules.ts'
 import { type Go, useView } from './use-view.ts'
 
 interface AppProps {
-  readonly rules: Rules
-  readonly verify: Verify | undefined
+  /** What was answered when the page was opened. */
+  readonly first: Shown | Refused
+  /** `undefined`: the page has its rules in itself. */
+  readonly ask: AskRules | undefined
   /** `undefined`: there is no control panel here. */
   readonly entry: PanelEntry | undefined
 }
 
-export function App({ rules, verify, entry }: AppProps) {
+export function App({ first, ask, entry }: AppProps) {
   const [view, go, route] = useView(entry)
-  const [panel, isBroken] = useControlPanel(entry, rules, route)
+  const { given, again, changed } = useRules(first, ask)
+  const { rules } = given
+  const [panel, isBroken] = useControlPanel(entry, changed, route !== undefined || rules === undefined)
   const [singleKeys, setSingleKeys] = useSingleKeys()
   const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
   const [chosen, choose] = useState<Chosen | undefined>(undefined)
-  const mode = view.mode ?? rules.mode
-  const engine = useMemo(() => rules.engine(mode), [rules, mode])
+  const props = useExplorer(given, view, go)
   const openHelp = useCallback(() => setHelp(true), [])
   const title = route === undefined ? texts.pages[view.page] : (panel?.titleOf(route) ?? texts.panel)
   useEffect(() => {
@@ -42,20 +46,22 @@ export function App({ rules, verify, entry }: AppProps) {
   }, [title])
   useKeys({ go, singleKeys, leads: route === undefined, openHelp })
 
-  const props: PageProps = { rules, mode, engine, view, go, verify }
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
         {texts.skip}
       </button>
-      <Top view={view} mode={mode} modeInForce={rules.mode} go={go} openHelp={openHelp} route={route}>
+      <Top view={view} mode={props?.mode} modeInForce={rules?.mode} go={go} openHelp={openHelp} route={route}>
         {panel && <panel.Menu route={route} />}
       </Top>
-      {route === undefined && <OtherMatrix view={view} engine={engine} go={go} />}
+      {route === undefined && props && <OtherMatrix view={view} engine={props.engine} go={go} />}
       <main id="content" tabIndex={-1}>
-        {route !== undefined && panel && <panel.View route={route} />}
-        {route !== undefined && isBroken && <p role="alert">{texts.broken.title}</p>}
-        {route === undefined && <Explorer {...props} chosen={chosen} choose={choose} />}
+        {route !== undefined && panel && <panel.View route={route} rules={rules} />}
+        {(route !== undefined || rules === undefined) && isBroken && <p role="alert">{texts.broken.title}</p>}
+        {route === undefined && props && <Explorer {...props} chosen={chosen} choose={choose} />}
+        {route === undefined && given.rules === undefined && (
+          <given.Locked refusal={given} panel={panel} again={again} />
+        )}
       </main>
       {panel && <panel.Over />}
       {help && (
@@ -71,6 +77,21 @@ export function App({ rules, verify, entry }: AppProps) {
   )
 }
 
+/** What the pages of the explorer are given; `undefined`: there are no rules to show. */
+function useExplorer(given: Shown | Refused, view: View, go: Go): PageProps | undefined {
+  const { rules } = given
+  const mode = view.mode ?? rules?.mode
+  const engine = useMemo(() => mode && rules?.engine(mode), [rules, mode])
+  const wasLocked = useRef(false)
+  useEffect(() => {
+    // The form that had the focus is gone.
+    if (wasLocked.current && rules) document.getElementById('content')?.focus()
+    wasLocked.current = rules === undefined
+  }, [rules])
+  if (given.rules === undefined || mode === undefined || engine === undefined) return undefined
+  return { ...given, mode, engine, view, go }
+}
+
 interface ExplorerProps extends PageProps {
   readonly chosen: Chosen | undefined
   readonly choose: (chosen: Chosen | undefined) => void
@@ -84,41 +105,42 @@ function Explorer({ chosen, choose, ...props }: ExplorerProps) {
   return <ComparePage {...props} chosen={chosen} choose={choose} />
 }
 
-/** Loads the control panel: at once for a page of it, and else when the first view is drawn. */
+/** Loads the control panel: at once where it is shown, and else when the first view is drawn. */
 function useControlPanel(
   entry: PanelEntry | undefined,
-  rules: Rules,
-  route: Route | undefined,
+  changed: (loggedIn: boolean) => void,
+  isShown: boolean,
 ): readonly [ControlPanel | undefined, isBroken: boolean] {
   const [panel, setPanel] = useState<ControlPanel | undefined>(undefined)
   const [isBroken, setBroken] = useState(false)
   const wanted = useRef(false)
-  const isPage = route !== undefined
   useEffect(() => {
     if (entry === undefined || wanted.current) return
     const start = () => {
       if (wanted.current) return
       wanted.current = true
-      entry.load(rules).then(setPanel, () => setBroken(true))
+      entry.load(changed).then(setPanel, () => setBroken(true))
     }
-    if (isPage) {
+    if (isShown) {
       start()
       return
     }
     const timer = setTimeout(start, LOADED_AFTER_MS)
     return () => clearTimeout(timer)
-  }, [entry, rules, isPage])
+  }, [entry, changed, isShown])
   return [panel, isBroken]
 }
 
 /** The first view of the explorer comes first. */
 const LOADED_AFTER_MS = 300
 
-interface TopProps extends Pick<PageProps, 'view' | 'go' | 'mode'> {
+interface TopProps extends Pick<PageProps, 'view' | 'go'> {
   readonly route: Route | undefined
   /** In the upper right corner. */
   readonly children: ComponentChildren
-  readonly modeInForce: Mode
+  /** `undefined`: there are no rules to show. */
+  readonly mode: Mode | undefined
+  readonly modeInForce: Mode | undefined
   readonly openHelp: () => void
 }
 
@@ -141,7 +163,7 @@ function Top({ view, go, mode, modeInForce, openHelp, route, children }: TopProp
           </a>
         ))}
       </nav>
-      {route === undefined && (
+      {route === undefined && mode && (
         <Choice
           label={texts.mode.label}
           options={(['resolved', 'strict'] as const).map((each) => ({

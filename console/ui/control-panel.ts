@@ -7,8 +7,10 @@ import type { Rules } from '../model/rules.ts'
 export interface ControlPanel {
   /** In the upper right corner. @param route absent: the explorer is shown */
   readonly Menu: ComponentType<{ readonly route: Route | undefined }>
-  /** A page of it, with what stands beside it. */
-  readonly View: ComponentType<{ readonly route: Route }>
+  /** A page of it, with what stands beside it. @param rules those in force, if they are known */
+  readonly View: ComponentType<{ readonly route: Route; readonly rules: Rules | undefined }>
+  /** How somebody logs in where they are, in place of what only people who are logged in may see. @param about what that is */
+  readonly Login: ComponentType<{ readonly about: string }>
   /** Dialogs and messages over whatever is shown. */
   readonly Over: ComponentType
   readonly titleOf: (route: Route) => string
@@ -16,8 +18,8 @@ export interface ControlPanel {
 
 /** The way into the control panel, where there is one. */
 export interface PanelEntry {
-  /** @param rules those in force */
-  readonly load: (rules: Rules) => Promise<ControlPanel>
+  /** @param changed is told when somebody has logged in or out */
+  readonly load: (changed: (loggedIn: boolean) => void) => Promise<ControlPanel>
   /** The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the address. */
   readonly routeHere: () => Route | undefined
 }

@@ -3,7 +3,6 @@
  * before every call of every service, and again for every message of a stream, because a caller can expire or be withdrawn while a
  * connection is open.
  */
-import { callError } from '../base/call-error.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 import type { CallContext, ClientConnection, Method, Methods, Responses } from './call.ts'
@@ -39,7 +38,7 @@ export function refusingUnknownTokens(
     const authorization = context.metadata('authorization')
     if (authorization.length === 0) return
     try {
-      callers.find({ authorization, iamToken: [], certificateNames: [] })
+      callers.expectToken(authorization)
     } catch (error) {
       const { protocol = 'grpc', address } = context.connection
       trace.refused('a question about access was refused', error, { protocol, address })
@@ -76,20 +75,15 @@ export function forCallersByToken(
 ): Methods {
   const { callers, trace } = services
   return forCallersOnly(methods, callers, {
-    expect: (context) => {
-      const authorization = context.metadata('authorization')
-      const caller = callers.find({ authorization, iamToken: [], certificateNames: [] })
-      if (caller === undefined)
-        throw callError('CALLER_TOKEN_MISSING', { action: 'every call of this listener' })
-    },
+    expect: (context) => void callers.expectToken(context.metadata('authorization')),
     // Whoever reaches the listener can open connections, so they are counted.
     report: ({ address }, error) =>
       trace.refused('a client was refused', error, { protocol: 'http', address }),
     expectSession: async (session, context, path) => {
-      await services.intake.turn(nameOfConnection(context), { session })
+      const connection = nameOfConnection(context)
       const { clientAddress } = presentedIn(context, true)
       const ownersFromAnywhere = path.startsWith(DIRECTORY_SERVICE)
-      await expectLiveSession(services, session, { clientAddress, ownersFromAnywhere })
+      await expectLiveSession(services, session, { clientAddress, connection, ownersFromAnywhere })
     },
   })
 }

@@ -1,16 +1,18 @@
 /**
- * The page of `console/`: the files that the build made, and the rules in force for it. Needs no credential: who reaches this listener may
- * ask for the matrix anyhow.
+ * The page of `console/`: the files that the build made, which are the same for everybody, and the rules in force for it. Who may call
+ * `GetMatrix` over HTTP may have the rules.
  */
 import { hash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pageFile } from '../base/package.ts'
 import type { Services } from '../usecases/services.ts'
-import { sendError } from './errors.ts'
+import { type Admission, expectCaller } from './callers-only.ts'
+import { type HttpError, sendError } from './errors.ts'
 import { sendIfChanged } from './etag.ts'
 import { PAGE } from './host.ts'
+import { sendJson } from './json.ts'
 
-export interface ConsoleOptions {
+export interface ConsoleOptions extends Pick<Admission, 'callersOnly'> {
   /** Whether the page may ask `Check` of this server. */
   readonly verify: boolean
 }
@@ -47,15 +49,21 @@ const HEADERS = {
 
 /** A cache asks each time whether it has the newest. */
 const ASKS = 'no-cache'
+/** A cache of one browser asks each time, with the credential that it has then. */
+const ASKS_FOR_ONE = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' }
 /** The name changes with the content. */
 const NEVER_ASKS = 'public, max-age=31536000, immutable'
 
-/** @throws Error where a checkout has not built the page */
+/** @param sessionOf absent: nobody logs in @throws Error where a checkout has not built the page */
 export function addConsoleRoutes(
   server: FastifyInstance,
-  { rules, controlPanel }: Pick<Services, 'rules' | 'controlPanel'>,
-  { verify }: ConsoleOptions,
+  services: Services,
+  { verify, callersOnly }: ConsoleOptions,
+  sessionOf: Admission['sessionOf'],
 ): void {
+  const { rules } = services
+  // Where it is off, the page has no trace of it.
+  const options = { verify, controlPanel: services.controlPanel !== undefined }
   const page = pageFile('index.html')
   const version = hash('sha256', page, 'base64url')
   server.get(PAGE, async ({ raw, headers }, reply) => {
@@ -64,17 +72,23 @@ export function addConsoleRoutes(
     prepared(reply, ASKS, 'text/html; charset=utf-8')
     return sendIfChanged(reply, page, version, headers['if-none-match'])
   })
-  server.get(`${PAGE}rules.json`, async ({ headers }, reply) => {
-    const { matrix, engine } = rules
-    if (matrix === undefined) return notFound(reply)
-    prepared(reply, ASKS, 'application/json')
-    const mode = engine.strict ? 'strict' : 'resolved'
-    // Where it is off, the page has no trace of it.
-    const options = { verify, controlPanel: controlPanel !== undefined }
-    const body = () => Buffer.from(JSON.stringify({ matrix, mode, ...options }))
-    const version = [engine.rulesDigest, options.verify, options.controlPanel].join(' ')
-    return sendIfChanged(reply, body, version, headers['if-none-match'])
-  })
+  // Before anything else, so that nobody else is told whether they have the newest.
+  const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly, sessionOf })
+  const refuse = (reply: FastifyReply, error: HttpError) => sendRefusal(reply, error, options.controlPanel)
+  server.get(
+    `${PAGE}rules.json`,
+    { onRequest, config: { sendError: refuse, ownTrace: true } },
+    async ({ headers }, reply) => {
+      const { matrix, engine } = rules
+      if (matrix === undefined) return notFound(reply)
+      prepared(reply, ASKS, 'application/json')
+      if (callersOnly) reply.headers(ASKS_FOR_ONE)
+      const mode = engine.strict ? 'strict' : 'resolved'
+      const body = () => Buffer.from(JSON.stringify({ matrix, mode, ...options }))
+      const version = [engine.rulesDigest, options.verify, options.controlPanel].join(' ')
+      return sendIfChanged(reply, body, version, headers['if-none-match'])
+    },
+  )
   server.get<{ Params: { name: string } }>(`${PAGE}assets/:name`, async ({ params: { name } }, reply) => {
     const [, ending = ''] = ASSET.exec(name) ?? []
     const file = ending === '' ? undefined : fileOf(name)
@@ -87,6 +101,17 @@ export function addConsoleRoutes(
 function prepared(reply: FastifyReply, caching: string, type: string): FastifyReply {
   reply.removeHeader('vary')
   return reply.headers({ ...HEADERS, 'cache-control': caching, 'content-type': type })
+}
+
+/** For the page: what to say, and whether somebody can log in. */
+function sendRefusal(
+  reply: FastifyReply,
+  { status, reason, message, retryAfterSeconds }: HttpError,
+  controlPanel: boolean,
+): FastifyReply {
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  return sendJson(reply, status, { reason, message, controlPanel })
 }
 
 function notFound(reply: FastifyReply): FastifyReply {

@@ -185,9 +185,10 @@ function traceUnknownProxy({ trace }: Services, { id, socket }: FastifyRequest):
   trace.record({ level: 'warn', message: 'an unknown proxy was refused', by, details })
 }
 
-/** Logins leave a trace of their own. */
-function traceRefusal({ trace }: Services, { id, ip, method }: FastifyRequest, error: Error): void {
-  if (method === 'POST') return
+/** Logins and questions about access leave a trace of their own. */
+function traceRefusal({ trace }: Services, request: FastifyRequest, error: Error): void {
+  const { id, ip, method, routeOptions } = request
+  if (method === 'POST' || routeOptions.config?.ownTrace) return
   const details = () => ({ request_id: id })
   trace.refused('an identity call was refused', error, { protocol: 'http', address: ip }, details)
 }
@@ -238,9 +239,11 @@ async function addOptionalRoutes(
     addAuthzenRoutes(server, services, authzen, site)
   }
   if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
-  if (console !== undefined) (await import('./console.ts')).addConsoleRoutes(server, services, console)
-  if (services.controlPanel === undefined) return undefined
-  return (await import('./control-panel/routes.ts')).addControlPanelRoutes(server, services, options, mayLast)
+  const panel = services.controlPanel && (await import('./control-panel/routes.ts'))
+  const pages = panel?.addControlPanelRoutes(server, services, options, mayLast)
+  if (console !== undefined)
+    (await import('./console.ts')).addConsoleRoutes(server, services, console, pages?.sessionOf)
+  return pages
 }
 
 /** Loaded only where it is needed. */
@@ -262,7 +265,7 @@ async function addContract(
   mayLast: (request: IncomingMessage) => void,
   pages: PageRequests | undefined,
 ): Promise<void> {
-  await contract?.addTo(server, { mayLast, sessionOf: pages && ((request) => pages.sessionOf(request)) })
+  await contract?.addTo(server, { mayLast, sessionOf: pages?.sessionOf })
 }
 
 function listenAddressOf(options: HttpOptions): { readonly host: string; readonly port: number } {

@@ -49,6 +49,9 @@ export interface IdentifiedCaller extends Caller {
     | { readonly type: 'certificate'; readonly names: readonly CertificateName[] }
 }
 
+/** Of a listener for callers alone, as its refusals have it. */
+export const EVERY_CALL = { action: 'every call of this listener' }
+
 /** Finds callers. They may be replaced at any time. */
 export class Callers {
   #all: readonly Caller[] = []
@@ -102,6 +105,13 @@ export class Callers {
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
     if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
     return this.byDigest(hash('sha256', token, 'buffer'))
+  }
+
+  /** The caller of a call that needs a caller token. @throws CallError where it has none, or not that of a caller */
+  expectToken(authorization: readonly string[]): IdentifiedCaller {
+    const caller = this.find({ authorization, iamToken: [], certificateNames: [] })
+    if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', EVERY_CALL)
+    return caller
   }
 
   /** The caller of a call that needs none: `undefined` too where what it presents identifies nobody. */

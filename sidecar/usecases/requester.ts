@@ -9,8 +9,8 @@ import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
 import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'
-import type { CallerCredentials, IdentifiedCaller } from './callers.ts'
-import type { CallServices } from './services.ts'
+import { type CallerCredentials, EVERY_CALL, type IdentifiedCaller } from './callers.ts'
+import type { CallServices, Services } from './services.ts'
 
 export type Requester = Operator | UserRequester
 
@@ -118,15 +118,23 @@ async function requesterOfSession(
   return { type: 'user', user: session.user, session, ...call }
 }
 
-/** Expects a session that has not ended and counts where the call comes from, whosever it is. @throws CallError */
+/**
+ * Expects a session that has not ended and counts where the call comes from, whosever it is.
+ *
+ * @param connection name of the connection: its calls with sessions have their turn
+ * @throws CallError
+ */
 export async function expectLiveSession(
-  { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
+  { controlPanel, callers, intake }: Pick<Services, 'controlPanel' | 'callers' | 'intake'>,
   hash: Buffer,
-  call: Pick<UserCall, 'clientAddress' | 'ownersFromAnywhere'>,
+  {
+    connection,
+    ...call
+  }: Pick<UserCall, 'clientAddress' | 'ownersFromAnywhere'> & { readonly connection: string },
 ): Promise<void> {
+  await intake.turn(connection, { session: hash })
   const session = await controlPanel?.sessions.use(hash, (found) => expectSessionAddress(call, found))
-  if (session === undefined)
-    throw callError('CALLER_TOKEN_MISSING', { action: 'every call of this listener' })
+  if (session === undefined) throw callError('CALLER_TOKEN_MISSING', EVERY_CALL)
   if (session.holder === 'caller') operatorOf(callers, session)
 }
 

@@ -59,7 +59,10 @@ describe('who may ask', () => {
 
   test('whoever may not is told nothing of the question', async () => {
     const { status, text } = await closed.post(EVALUATION, 'no JSON')
-    expect([status, text]).toEqual([401, 'expected a caller token: `Authorization: Bearer …`'])
+    expect([status, text]).toEqual([
+      401,
+      'every call of this listener needs a caller token: metadata `authorization: Bearer …`',
+    ])
   })
 
   test('refused callers leave a trace without their tokens', () => {
@@ -67,7 +70,7 @@ describe('who may ask', () => {
       line.includes('a question about access was refused'),
     )
     expect(lines.map((line) => JSON.parse(line).reason)).toEqual(
-      expect.arrayContaining(['REQUESTER_NOT_AUTHENTICATED', 'CALLER_TOKEN_INVALID']),
+      expect.arrayContaining(['CALLER_TOKEN_MISSING', 'CALLER_TOKEN_INVALID']),
     )
     expect(closed.running.logLines.filter((line) => line.includes(TOKEN) || line.includes(EXPIRED))).toEqual(
       [],

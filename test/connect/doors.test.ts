@@ -31,12 +31,12 @@ const { sidecar } = await runSidecar({
 const [host = '', port = ''] = (sidecar.httpAddress ?? '').split(':')
 
 /** Sends header fields that announce a body, and nothing of the body. @returns the answer */
-function answerTo(path: string, headers: Readonly<Record<string, string>>): Promise<string> {
+function answerTo(path: string, headers: Readonly<Record<string, string>>, method = 'POST'): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), host)
     const fields = Object.entries({ host: 'identity.example', 'content-length': '3000000', ...headers })
     socket.write(
-      `POST ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+      `${method} ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
     )
     let text = ''
     socket.setEncoding('latin1').on('data', (part: string) => {
@@ -88,6 +88,11 @@ test.each([
 ])('%s', async (path) => {
   for (const more of [{}, { authorization: `Bearer ${'x'.repeat(40)}` }])
     expect(await answerTo(path, { 'content-type': 'application/json', ...more })).toMatch(/^HTTP\/1.1 401 /)
+})
+
+test('/console/rules.json', async () => {
+  for (const more of [{}, { authorization: `Bearer ${'x'.repeat(40)}` }])
+    expect(await answerTo('/console/rules.json', more, 'GET')).toMatch(/^HTTP\/1.1 401 /)
 })
 
 test.each(['/console/session/login', '/console/factors/password'])(

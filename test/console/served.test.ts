@@ -1,9 +1,13 @@
 /** The page at a sidecar: which files it serves, under which policy, and who may ask it. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
-import { startIdentity } from '../support/identity.ts'
-import { eventually, newFile } from '../support/resources.ts'
+import { TESTER } from '../support/actor.ts'
+import { startPanel } from '../support/control-panel.ts'
+import { type RequestHeaders, startIdentity } from '../support/identity.ts'
+import { eventually, newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT } from '../support/sidecar.ts'
 
 const ON = { 'http.console': true, 'http.connect': true }
 
@@ -82,6 +86,112 @@ describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s',
       expect((await ask({ path, headers: { Origin: 'http://127.0.0.1:1' } })).status).toBe(403)
     expect((await ask({ path: '/identity/v3', headers: { Origin: own } })).status).toBe(403)
   })
+})
+
+describe('where callers alone may ask for the matrix', async () => {
+  const title = 'a matrix that no stranger sees'
+  const options = () => ({
+    config: newFile(JSON.stringify({ http: { authzen: true, jwks: true } }), 'portcullis.json'),
+    flags: {
+      ...{ ...ON, 'grpc.address': `unix:${join(newFolder(), 'grpc.sock')}` },
+      matrix: newFile(JSON.stringify({ ...supportMatrix, title }), 'matrix.json'),
+    },
+  })
+  const RULES = '/console/rules.json'
+  const plain = await startIdentity(options())
+  const panel = await startPanel(options())
+  const callerToken = (folder: string) => readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
+  const bearer = { authorization: `Bearer ${callerToken(plain.running.folder)}` }
+  const { etag = '' } = (await plain.ask({ path: RULES, headers: bearer })).headers
+
+  test.each<[claim: string, headers: RequestHeaders, reason: string]>([
+    ['no credential', {}, 'CALLER_TOKEN_MISSING'],
+    ['the version that is in force', { 'if-none-match': etag }, 'CALLER_TOKEN_MISSING'],
+    ['any version', { 'if-none-match': '*' }, 'CALLER_TOKEN_MISSING'],
+    ['an IAM token', { 'x-auth-token': await plain.tokenFor({}) }, 'CALLER_TOKEN_MISSING'],
+    ['an unknown caller token', { authorization: `Bearer ${'x'.repeat(40)}` }, 'CALLER_TOKEN_INVALID'],
+    [
+      'a caller token twice',
+      { authorization: [bearer.authorization, bearer.authorization] },
+      'CALLER_TOKEN_INVALID',
+    ],
+    ['another scheme', { authorization: 'Basic YTpi' }, 'CALLER_TOKEN_INVALID'],
+  ])('who has %s gets nothing of it', async (_claim, headers, reason) => {
+    const answer = await plain.ask({ path: RULES, headers })
+    expect(answer).toMatchObject({
+      ...{ status: 401, json: { reason, message: expect.any(String), controlPanel: false } },
+      headers: { 'www-authenticate': 'Bearer', 'cache-control': 'no-store' },
+    })
+    expect(Object.keys(answer.json)).toEqual(['reason', 'message', 'controlPanel'])
+    expect(answer.headers).not.toHaveProperty('etag')
+    for (const path of [`${RULES}/`, '//console//rules.json', `${RULES}?a`])
+      expect([path, (await plain.ask({ path, headers })).status]).toEqual([path, 401])
+    expect((await plain.ask({ method: 'HEAD', path: RULES, headers })).status).toBe(401)
+  })
+
+  test('the words are those of the contract, and the log has the refusals as it has those of AuthZEN', async () => {
+    const call = await plain.ask({
+      method: 'POST',
+      path: '/portcullis.v1.AuthorizationService/GetMatrix',
+      body: {},
+    })
+    expect([call.status, call.json.message]).toEqual([401, (await plain.ask({ path: RULES })).json.message])
+    const lines = plain.running.logLines.map((line) => JSON.parse(line)).filter(({ reason }) => reason)
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: 'a question about access was refused', reason: 'CALLER_TOKEN_MISSING' }),
+    )
+    expect(lines.filter(({ msg }) => msg === 'an identity call was refused')).toEqual([])
+  })
+
+  test('a caller token opens it, for nobody else who shares a cache', async () => {
+    const answer = await plain.ask({ path: RULES, headers: bearer })
+    expect(answer).toMatchObject({
+      ...{ status: 200, json: { matrix: { title }, verify: true, controlPanel: false } },
+      headers: { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' },
+    })
+    const again = { ...bearer, 'if-none-match': etag }
+    expect((await plain.ask({ path: RULES, headers: again })).status).toBe(304)
+  })
+
+  test('a session opens it, as the page sends it and until it ends', async () => {
+    const [stranger, olga] = [panel.browser(), await panel.loggedIn('olga')]
+    expect(await stranger.get(RULES)).toMatchObject({ status: 401, json: { controlPanel: true } })
+    expect(await olga.get(RULES)).toMatchObject({ status: 200, json: { matrix: { title } } })
+    // Without the header of the page a cookie is nothing: a link of another site leads here, too.
+    expect((await olga.get(RULES, { 'x-portcullis-console': undefined })).status).toBe(401)
+    expect((await olga.get(RULES, { 'sec-fetch-site': 'cross-site' })).status).toBe(401)
+    const { cookie } = olga
+    await olga.post('/console/session/end', {})
+    expect((await stranger.get(RULES, { cookie })).status).toBe(401)
+  })
+
+  test('a session counts from the addresses of its account alone, as for `GetMatrix`', async () => {
+    const adam = await panel.loggedIn('adam')
+    await panel.running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.1'])
+    const refused = { status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED', controlPanel: true } }
+    expect(await adam.get(RULES)).toMatchObject(refused)
+    expect((await adam.call('AuthorizationService/GetMatrix', {})).status).toBe(403)
+  })
+
+  test('nothing else that a stranger can read has anything of it', async () => {
+    const page = await plain.ask({ path: '/console/' })
+    const assets = [...page.text.matchAll(/"(assets\/[^"]+)"/g)].map(([, name]) => `/console/${name}`)
+    expect(assets.length).toBeGreaterThan(0)
+    for (const path of [
+      ...['/', '/healthz', '/readyz?verbose', '/openapi.json', '/console/', ...assets],
+      ...['/.well-known/jwks.json', '/.well-known/authzen-configuration', '/identity/v3', '/identity'],
+    ]) {
+      const { status, text } = await plain.ask({ path })
+      expect([path, status < 400, text.includes(title)]).toEqual([path, true, false])
+    }
+  })
+})
+
+test('where everybody of this machine may ask, a caller token that comes has to be valid all the same', async () => {
+  const { ask } = await startIdentity({ flags: ON })
+  const headers = { authorization: `Bearer ${'x'.repeat(40)}` }
+  const answer = await ask({ path: '/console/rules.json', headers })
+  expect(answer).toMatchObject({ status: 401, json: { reason: 'CALLER_TOKEN_INVALID' } })
 })
 
 test('it is off unless it is configured, and then nothing of it is there', async () => {

@@ -2,6 +2,7 @@
  * How a call of the control panel is made, whatever it asks: with the header that no other page can send, again after a wait, after
  * somebody logged in again, or after they confirmed that it is them. Needs no browser: what it does is handed in.
  */
+import { OWN_HEADER } from '../../model/own-header.ts'
 import { ApiError, errorOf, GIVEN_UP, NOTHING_CHANGED, UNREACHABLE } from './errors.ts'
 
 export interface Surroundings {
@@ -23,9 +24,6 @@ export interface How {
   /** Errors are for whoever calls: nobody is asked to log in and nothing is tried again. For logging in itself. */
   readonly plain?: boolean
 }
-
-/** The name of the header which says that the page itself asks. A form or a link of another site cannot send it. */
-export const OWN_HEADER = { 'X-Portcullis-Console': '1' } as const
 
 const SESSION_PATH = '/console/session'
 

@@ -12,9 +12,15 @@ export function LoginPage({ route }: { readonly route: Route }) {
   useEffect(() => {
     if (who !== undefined) goTo(afterwards(route), 'replace')
   }, [who, route])
+  return <LoginCard />
+}
+
+/** @param about what somebody logs in for */
+export function LoginCard({ about }: { readonly about?: string }) {
   return (
     <div class="card">
       <h1>{texts.login.title}</h1>
+      {about && <p>{about}</p>}
       <LoginForms />
       <p class="hint">{texts.login.noPassword}</p>
       <p class="hint">{texts.login.forgotten}</p>

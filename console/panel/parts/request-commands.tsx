@@ -1,10 +1,9 @@
 /** The commands that use a token: a request with it, and the question to this sidecar. */
-import { useEffect, useState } from 'preact/hooks'
-import type { Rules } from '../../model/rules.ts'
 import { apiOpenedBy, staticKind } from '../../model/sample.ts'
 import { checkWith, requestWith } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { Command } from '../../ui/parts.tsx'
+import { usePanel } from '../context.tsx'
 
 interface RequestCommandsProps {
   readonly header: string
@@ -16,7 +15,8 @@ interface RequestCommandsProps {
 }
 
 export function RequestCommands({ header, value, seen = value, kind }: RequestCommandsProps) {
-  const matrix = useMatrix()
+  // Without it a command is missing, and nothing else.
+  const matrix = usePanel().rules?.matrix
   const id = kind ?? (matrix && staticKind(matrix))
   const api = matrix && id !== undefined ? apiOpenedBy(matrix, id) : undefined
   return (
@@ -36,19 +36,4 @@ export function RequestCommands({ header, value, seen = value, kind }: RequestCo
       )}
     </>
   )
-}
-
-/** The matrix in force. The browser has it already, because the explorer asked for it. */
-function useMatrix(): Rules['matrix'] | undefined {
-  const [matrix, setMatrix] = useState<Rules['matrix'] | undefined>(undefined)
-  useEffect(() => {
-    const leaving = new AbortController()
-    fetch('rules.json', { credentials: 'omit', signal: leaving.signal })
-      .then((response) => response.json())
-      .then((rules: Rules) => setMatrix(rules.matrix))
-      // Without it a command is missing, and nothing else.
-      .catch(() => {})
-    return () => leaving.abort()
-  }, [])
-  return matrix
 }

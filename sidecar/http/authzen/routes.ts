@@ -1,12 +1,12 @@
 /** AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and not the product. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { callError } from '../../base/call-error.ts'
 import { addressOf, connectionOf } from '../../base/http-request.ts'
 import type { Asker } from '../../usecases/asker.ts'
 import type { DecisionMeter } from '../../usecases/meters.ts'
 import { forCall, type Services } from '../../usecases/services.ts'
 import { timed } from '../../usecases/timed.ts'
 import { listenerOf } from '../../usecases/tracing.ts'
+import { type Admission, expectCaller } from '../callers-only.ts'
 import type { Site } from '../catalog.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
 import { JsonBodies, sendJson } from '../json.ts'
@@ -15,10 +15,7 @@ import { expectFields, type Fields } from './entities.ts'
 import { type Asked, answerEvaluation, answerEvaluations } from './evaluations.ts'
 import { answerSearch } from './search.ts'
 
-export interface AuthzenOptions extends Pick<Asked, 'evaluationsMax'> {
-  /** Whether every request needs the token of a caller. */
-  readonly callersOnly: boolean
-}
+export interface AuthzenOptions extends Pick<Asked, 'evaluationsMax'>, Pick<Admission, 'callersOnly'> {}
 
 interface Endpoint {
   readonly path: string
@@ -60,7 +57,7 @@ export function addAuthzenRoutes(
   const meter = services.meters?.of('authzen')
   const bodies = new JsonBodies(services.turns)
   // Before the body is read.
-  const onRequest = async (request: FastifyRequest) => admit(services, request, callersOnly)
+  const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly })
   for (const { path, answer } of ENDPOINTS)
     server.post(path, { config, onRequest }, async (request, reply) => {
       const explain = (error: unknown) => explained(services, request, error)
@@ -81,22 +78,6 @@ export function addAuthzenRoutes(
   server.get(`${METADATA}/*`, { config }, async ({ url }, reply) =>
     url === `${METADATA}${new URL(site().url).pathname}` ? metadata(reply) : reply.callNotFound(),
   )
-}
-
-/** Without a token where the listeners are open anyway; a token that is there has to be valid. @throws CallError */
-function admit({ callers, trace }: Services, request: FastifyRequest, callersOnly: boolean): void {
-  const { authorization = [] } = request.raw.headersDistinct
-  if (authorization.length === 0 && !callersOnly) return
-  try {
-    if (callers.find({ authorization, iamToken: [], certificateNames: [] }) === undefined)
-      throw callError('REQUESTER_NOT_AUTHENTICATED', {
-        credential: 'a caller token: `Authorization: Bearer …`',
-      })
-  } catch (error) {
-    const by = { protocol: 'http', address: addressOf(request) }
-    trace.refused('a question about access was refused', error, by, () => ({ request_id: request.id }))
-    throw error
-  }
 }
 
 function askerOf(services: Services, request: FastifyRequest, meter: DecisionMeter | undefined): Asker {

@@ -31,7 +31,7 @@ export class PageRequests {
   }
 
   /** SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts for nobody. */
-  sessionOf(request: IncomingMessage): Buffer | undefined {
+  readonly sessionOf = (request: IncomingMessage): Buffer | undefined => {
     // Most calls are of programs, and need no look at all the rest.
     if (request.headers[CONSOLE_HEADER] === undefined) return undefined
     const { authorization, 'x-auth-token': iamToken } = request.headersDistinct

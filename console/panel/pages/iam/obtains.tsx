@@ -14,6 +14,7 @@ const NAMED_MAX = 3
 
 export function Obtains({ user: { permissions, enabled } }: { readonly user: ServiceUser }) {
   const { rules } = usePanel()
+  if (rules === undefined) return null
   const engine = rules.engine(rules.mode)
   return (
     <section class="obtains">

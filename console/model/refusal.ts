@@ -1,0 +1,17 @@
+/** The answer of a sidecar that does not show its rules to whoever asks. */
+
+export interface Refusal {
+  /** Whether a credential is missing or wrong; else whoever has this one may not. */
+  readonly needsCredential: boolean
+  /** In the words of the sidecar. */
+  readonly message: string
+  /** Whether somebody can log in. */
+  readonly controlPanel: boolean
+}
+
+/** Reads the answer. @throws Error where it is another one */
+export function refusalOf(status: number, body: unknown): Refusal {
+  const { message, controlPanel } = (body ?? {}) as Partial<Refusal>
+  if ((status !== 401 && status !== 403) || typeof message !== 'string') throw new Error(`status ${status}`)
+  return { needsCredential: status === 401, message, controlPanel: controlPanel === true }
+}
