@@ -1,5 +1,5 @@
 /**
- * Generates `sidecar/gen`, and `console/gen` for the page, from the descriptors that `buf` compiled (`npm run gen`). It runs the plugins
+ * Generates `proto/gen`, and `console/gen` for the page, from the descriptors that `buf` compiled (`npm run gen`). It runs the plugins
  * of ts-proto and of protobuf-es as a compiler would. It only needs the committed descriptors, so `npm test` can compare the result without
  * `buf`. With a folder as its argument, it writes there instead of into the checkout.
  */
@@ -56,7 +56,7 @@ const FOR_THE_PAGE: readonly (readonly [descriptors: string, wanted: RegExp])[] 
 ]
 
 const root = process.argv[2] ?? ROOT
-generate(SOURCES, TS_PROTO, join(root, 'sidecar', 'gen'), withoutClients)
+generate(SOURCES, TS_PROTO, join(root, 'proto', 'gen'), withoutClients)
 generate(FOR_THE_PAGE, PROTOBUF_ES, join(root, 'console', 'gen'), (content) => content)
 
 /** Generates a whole folder anew. */

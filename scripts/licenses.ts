@@ -20,19 +20,19 @@ interface License {
 /** Code that is generated from the protos of others, by its folder. */
 const FROM_PROTOS: readonly { folder: string; name: string; license: string; file: string }[] = [
   {
-    folder: 'sidecar/gen/google/protobuf/',
+    folder: 'proto/gen/google/protobuf/',
     name: 'google.protobuf, the well-known types',
     license: 'BSD-3-Clause',
     file: 'node_modules/protobufjs/google/LICENSE',
   },
   {
-    folder: 'sidecar/gen/google/rpc/',
+    folder: 'proto/gen/google/rpc/',
     name: 'google.rpc, of googleapis',
     license: 'Apache-2.0',
     file: 'LICENSE',
   },
   {
-    folder: 'sidecar/gen/health/',
+    folder: 'proto/gen/health/',
     name: 'grpc.health.v1, of grpc-proto',
     license: 'Apache-2.0',
     file: 'node_modules/grpc-health-check/LICENSE',

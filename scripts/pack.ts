@@ -8,8 +8,11 @@ import { join } from 'node:path'
 import { buildPackage } from './build.ts'
 import { packageIn, ROOT } from './packages.ts'
 
-/** The contract of the last release is only needed to find breaking changes, so it is not published. */
-const published = (path: string) => !path.endsWith('released.binpb')
+/**
+ * The contract of the last release is only needed to find breaking changes, and the generated messages are built into the code. So neither
+ * is published.
+ */
+const published = (path: string) => !path.endsWith('released.binpb') && !path.endsWith(join('proto', 'gen'))
 
 const args = process.argv.slice(2)
 const clean = args[0] === '--clean'

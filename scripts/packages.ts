@@ -38,12 +38,12 @@ export const PACKAGES: readonly Package[] = [
     copies: [],
   },
   {
-    folder: 'sidecar/client',
+    folder: 'clients/typescript',
     entryPoints: [
-      'sidecar/client/index.ts',
-      'sidecar/client/node.ts',
-      'sidecar/client/fastify.ts',
-      'sidecar/client/hono.ts',
+      'clients/typescript/index.ts',
+      'clients/typescript/node.ts',
+      'clients/typescript/fastify.ts',
+      'clients/typescript/hono.ts',
     ],
     platform: 'node',
     target: 'es2022',

@@ -45,7 +45,7 @@ export interface Frame {
 }
 
 const PACKAGE = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/
-const OURS = /^(?:engine|matrix|sidecar)\//
+const OURS = /^(?:engine|matrix|proto|sidecar)\//
 
 /** What ran in a period, without idle time. */
 export function callTree(profile: CpuProfile, period: Period, root: string): Frame {

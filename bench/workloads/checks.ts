@@ -1,8 +1,8 @@
 /** The checks that the sidecar is asked. Every answer is first decoded and compared with the engine's decision. */
 import { isDeepStrictEqual } from 'node:util'
+import { type Check, checkAnswer, checkRequest } from '../../clients/typescript/values.ts'
 import type { Decision, Engine } from '../../engine/index.ts'
-import { type Check, checkAnswer, checkRequest } from '../../sidecar/client/values.ts'
-import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import {
   CHECK_BATCH_PATH,
   CHECK_PATH,

@@ -1,7 +1,7 @@
 /** What an Envoy asks about requests, and what a service would ask about the same ones. Every answer is first decoded and compared. */
 import { join } from 'node:path'
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
-import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { CHECK_PATH, type GrpcLoad, type Workload } from '../harness/grpc.ts'
 import { ROOT } from '../harness/paths.ts'
 import type { SidecarReady } from '../servers/start.ts'

@@ -1,6 +1,7 @@
 /** Logins of the demo's service user: over gRPC with our client, and over HTTP as Keystone's clients do it. */
+
+import { connect } from '../../clients/typescript/index.ts'
 import type { Scope } from '../../engine/index.ts'
-import { connect } from '../../sidecar/client/index.ts'
 import type { SidecarReady } from '../servers/start.ts'
 
 export interface Login {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as wire from '../../sidecar/gen/portcullis/v1/authorization.ts'
+import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { GrpcLoad, Workload } from '../harness/grpc.ts'
 import { CHECK_PATH, ISSUE_PATH } from '../harness/grpc.ts'
 import { tokenFor } from '../servers/identity.ts'

@@ -1,5 +1,5 @@
 /** A token as the text of a file, or of standard output. */
-import type { IssuedToken } from '../client/index.ts'
+import type { IssuedToken } from '../../clients/typescript/index.ts'
 import type { TokenFormat } from '../config/agent.ts'
 
 /** The text, with a line break at the end. @throws Error if the token has other characters than a header can carry */

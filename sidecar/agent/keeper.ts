@@ -3,7 +3,7 @@
  * planned on a clock that nobody sets, and the wall clock can only make them earlier: after a jump nothing is served too long.
  */
 import type { Logger } from 'pino'
-import type { IssuedToken, PortcullisError } from '../client/index.ts'
+import type { IssuedToken, PortcullisError } from '../../clients/typescript/index.ts'
 import type { AgentToken } from '../config/agent.ts'
 import { BackOff } from './back-off.ts'
 import type { Clock } from './clock.ts'

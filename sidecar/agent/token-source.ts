@@ -1,7 +1,7 @@
 /** The sidecar, as the agent asks it. */
 
+import { type CheckAnswer, type Client, connect, type IssuedToken } from '../../clients/typescript/index.ts'
 import { Secret } from '../base/secret.ts'
-import { type CheckAnswer, type Client, connect, type IssuedToken } from '../client/index.ts'
 import type { AgentConfig, AgentToken, TokenPurpose } from '../config/agent.ts'
 
 export interface TokenSource {

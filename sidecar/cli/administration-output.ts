@@ -1,7 +1,8 @@
 /** What an administration command prints: the fields of the contract, as a table for people or as JSON for programs. */
+
+import type { Scope } from '../../proto/gen/portcullis/v1/decision.ts'
+import type { Permission, PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
 import { columns } from '../base/text-table.ts'
-import type { Scope } from '../gen/portcullis/v1/decision.ts'
-import type { Permission, PermissionScope } from '../gen/portcullis/v1/directory.ts'
 import { type FieldsShown, jsonOf, print, printJson } from './output.ts'
 import { paint } from './terminal.ts'
 

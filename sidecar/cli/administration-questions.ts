@@ -1,6 +1,6 @@
 /** What an administration command asks before it destroys something: whom it is about, and what ends. */
-import type { DirectoryClient } from '../client/index.ts'
-import type { Permission } from '../gen/portcullis/v1/directory.ts'
+import type { DirectoryClient } from '../../clients/typescript/index.ts'
+import type { Permission } from '../../proto/gen/portcullis/v1/directory.ts'
 import { lossesOf, type Rights, raisesRights } from './losses.ts'
 import { counted } from './output.ts'
 import { everyPage } from './pages.ts'

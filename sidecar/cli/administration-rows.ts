@@ -1,5 +1,5 @@
 /** The administration commands, a row each: what is typed, which call of `DirectoryService` it makes, and what it asks first. */
-import type { DirectoryClient } from '../client/index.ts'
+import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import * as questions from './administration-questions.ts'
 import { type AuditFilters, filtersOf } from './audit-filters.ts'
 import type { ConfirmOptions } from './confirm.ts'

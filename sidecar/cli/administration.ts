@@ -1,6 +1,6 @@
 /** `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of `administration-rows.ts`. */
 import type { Command } from 'commander'
-import type { Client } from '../client/index.ts'
+import type { Client } from '../../clients/typescript/index.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
 import { addAuditExportCommand } from './audit-export.ts'
 import { addAuditFilters } from './audit-filters.ts'

@@ -5,9 +5,9 @@
 import { request } from 'node:http'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
+import { DEFAULT_ADDRESS } from '../../clients/typescript/address.ts'
+import { HealthCheckResponse, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health.ts'
 import { type ListenAddress, parseAddress } from '../base/address.ts'
-import { DEFAULT_ADDRESS } from '../client/address.ts'
-import { HealthCheckResponse, HealthCheckResponse_ServingStatus } from '../gen/health/v1/health.ts'
 import { usageError } from './errors.ts'
 
 /** What a sidecar says of itself: it has answered, so it lives. */

@@ -1,7 +1,7 @@
 /** `portcullis audit export`: the audit trail as lines of JSON, for an archive or another system. */
 import type { Command } from 'commander'
+import type { AuditRecord } from '../../proto/gen/portcullis/v1/directory.ts'
 import { escapedJson } from '../base/visible-text.ts'
-import type { AuditRecord } from '../gen/portcullis/v1/directory.ts'
 import { type AuditFilters, addAuditFilters, filtersOf } from './audit-filters.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'

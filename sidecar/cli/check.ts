@@ -1,8 +1,8 @@
 /** `portcullis check`: asks a sidecar whether a credential opens an API. */
 import type { Command } from 'commander'
+import type { Check, CheckAnswer } from '../../clients/typescript/index.ts'
 import type { Scope } from '../../engine/index.ts'
 import { columns } from '../base/text-table.ts'
-import type { Check, CheckAnswer } from '../client/index.ts'
 import { EXIT, usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import {

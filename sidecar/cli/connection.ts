@@ -1,9 +1,9 @@
 /** Connecting to a sidecar, and reading secrets from files, so that no process list shows them. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Client, connect, DEFAULT_ADDRESS } from '../../clients/typescript/index.ts'
 import { parseAddress } from '../base/address.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
-import { type Client, connect, DEFAULT_ADDRESS } from '../client/index.ts'
 import { usageError } from './errors.ts'
 import type { ConnectionOptions } from './output.ts'
 

@@ -3,10 +3,10 @@
  * program gets one line of JSON. Both go to standard error, so that standard output holds answers alone.
  */
 import { CommanderError } from 'commander'
+import { PortcullisError } from '../../clients/typescript/error.ts'
 import type { Problem } from '../../matrix/index.ts'
 import { CallError } from '../base/call-error.ts'
 import { escaped, escapedJson } from '../base/visible-text.ts'
-import { PortcullisError } from '../client/error.ts'
 import { forTerminal, paint } from './terminal.ts'
 
 export const EXIT = { done: 0, denied: 1, noAnswer: 2 } as const

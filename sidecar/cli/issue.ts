@@ -1,6 +1,6 @@
 /** `portcullis issue` and `portcullis token`: obtain a token from a sidecar, and print it for a person or for a script. */
 import type { Command } from 'commander'
-import type { IssuedToken, IssueQuestion, PortcullisError } from '../client/index.ts'
+import type { IssuedToken, IssueQuestion, PortcullisError } from '../../clients/typescript/index.ts'
 import { usageError } from './errors.ts'
 import { addHelpParts } from './help.ts'
 import { addConnectionOptions, type ConnectionOptions, collect, print, printJson } from './output.ts'

@@ -36,7 +36,7 @@ export function addMatrixCommand(program: Command): void {
 
 /** What a sidecar with these rules sends, so that both commands and calls have the same fields. */
 async function matrixMessage(engine: Engine): Promise<object | undefined> {
-  const { GetMatrixResponse } = await import('../gen/portcullis/v1/authorization.ts')
+  const { GetMatrixResponse } = await import('../../proto/gen/portcullis/v1/authorization.ts')
   const { matrixResponse } = await import('../grpc/responses.ts')
   return GetMatrixResponse.decode(matrixResponse(engine)).matrix
 }

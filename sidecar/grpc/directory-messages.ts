@@ -1,6 +1,7 @@
 /** Records of the directory: values → wire, and permissions back. */
+
+import * as wire from '../../proto/gen/portcullis/v1/directory.ts'
 import { isoDate } from '../base/day.ts'
-import * as wire from '../gen/portcullis/v1/directory.ts'
 import type { AddressPreview } from '../usecases/administration/accounts.ts'
 import type {
   AccountRecord,

@@ -1,6 +1,6 @@
 /** `portcullis.v1.DirectoryService`: one row a call, which reads the request and writes the answer. */
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
-import * as wire from '../gen/portcullis/v1/directory.ts'
+import * as wire from '../../proto/gen/portcullis/v1/directory.ts'
 import {
   administer,
   isRead,

@@ -1,12 +1,13 @@
 /** The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar serves. */
-import type { Health } from '../base/health.ts'
+
 import {
   HealthCheckRequest,
   HealthCheckResponse,
   HealthCheckResponse_ServingStatus,
   HealthListResponse,
   HealthService,
-} from '../gen/health/v1/health.ts'
+} from '../../proto/gen/health/v1/health.ts'
+import type { Health } from '../base/health.ts'
 import { type Method, methodsOf, STATUS, StatusError } from './call.ts'
 import { decoded } from './handler.ts'
 import { Topic, type Watches } from './watches.ts'

@@ -12,15 +12,15 @@ import {
   type TokenKind,
 } from '../../engine/index.ts'
 import type { Plan } from '../../matrix/index.ts'
-import type { VerifiedToken } from '../authority/authority.ts'
-import type { Duration } from '../gen/google/protobuf/duration.ts'
-import * as wire from '../gen/portcullis/v1/authorization.ts'
+import type { Duration } from '../../proto/gen/google/protobuf/duration.ts'
+import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import {
   type Conflict,
   Reason as WireReason,
   type Scope as WireScope,
-} from '../gen/portcullis/v1/decision.ts'
-import { Matrix } from '../gen/portcullis/v1/matrix.ts'
+} from '../../proto/gen/portcullis/v1/decision.ts'
+import { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
+import type { VerifiedToken } from '../authority/authority.ts'
 import { reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { CheckOutcome } from '../usecases/questions.ts'

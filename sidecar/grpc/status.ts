@@ -1,7 +1,8 @@
 /** Translates errors to gRPC statuses, with `google.rpc` details in the trailer. No other file does. */
+
+import { BadRequest, ErrorInfo, RetryInfo } from '../../proto/gen/google/rpc/error_details.ts'
+import { Status } from '../../proto/gen/google/rpc/status.ts'
 import { CallError, callError } from '../base/call-error.ts'
-import { BadRequest, ErrorInfo, RetryInfo } from '../gen/google/rpc/error_details.ts'
-import { Status } from '../gen/google/rpc/status.ts'
 import { type CallStatus, STATUS } from './call.ts'
 
 /** `domain` of every `google.rpc.ErrorInfo` that Portcullis sends. */

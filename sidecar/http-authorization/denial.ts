@@ -2,14 +2,15 @@
  * How a proxy answers a request that must not pass: the status, and a body that says why. Every protocol that proxies speak uses this
  * file, and no other file chooses these statuses.
  */
+
+import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine/denial.ts'
 import type { Decision } from '../../engine/index.ts'
 import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
-import { denialOf, failureOf, type Headers, headersOfDenial } from '../denial.ts'
 import type { RouteMatch } from '../routes/route.ts'
 import type { CallOrigin } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 
-export type { Headers } from '../denial.ts'
+export type { Headers } from '../../engine/denial.ts'
 
 /** How the proxy answers a request that must not pass. */
 export interface DenialAnswer {

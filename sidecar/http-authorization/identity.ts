@@ -2,9 +2,10 @@
  * What the server behind a proxy is told about the sender of a request, as headers: only facts that an authority vouches for. The same
  * names that a client sent itself are taken out.
  */
+
+import { RULES_HEADER } from '../../engine/denial.ts'
 import type { Decision, Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
-import { RULES_HEADER } from '../denial.ts'
 import { PATH_OVERRIDES } from '../routes/overrides.ts'
 import { FORWARDED_FOR } from './client-address.ts'
 import type { Headers } from './denial.ts'

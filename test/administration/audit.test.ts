@@ -1,6 +1,6 @@
 /** The audit trail: who changed what, and when; for whom it is; no secret in it. */
 import { describe, expect, test } from 'vitest'
-import type { DirectoryClient } from '../../sidecar/client/index.ts'
+import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import { tokenOf } from '../../sidecar/usecases/administration/paging.ts'
 import {
   ACCOUNT_SCOPE,

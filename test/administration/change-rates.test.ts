@@ -1,6 +1,6 @@
 /** Who changes much waits for themselves: rates by principal, lanes by who they are, and no limit on taking rights away. */
 import { expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'

@@ -1,6 +1,6 @@
 /** The table of operations: each call of `DirectoryService` is in it, with the right that the contract says it needs. */
 import { describe, expect, test } from 'vitest'
-import { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
+import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
 import type { Operation } from '../../sidecar/usecases/administration/operation.ts'
 import { sourcesIn } from '../support/sources.ts'

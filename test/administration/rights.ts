@@ -2,7 +2,7 @@
  * Who may call what, written down by hand from the comments of `directory.proto`, apart from the table of operations that
  * the sidecar goes by.
  */
-import type { DirectoryServiceService } from '../../sidecar/gen/portcullis/v1/directory.ts'
+import type { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 
 export type Method = keyof typeof DirectoryServiceService
 

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import type { IssuedToken } from '../../clients/typescript/index.ts'
 import type { Clock } from '../../sidecar/agent/clock.ts'
 import { Keeper } from '../../sidecar/agent/keeper.ts'
 import type { TokenSource } from '../../sidecar/agent/token-source.ts'
-import type { IssuedToken } from '../../sidecar/client/index.ts'
 import type { AgentToken } from '../../sidecar/config/agent.ts'
 import { newFolder } from '../support/resources.ts'
 

@@ -17,7 +17,7 @@ test('the messages are what the plugins make of the descriptors in proto/', { ti
   const output = newFolder()
   execFileSync(process.execPath, ['scripts/generate-messages.ts', output], { cwd: ROOT, stdio: 'pipe' })
   // Those of the sidecar by ts-proto, and those of the page by protobuf-es.
-  for (const folder of ['sidecar/gen', 'console/gen']) {
+  for (const folder of ['proto/gen', 'console/gen']) {
     const generated = filesIn(join(output, folder))
     expect(generated.size).toBeGreaterThan(0)
     expect(filesIn(join(ROOT, folder)), folder).toEqual(generated)

@@ -47,7 +47,7 @@ interface Rule {
 }
 
 const PROTOCOLS = ['sidecar/http-authorization/', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/egress/']
-const FACES = ['sidecar/cli/', 'sidecar/client/']
+const FACES = ['sidecar/cli/', 'clients/typescript/']
 
 const RULES: readonly Rule[] = [
   { invariant: 'a protocol never calls a store', files: PROTOCOLS, never: ['sidecar/directory/'] },
@@ -59,17 +59,17 @@ const RULES: readonly Rule[] = [
   {
     invariant: 'a use case knows no protocol and no store',
     files: ['sidecar/usecases/'],
-    never: [...PROTOCOLS, ...FACES, 'sidecar/gen/', 'sidecar/directory/', '@grpc/'],
+    never: [...PROTOCOLS, ...FACES, 'proto/gen/', 'sidecar/directory/', '@grpc/'],
   },
   {
     invariant: 'the authority and the directory know no protocol and no use case',
     files: ['sidecar/authority/', 'sidecar/directory/'],
-    never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/gen/', '@grpc/'],
+    never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'proto/gen/', '@grpc/'],
   },
   {
     invariant: 'an upstream is asked by use cases through values alone',
     files: ['sidecar/upstream/'],
-    never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/directory/', 'sidecar/gen/', '@grpc/'],
+    never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/directory/', 'proto/gen/', '@grpc/'],
   },
   {
     invariant: 'the handlers of gRPC know no transport',
@@ -91,7 +91,7 @@ const RULES: readonly Rule[] = [
   {
     invariant: 'a transport knows no service',
     files: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/connect/'],
-    never: ['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/authority/', 'sidecar/usecases/'],
+    never: ['engine/', 'matrix/', 'proto/gen/', 'sidecar/authority/', 'sidecar/usecases/'],
   },
   {
     invariant: 'gRPC on sockets needs no library of gRPC',
@@ -100,7 +100,7 @@ const RULES: readonly Rule[] = [
   },
   {
     invariant: 'the client reaches the sidecar over the wire alone',
-    files: ['sidecar/client/'],
+    files: ['clients/typescript/'],
     never: ['sidecar/authority/', 'sidecar/directory/', 'sidecar/usecases/', 'sidecar/config/', ...PROTOCOLS],
   },
   {

@@ -15,9 +15,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts'],
   ],
   // Who prints the error of a call, or the default address, need not load all calls.
-  'sidecar/client': ['sidecar/client/index.ts', 'sidecar/client/error.ts', 'sidecar/client/address.ts'],
+  'clients/typescript': [
+    'clients/typescript/index.ts',
+    'clients/typescript/error.ts',
+    'clients/typescript/address.ts',
+  ],
   // The client and the sidecar speak the same messages, and say the same about a denial.
-  sidecar: ['sidecar/gen/', 'sidecar/denial.ts'],
+  sidecar: ['proto/gen/', 'engine/denial.ts'],
 }
 
 /** The package that a file of the checkout is in. */
@@ -64,7 +68,7 @@ test.each(PACKAGES)(
 test('the client takes types from the engine, and no code', async () => {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: PACKAGES.filter(({ folder }) => folder === 'sidecar/client').flatMap(
+    entryPoints: PACKAGES.filter(({ folder }) => folder === 'clients/typescript').flatMap(
       (client) => client.entryPoints,
     ),
     outdir: 'out',
@@ -76,7 +80,7 @@ test('the client takes types from the engine, and no code', async () => {
     metafile: true,
   })
   const folders = Object.keys(metafile.inputs).map((path) => path.split('/').slice(0, 2).join('/'))
-  expect(new Set(folders)).toEqual(new Set(['sidecar/client', 'sidecar/gen', 'sidecar/denial.ts']))
+  expect(new Set(folders)).toEqual(new Set(['clients/typescript', 'proto/gen', 'engine/denial.ts']))
 })
 
 /** What the files that can be reached from these import from outside of the checkout, types included. */

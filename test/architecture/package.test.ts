@@ -47,15 +47,15 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^dist\/third-party-licenses\.txt$/,
     /^support-matrix(\.schema)?\.json$/,
   ],
-  'sidecar/client': [
-    /^dist\/sidecar\/client\/((index|node|fastify|hono)\.js|[\w-]+\.d\.ts)$/,
-    /^dist\/(engine|sidecar\/gen)\/[\w/]+\.d\.ts$/,
+  'clients/typescript': [
+    /^dist\/clients\/typescript\/((index|node|fastify|hono)\.js|[\w-]+\.d\.ts)$/,
+    /^dist\/(engine|proto\/gen)\/[\w/]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
     /^dist\/third-party-licenses\.txt$/,
   ],
   sidecar: [
     /^dist\/sidecar\/(index|cli\/main|workers\/primary|workers\/worker|matrix-file\/read-in-thread|matrix-file\/thread)\.js$/,
-    /^dist\/(engine|matrix|sidecar)\/[\w/-]+\.d\.ts$/,
+    /^dist\/(engine|matrix|proto|sidecar)\/[\w/-]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
     /^proto\/portcullis\/v1\/\w+\.proto$/,
     /^proto\/(portcullis|google_rpc|health|envoy)\.binpb$/,
@@ -140,7 +140,7 @@ test('the engine and the matrix depend on nothing, and take less than 500 kB of 
 const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   matrix: ['ajv', 'fast-deep-equal', 'jsonc-parser'],
-  'sidecar/client': [],
+  'clients/typescript': [],
   sidecar: ['@simplewebauthn/browser', 'ajv', 'fast-deep-equal', 'jsonc-parser', 'preact'],
 }
 
@@ -184,7 +184,7 @@ describe.each(NAMES)('who gets the code of others in %s gets its license', (_nam
 })
 
 test.each([
-  ['sidecar/client', ['google.protobuf', 'google.rpc']],
+  ['clients/typescript', ['google.protobuf', 'google.rpc']],
   ['sidecar', ['google.protobuf', 'google.rpc', 'grpc.health.v1']],
 ])(
   'the package in %s has the licenses of the protos that its messages are generated from',
@@ -247,7 +247,7 @@ test.each([
 test.each([
   ['engine', '@portcullis/engine/dist/engine/index.js'],
   ['matrix', '@portcullis/matrix/dist/matrix/index.js'],
-  ['sidecar/client', '@portcullis/client/dist/sidecar/client/index.js'],
+  ['clients/typescript', '@portcullis/client/dist/clients/typescript/index.js'],
   ['sidecar', 'portcullis/dist/sidecar/index.js'],
   ['sidecar', 'portcullis/sidecar'],
   ['sidecar', 'portcullis/cli/main.ts'],
@@ -299,7 +299,7 @@ describe('the command line of the installed package', () => {
 test.each(NAMES)('the README of %s shows what its program prints', async (_name, each) => {
   const readme = readFileSync(join(ROOT, each, 'README.md'), 'utf8')
   const block = (language: string) => readme.split(`\n\`\`\`${language}\n`)[1]?.split('\n```')[0]
-  const { address } = each === 'sidecar/client' ? await runSidecar() : { address: '' }
+  const { address } = each === 'clients/typescript' ? await runSidecar() : { address: '' }
   const project = ['engine', 'matrix'].includes(each) ? together : alone(each)
   writeFileSync(join(project, 'readme.ts'), block('ts')?.replace('127.0.0.1:50051', address) ?? '')
   expect((await run([join(project, 'readme.ts')], project)).trimEnd()).toBe(block('text'))

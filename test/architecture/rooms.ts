@@ -14,7 +14,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'matrix/document/', purpose: 'reads JSON documents strictly', imports: ['jsonc-parser'] },
   { room: 'matrix/', purpose: 'the facts', imports: ['engine/', 'matrix/document/'] },
   {
-    room: 'sidecar/gen/',
+    room: 'proto/gen/',
     purpose: 'the messages of the contract, generated',
     imports: ['@bufbuild/protobuf', '@grpc/grpc-js'],
   },
@@ -25,7 +25,7 @@ export const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'node:'],
   },
   {
-    room: 'sidecar/denial.ts',
+    room: 'engine/denial.ts',
     purpose: 'what the sender of a denied request is told',
     imports: ['engine/'],
   },
@@ -78,7 +78,7 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/http-authorization/',
     purpose: 'what proxies are told about the requests that they ask about',
     imports: [
-      ...['engine/', 'sidecar/base/', 'sidecar/denial.ts', 'sidecar/routes/', 'sidecar/authority/'],
+      ...['engine/', 'sidecar/base/', 'engine/denial.ts', 'sidecar/routes/', 'sidecar/authority/'],
       ...['sidecar/usecases/', 'node:'],
     ],
   },
@@ -86,7 +86,7 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/grpc/',
     purpose: 'the contract over gRPC',
     imports: [
-      ...['engine/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/http2/', 'sidecar/authority/'],
+      ...['engine/', 'matrix/', 'proto/gen/', 'sidecar/base/', 'sidecar/http2/', 'sidecar/authority/'],
       ...[
         'sidecar/usecases/',
         'sidecar/http-authorization/',
@@ -266,20 +266,20 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
-    room: 'sidecar/client/',
+    room: 'clients/typescript/',
     purpose: 'the client of the contract',
-    imports: ['engine/', 'sidecar/gen/', 'sidecar/denial.ts', 'node:', '@grpc/grpc-js'],
+    imports: ['engine/', 'proto/gen/', 'engine/denial.ts', 'node:', '@grpc/grpc-js'],
   },
   {
     room: 'sidecar/agent/',
     purpose: 'keeps tokens fresh in files',
-    imports: ['sidecar/base/', 'sidecar/config/', 'sidecar/client/', 'node:', 'pino'],
+    imports: ['sidecar/base/', 'sidecar/config/', 'clients/typescript/', 'node:', 'pino'],
   },
   {
     room: 'sidecar/cli/',
     purpose: 'the command line',
     imports: [
-      ...['engine/', 'matrix/document/', 'matrix/', 'sidecar/gen/', 'sidecar/base/', 'sidecar/config/'],
+      ...['engine/', 'matrix/document/', 'matrix/', 'proto/gen/', 'sidecar/base/', 'sidecar/config/'],
       ...[
         'sidecar/routes/',
         'sidecar/directory/',
@@ -289,7 +289,7 @@ export const ROOMS: readonly Room[] = [
         'sidecar/usecases/',
         'sidecar/open-certificates.ts',
       ],
-      ...['sidecar/grpc/', 'sidecar/log.ts', 'sidecar/sidecar.ts', 'sidecar/workers/', 'sidecar/client/'],
+      ...['sidecar/grpc/', 'sidecar/log.ts', 'sidecar/sidecar.ts', 'sidecar/workers/', 'clients/typescript/'],
       ...['sidecar/decision-log/', 'sidecar/agent/', 'node:', 'commander'],
     ],
   },

@@ -1,7 +1,7 @@
 /** Forged tokens: whoever sends them waits for themselves, and a neighbour's tokens are answered meanwhile, new ones too. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import type { Forgeries } from '../support/attack/forger.ts'
 import { isTooLong } from '../support/attack/goals.ts'
 import { scenario } from '../support/attack/scenario.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Client } from '../../sidecar/client/index.ts'
+import type { Client } from '../../clients/typescript/index.ts'
 import { TESTER } from '../support/actor.ts'
 import { command, FakeTerminal } from '../support/command-line.ts'
 import type { Browser } from '../support/control-panel.ts'

@@ -47,7 +47,7 @@ test('a sidecar without a decision log loads nothing for it', async () => {
 
 test('standard output has the lines and nothing else, and needs no library of HTTP', async () => {
   const ask = `
-const { connect } = await import('${pathToFileURL(ROOT)}sidecar/client/index.ts')
+const { connect } = await import('${pathToFileURL(ROOT)}clients/typescript/index.ts')
 const client = connect(sidecar.grpcAddress)
 await client.check({ api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } })
 client.close()`

@@ -20,7 +20,7 @@ test.each(userPages)(
 /** Blocks that are not run, by their first line, with the reason. As few as possible. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
-  'npm pack --workspace engine --workspace matrix --workspace sidecar/client --pack-destination ../my-service':
+  'npm pack --workspace engine --workspace matrix --workspace clients/typescript --pack-destination ../my-service':
     'test/architecture/package.test.ts packs and installs each package',
   'npm version 0.2.0 --no-git-tag-version --workspaces --include-workspace-root':
     'it changes the checkout; test/architecture/package.test.ts holds all versions to be the same',

@@ -11,7 +11,7 @@ export interface Page {
 
 /** Every page of the project that is written for people. */
 export const pages: readonly Page[] = globSync(
-  ['*.md', 'docs/**/*.md', 'examples/*/README.md', '{engine,matrix,sidecar,sidecar/client}/README.md'],
+  ['*.md', 'docs/**/*.md', 'examples/*/README.md', '{engine,matrix,sidecar,clients/typescript}/README.md'],
   {
     cwd: ROOT,
   },

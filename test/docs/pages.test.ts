@@ -96,7 +96,9 @@ describe('docs/operate/troubleshooting.md', () => {
   const page = pageOf('docs/operate/troubleshooting.md')
   /** In the first column: messages, and reasons in capitals. */
   const quoted = Array.from(page.text.matchAll(/^\| `([^`]+)`/gm), ([, message = '']) => message)
-  const code = sources.filter(({ path }) => /^(engine|matrix|sidecar)\//.test(path)).map(({ text }) => text)
+  const code = sources
+    .filter(({ path }) => /^(engine|matrix|sidecar|clients)\//.test(path))
+    .map(({ text }) => text)
 
   test.each(quoted)('`%s` is what the product says', (message) => {
     // A line of the sources has all its parts, in this order; an ellipsis is what differs.
@@ -203,7 +205,7 @@ function anchorsOf({ text }: Page): string[] {
 
 /** What stands in backticks and is a path of the checkout by its first folder. */
 function pathsIn({ text }: Pick<Page, 'path' | 'text'>): string[] {
-  const FOLDERS = 'engine|matrix|proto|sidecar|bench|scripts|test|docs|\\.ci'
+  const FOLDERS = 'engine|matrix|proto|sidecar|clients|bench|scripts|test|docs|\\.ci'
   return Array.from(
     proseOf(text).matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g')),
     ([, path = '']) => path,

@@ -34,10 +34,10 @@ export interface Ran {
 export const PACKAGES: Readonly<Record<string, string>> = {
   '@portcullis/engine': 'engine/index.ts',
   '@portcullis/matrix': 'matrix/index.ts',
-  '@portcullis/client': 'sidecar/client/index.ts',
-  '@portcullis/client/node': 'sidecar/client/node.ts',
-  '@portcullis/client/fastify': 'sidecar/client/fastify.ts',
-  '@portcullis/client/hono': 'sidecar/client/hono.ts',
+  '@portcullis/client': 'clients/typescript/index.ts',
+  '@portcullis/client/node': 'clients/typescript/node.ts',
+  '@portcullis/client/fastify': 'clients/typescript/fastify.ts',
+  '@portcullis/client/hono': 'clients/typescript/hono.ts',
 }
 
 /** The addresses that the pages show, which are another's on a machine that runs tests. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { DirectoryClient } from '../../sidecar/client/index.ts'
+import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import { TESTER } from '../support/actor.ts'
 import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity.ts'
 import { newFile } from '../support/resources.ts'

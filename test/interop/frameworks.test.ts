@@ -8,8 +8,8 @@ import {
   answerOf as answerOfHono,
   type Context,
   requireToken as requireTokenOfHono,
-} from '../../sidecar/client/hono.ts'
-import { answerOf, requireToken } from '../../sidecar/client/node.ts'
+} from '../../clients/typescript/hono.ts'
+import { answerOf, requireToken } from '../../clients/typescript/node.ts'
 import { holdsToTheTable } from '../parity/answers.ts'
 import { startSidecars } from '../parity/people.ts'
 import { middleware } from '../parity/protocols/middleware.ts'
@@ -68,7 +68,7 @@ else {
 
   const sidecars = await startSidecars()
 
-  const ofExpress = middleware('Express', 'sidecar/client/node.ts', (gateOf) => {
+  const ofExpress = middleware('Express', 'clients/typescript/node.ts', (gateOf) => {
     const app = express()
     const gate = (request: never, response: never, next: () => void) => {
       const { api, options } = gateOf((request as { params: { index: string } }).params.index)
@@ -80,7 +80,7 @@ else {
     return listening(app)
   })
 
-  const ofHono = middleware('Hono', 'sidecar/client/hono.ts', (gateOf) => {
+  const ofHono = middleware('Hono', 'clients/typescript/hono.ts', (gateOf) => {
     const app = new Hono()
     const gate = (context: HonoContext, next: () => Promise<void>) => {
       const { api, options } = gateOf(context.req.param('index'))

@@ -2,7 +2,7 @@
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import { blocksOf, needOf, pages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'

@@ -126,7 +126,7 @@ test.skipIf(!projects || olderNode === undefined)('the client asks from a Node o
       console.log((await client.check({ api: 'reports', credentials })).allowed)
       client.close()
     `
-    expect(await evaluate(olderNode ?? '', program, alone('sidecar/client'))).toBe(true)
+    expect(await evaluate(olderNode ?? '', program, alone('clients/typescript'))).toBe(true)
   } finally {
     await sidecar.stop()
   }

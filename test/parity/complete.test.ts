@@ -16,7 +16,7 @@ import { CHECK_STREAM } from './protocols/connect.ts'
 import { PROTOCOLS } from './protocols.ts'
 
 /** Where decisions are made: about a credential, and in the client package about a request. */
-const DECIDING = ['sidecar/usecases/check.ts', 'sidecar/client/gate.ts']
+const DECIDING = ['sidecar/usecases/check.ts', 'clients/typescript/gate.ts']
 
 /** Rooms that several protocols share, so that none of their files is a protocol. */
 const SHARED = ['sidecar/usecases/', 'sidecar/http-authorization/']
@@ -69,7 +69,7 @@ test.each<[code: string, decides: boolean]>([
   ["export { checkClaims } from '../usecases/check.ts'", true],
   ["import { authorizeRequest } from '../usecases/proxied-request.ts'", true],
   ["import { decide } from '../http-authorization/decide.ts'", true],
-  ["import { Gate } from '../client/gate.ts'", true],
+  ["import { Gate } from '../../clients/typescript/gate.ts'", true],
   ['const decision = engine.decide({ api, kind, scope })', true],
   ['const { decision } = explainCell(matrix, engine, api, kind)', true],
   ['const answer = await client.check(question)', true],

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import { run, start } from '../support/processes.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 

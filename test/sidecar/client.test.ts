@@ -1,6 +1,6 @@
 /** The client of the package: errors of one type, deadlines, reconnecting, and no case that fails open. */
 import { describe, expect, test } from 'vitest'
-import { type Check, connect, PortcullisError } from '../../sidecar/client/index.ts'
+import { type Check, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'

@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import { serve } from '../support/processes.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { issued, populate, runSidecar } from '../support/sidecar.ts'

@@ -1,7 +1,7 @@
 /** A sidecar works if Node is told not to generate code from strings. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import { serve } from '../support/processes.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
 import { ROOT } from '../support/sources.ts'

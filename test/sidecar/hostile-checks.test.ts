@@ -3,9 +3,9 @@
  * as long as you like: CHECKS=5300000 npx vitest run test/sidecar/hostile-checks.test.ts
  */
 import { expect, test } from 'vitest'
+import type { CheckAnswer } from '../../clients/typescript/index.ts'
 import type { Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import type { CheckAnswer } from '../../sidecar/client/index.ts'
 import { cells, printedApis, printedKinds } from '../support/oracle.ts'
 import { randomFrom } from '../support/random.ts'
 import { referenceDecision } from '../support/reference.ts'

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../sidecar/client/index.ts'
+import { connect } from '../../clients/typescript/index.ts'
 import { serve } from '../support/processes.ts'
 import { randomFrom } from '../support/random.ts'
 import { eventually, newFolder } from '../support/resources.ts'

@@ -1,15 +1,15 @@
 /** The middleware of the client package: in front of node:http and Fastify; Express and Hono are in test/interop/frameworks.test.ts. */
 import fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { REASONS } from '../../engine/index.ts'
 import {
   answerOf as answerOfFastify,
   requireToken as requireTokenOfFastify,
-} from '../../sidecar/client/fastify.ts'
-import { Gate } from '../../sidecar/client/gate.ts'
-import { type Check, type CheckAnswer, PortcullisError } from '../../sidecar/client/index.ts'
-import { answerOf, requireToken } from '../../sidecar/client/node.ts'
-import { DENIAL_STATUSES } from '../../sidecar/denial.ts'
+} from '../../clients/typescript/fastify.ts'
+import { Gate } from '../../clients/typescript/gate.ts'
+import { type Check, type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
+import { answerOf, requireToken } from '../../clients/typescript/node.ts'
+import { DENIAL_STATUSES } from '../../engine/denial.ts'
+import { REASONS } from '../../engine/index.ts'
 import { accountIn, guards, listening } from '../support/middleware.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'

@@ -1,6 +1,6 @@
 /** Secrets do not go to another machine in plaintext, unless somebody asks for that by name. */
 import { expect, test } from 'vitest'
-import { type Client, type ClientOptions, connect, PortcullisError } from '../../sidecar/client/index.ts'
+import { type Client, type ClientOptions, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { run } from '../support/processes.ts'
 import { newFile, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT } from '../support/sidecar.ts'

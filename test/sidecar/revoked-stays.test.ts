@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { connect } from '../../clients/typescript/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { connect } from '../../sidecar/client/index.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
 

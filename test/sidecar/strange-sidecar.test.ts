@@ -1,6 +1,6 @@
 /** The client and a sidecar that is of another version or lies: every unclear answer counts as a denial. */
 import { expect, test } from 'vitest'
-import { type Check, type CheckAnswer, type Client, connect } from '../../sidecar/client/index.ts'
+import { type Check, type CheckAnswer, type Client, connect } from '../../clients/typescript/index.ts'
 import { fakeSidecar } from '../support/fake-sidecar.ts'
 import { encoded, field, joined, tag } from '../support/protobuf-bytes.ts'
 import { whenTheFileEnds } from '../support/resources.ts'

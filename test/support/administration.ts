@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach } from 'vitest'
-import type { Client, DirectoryClient } from '../../sidecar/client/index.ts'
+import type { Client, DirectoryClient } from '../../clients/typescript/index.ts'
 import { type RunningSidecar, runSidecar } from './sidecar.ts'
 
 export let running: RunningSidecar

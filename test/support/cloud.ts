@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect } from 'vitest'
-import type { Client, IssueQuestion } from '../../sidecar/client/index.ts'
+import type { Client, IssueQuestion } from '../../clients/typescript/index.ts'
 import { newFile, newFolder } from './resources.ts'
 import { populate, runSidecar } from './sidecar.ts'
 import { FakeUpstream } from './upstream.ts'

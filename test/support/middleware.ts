@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, request as requestOf } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { TokenOptions } from '../../sidecar/client/gate.ts'
-import { type Client, connect } from '../../sidecar/client/index.ts'
+import type { TokenOptions } from '../../clients/typescript/gate.ts'
+import { type Client, connect } from '../../clients/typescript/index.ts'
 import { whenTheFileEnds } from './resources.ts'
 import {
   ACCOUNT,

@@ -1,7 +1,7 @@
 /** The operator of a sidecar: a client with the administrator token of its data folder. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Client } from '../../sidecar/client/index.ts'
+import type { Client } from '../../clients/typescript/index.ts'
 import type { RunningSidecar } from './sidecar.ts'
 
 export function operatorOf({ folder, connect }: RunningSidecar): Client {

@@ -68,7 +68,7 @@ export { allowed, kinds, others }
 `,
   },
   '@portcullis/client': {
-    packages: ['sidecar/client'],
+    packages: ['clients/typescript'],
     types: ['node'],
     program: `import { createServer } from 'node:http'
 import { type Client, type CheckAnswer, connect, PortcullisError } from '@portcullis/client'

@@ -1,7 +1,7 @@
 /** A real sidecar in this process, on a data folder of its own, with people of every sort in its directory. */
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { type Client, type ClientOptions, connect } from '../../sidecar/client/index.ts'
+import { type Client, type ClientOptions, connect } from '../../clients/typescript/index.ts'
 import {
   type DirectoryFile,
   readConfig,

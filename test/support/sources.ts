@@ -18,7 +18,10 @@ export interface Source {
 
 /** Every TypeScript and JavaScript file of the project's own folders. */
 export const sources: readonly Source[] = globSync(
-  ['*.{ts,js}', '{engine,matrix,sidecar,console,bench,scripts,test,examples,.ci}/**/*.{ts,tsx,js}'],
+  [
+    '*.{ts,js}',
+    '{engine,matrix,proto,sidecar,clients,console,bench,scripts,test,examples,.ci}/**/*.{ts,tsx,js}',
+  ],
   { cwd: ROOT, exclude: ['**/node_modules/**', '**/dist/**'] },
 )
   .map((path) => path.replaceAll('\\', '/'))

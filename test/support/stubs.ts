@@ -3,11 +3,11 @@ import { makeClientConstructor } from '@grpc/grpc-js'
 import {
   type AuthorizationServiceClientConstructor,
   AuthorizationServiceService,
-} from '../../sidecar/gen/portcullis/v1/authorization.ts'
+} from '../../proto/gen/portcullis/v1/authorization.ts'
 import {
   type DirectoryServiceClientConstructor,
   DirectoryServiceService,
-} from '../../sidecar/gen/portcullis/v1/directory.ts'
+} from '../../proto/gen/portcullis/v1/directory.ts'
 
 export const AuthorizationStub = makeClientConstructor(
   AuthorizationServiceService,

@@ -1,9 +1,9 @@
 /** Looks at the matrix, and at the sidecar that serves with this configuration, if one does. */
 import { statSync } from 'node:fs'
+import { connect } from '../../../clients/typescript/index.ts'
 import type { Engine } from '../../../engine/index.ts'
 import { lintMatrix, supportMatrix } from '../../../matrix/index.ts'
 import { parseAddress } from '../../base/address.ts'
-import { connect } from '../../client/index.ts'
 import type { Config } from '../../config/config.ts'
 import { readMatrix } from '../../matrix-file/read.ts'
 import { readRules } from '../rules.ts'

@@ -3,8 +3,8 @@
  * an answer without one would let the request pass.
  */
 import type { Decision } from '../../../engine/index.ts'
+import { Struct } from '../../../proto/gen/google/protobuf/struct.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
-import { Struct } from '../../gen/google/protobuf/struct.ts'
 import type { HeaderChanges } from '../../http-authorization/decide.ts'
 import type { DenialAnswer, Headers } from '../../http-authorization/denial.ts'
 import { FACTS, identityHeaders, removedHeaders } from '../../http-authorization/identity.ts'

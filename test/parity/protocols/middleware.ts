@@ -4,10 +4,13 @@ import {
   answerOf as answerOfFastify,
   type Request as FastifyRequest,
   requireToken as requireTokenOfFastify,
-} from '../../../sidecar/client/fastify.ts'
-import { answerOf as answerOfHono, requireToken as requireTokenOfHono } from '../../../sidecar/client/hono.ts'
-import type { CheckAnswer, Client } from '../../../sidecar/client/index.ts'
-import { answerOf as answerOfNode, requireToken } from '../../../sidecar/client/node.ts'
+} from '../../../clients/typescript/fastify.ts'
+import {
+  answerOf as answerOfHono,
+  requireToken as requireTokenOfHono,
+} from '../../../clients/typescript/hono.ts'
+import type { CheckAnswer, Client } from '../../../clients/typescript/index.ts'
+import { answerOf as answerOfNode, requireToken } from '../../../clients/typescript/node.ts'
 import { listening } from '../../support/middleware.ts'
 import { whenTheFileEnds } from '../../support/resources.ts'
 import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol } from '../protocol.ts'
@@ -69,7 +72,7 @@ function answerForHandler(answer: CheckAnswer): Answer {
 
 /** With what Hono gives to a middleware, and without Hono. */
 const hono: Protocol = {
-  ...middleware('a request of fetch', 'sidecar/client/hono.ts', () => {
+  ...middleware('a request of fetch', 'clients/typescript/hono.ts', () => {
     throw new Error('nothing is served')
   }),
   ask: ({ client }, questions) =>
@@ -90,13 +93,13 @@ const hono: Protocol = {
 
 export const MIDDLEWARE: readonly Protocol[] = [
   hono,
-  middleware('node:http', 'sidecar/client/node.ts', (gateOf) =>
+  middleware('node:http', 'clients/typescript/node.ts', (gateOf) =>
     listening((request, response) => {
       const { api, options } = gateOf(request.url?.slice(1) ?? '')
       requireToken(api, options)(request, response, () => response.end(JSON.stringify(answerOfNode(request))))
     }),
   ),
-  middleware('Fastify', 'sidecar/client/fastify.ts', (gateOf) => {
+  middleware('Fastify', 'clients/typescript/fastify.ts', (gateOf) => {
     const server = fastify()
     const onRequest = (request: FastifyRequest & { readonly params: unknown }, reply: never) => {
       const { api, options } = gateOf((request.params as { index: string }).index)

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
-import type { IssueRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
+import type { IssueRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { AuthorizationStub, DirectoryStub } from '../stubs.ts'
 import { type Forgeries, forge } from './forger.ts'
 import { reportAndEnd } from './report.ts'

@@ -1,7 +1,7 @@
 /** Checks of forged tokens: each has another signature, in a form that costs its verifier the most. */
 import { randomFillSync } from 'node:crypto'
 import { connect } from 'node:http2'
-import { CheckBatchRequest, CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
+import { CheckBatchRequest, CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 
 /** How many calls are in flight at any time. */
 interface Shape {

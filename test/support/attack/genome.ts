@@ -3,7 +3,7 @@
  * makes the same attacks, and an attack is JSON, so that one that was found can be repeated.
  */
 import { gzipSync } from 'node:zlib'
-import { CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
+import { CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import {
   callOf,
   END_HEADERS,

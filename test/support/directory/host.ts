@@ -1,5 +1,5 @@
 /** A sidecar as a process of its own, as one of several hosts or one of several processes of a host. */
-import { type Client, connect } from '../../../sidecar/client/index.ts'
+import { type Client, connect } from '../../../clients/typescript/index.ts'
 import { serve } from '../processes.ts'
 import { whenTheFileEnds } from '../resources.ts'
 

@@ -3,7 +3,7 @@
  * prints how its connections have ended.
  */
 import type { Socket } from 'node:net'
-import { CheckRequest } from '../../../sidecar/gen/portcullis/v1/authorization.ts'
+import { CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import type { Flood } from '../attack/flood.ts'
 import { floodOf } from '../attack/genome.ts'
 import { reportAndEnd } from '../attack/report.ts'

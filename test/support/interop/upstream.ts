@@ -1,5 +1,5 @@
 /** A sidecar before a real identity endpoint. */
-import type { Client } from '../../../sidecar/client/index.ts'
+import type { Client } from '../../../clients/typescript/index.ts'
 import type { KeystoneUser } from '../keystone.ts'
 import { newFile } from '../resources.ts'
 import { type RunningSidecar, runSidecar } from '../sidecar.ts'

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
-import { Status } from '../../../../sidecar/gen/google/rpc/status.ts'
+import { Status } from '../../../../proto/gen/google/rpc/status.ts'
 
 /** A name and a value; the value of a `-bin` field is base64. */
 export type Field = readonly [name: string, value: string]

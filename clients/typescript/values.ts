@@ -1,13 +1,13 @@
 /** The values that the client takes and returns, and their conversion to and from messages. */
 import type { AcceptedKind, NamedConflict, Reason, Scope, TokenKind } from '../../engine/index.ts'
-import type { Duration } from '../gen/google/protobuf/duration.ts'
-import type * as wire from '../gen/portcullis/v1/authorization.ts'
+import type { Duration } from '../../proto/gen/google/protobuf/duration.ts'
+import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import {
   type Conflict as WireConflict,
   Reason as WireReason,
   type Scope as WireScope,
-} from '../gen/portcullis/v1/decision.ts'
-import type { Matrix as WireMatrix } from '../gen/portcullis/v1/matrix.ts'
+} from '../../proto/gen/portcullis/v1/decision.ts'
+import type { Matrix as WireMatrix } from '../../proto/gen/portcullis/v1/matrix.ts'
 
 /** A check of a credential as it arrived, or of claims that are already trusted. */
 export type Check = {

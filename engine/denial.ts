@@ -2,7 +2,7 @@
  * What the sender of a denied request is told: the status, the headers and the body. Whoever answers in the place of a service uses
  * this file, so that a client sees no difference between a proxy and a middleware.
  */
-import type { Decision, Reason } from '../engine/index.ts'
+import type { Decision, Reason } from './index.ts'
 
 /** A decision, as far as its words go. */
 export interface Denied extends Pick<Decision, 'message' | 'accepted' | 'rulesDigest'> {

@@ -1,6 +1,7 @@
 /** What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where a request must not pass. */
+
+import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine/denial.ts'
 import type { Scope } from '../../engine/index.ts'
-import { denialOf, failureOf, type Headers, headersOfDenial } from '../denial.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
 import { PortcullisError } from './error.ts'

@@ -1,7 +1,7 @@
 /** The error of the client: why there is no answer. */
 import type { Metadata, ServiceError, status } from '@grpc/grpc-js'
-import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts'
-import { Status } from '../gen/google/rpc/status.ts'
+import { BadRequest, ErrorInfo } from '../../proto/gen/google/rpc/error_details.ts'
+import { Status } from '../../proto/gen/google/rpc/status.ts'
 
 type StatusName = keyof typeof status
 

@@ -1,5 +1,5 @@
 /** Administration: the calls of `DirectoryService` as methods that return promises. */
-import { DirectoryServiceService } from '../gen/portcullis/v1/directory.ts'
+import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 
 type Service = typeof DirectoryServiceService
 type Request<Method extends keyof Service> = ReturnType<Service[Method]['requestDeserialize']>

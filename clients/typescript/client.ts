@@ -12,7 +12,7 @@ import {
   type AuthorizationServiceClient,
   type AuthorizationServiceClientConstructor,
   AuthorizationServiceService,
-} from '../gen/portcullis/v1/authorization.ts'
+} from '../../proto/gen/portcullis/v1/authorization.ts'
 import { DEFAULT_ADDRESS } from './address.ts'
 import { type DirectoryClient, directoryClient } from './directory.ts'
 import { PortcullisError } from './error.ts'
